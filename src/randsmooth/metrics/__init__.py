@@ -1,0 +1,39 @@
+"""What certificates say, each number with the images it rests on and an interval. No torch here."""
+
+from randsmooth.metrics.accuracy import (
+    abstention,
+    accuracy_curve,
+    acr,
+    certified,
+    certified_accuracy,
+    check_radius,
+    clean_accuracy,
+)
+from randsmooth.metrics.difference import CurveDifference, curve_difference, require_same_images
+from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share
+from randsmooth.metrics.p_a import PA, p_a, p_a_curve
+from randsmooth.metrics.summary import Summary, per_class, summarize, usual_radii
+
+__all__ = [
+    "LEVEL",
+    "PA",
+    "CurveDifference",
+    "Estimate",
+    "Summary",
+    "abstention",
+    "accuracy_curve",
+    "acr",
+    "certified",
+    "certified_accuracy",
+    "check_radius",
+    "clean_accuracy",
+    "curve_difference",
+    "mean",
+    "p_a",
+    "p_a_curve",
+    "per_class",
+    "require_same_images",
+    "share",
+    "summarize",
+    "usual_radii",
+]

@@ -1,0 +1,96 @@
+"""Clopper-Pearson bounds on a binomial probability, and the counts they came from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from randsmooth.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1)."""
+    if not 0.0 < alpha < 1.0:
+        raise InputError(f"alpha={alpha} must lie strictly between 0 and 1; the literature uses 0.001")
+
+
+def check_counts(k: ArrayLike, n: ArrayLike) -> None:
+    """Raise InputError unless every 0 <= k <= n and n >= 1."""
+    k, n = np.asarray(k), np.asarray(n)
+    if np.any(n < 1):
+        raise InputError(f"a bound needs n >= 1 samples; got n={np.min(n)}")
+    if np.any((k < 0) | (k > n)):
+        raise InputError(f"successes must lie in 0..n; got k={k.tolist()} of n={n.tolist()}")
+
+
+def lower_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+    """1 minus the one-sided Clopper-Pearson lower bound: an upper bound on the failure probability q.
+
+    Kept as q because p may be so close to 1 that 1 - p has no digits left; the all-success case is exact.
+
+    Args:
+        k: successes, any shape that broadcasts with `n`.
+        n: samples.
+        alpha: probability of failure, in (0, 1).
+
+    Source: Clopper & Pearson 1934; the quantile of Beta(k, n - k + 1).
+    """
+    check_alpha(alpha)
+    check_counts(k, n)
+    k, n = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
+    inner = np.clip(k, 1.0, None)  # k = 0 has no Beta quantile; its bound is 0, set below
+    q = special.betainccinv(n - inner + 1.0, inner, alpha)
+    q = np.where(k == n, -np.expm1(math.log(alpha) / n), q)
+    return np.where(k == 0, 1.0, q)
+
+
+def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+    """One-sided lower bound p_lower: P(p_lower > p) <= alpha for k ~ Bin(n, p).
+
+    Shapes and errors as `lower_tail`.
+    """
+    return np.asarray(1.0 - lower_tail(k, n, alpha))
+
+
+def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+    """One-sided upper bound p_upper: P(p_upper < p) <= alpha; the failures' lower bound turned round."""
+    return lower_tail(np.asarray(n) - np.asarray(k), n, alpha)
+
+
+def two_sided_p_value(k: int, n: int) -> float:
+    """p-value of the exact two-sided test of p = 1/2 for k of n successes (Cohen et al. 2019, PREDICT)."""
+    check_counts(k, n)
+    tail = special.bdtr(min(k, n - k), n, 0.5)
+    return min(1.0, 2.0 * float(tail))
+
+
+def smallest_n(alpha: float) -> int:
+    """Smallest n at which n of n successes certify a radius > 0, that is alpha^(1/n) > 1/2."""
+    check_alpha(alpha)
+    n = max(1, math.floor(math.log(alpha) / math.log(0.5)))
+    while -math.expm1(math.log(alpha) / n) >= 0.5:
+        n += 1
+    return n
+
+
+def successes_of_tail(q: ArrayLike, n: int, alpha: float) -> Ints:
+    """The k whose `lower_tail(k, n, alpha)` is nearest to `q`: what a published radius was computed from.
+
+    Args:
+        q: 1 - p_lower, any shape, in (0, 1).
+        n, alpha: as the certificate was made.
+    """
+    q = np.asarray(q, np.float64)
+    low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)
+    while np.any(high - low > 1):  # the tail falls as k grows
+        middle = (low + high) // 2
+        above = lower_tail(middle, n, alpha) > q
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    nearer_low = np.abs(lower_tail(low, n, alpha) - q) <= np.abs(lower_tail(high, n, alpha) - q)
+    return np.where(nearer_low, low, high)

@@ -1,0 +1,46 @@
+"""From a bound on the top class's probability to a certified L2 radius, and back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from randsmooth.bounds.binomial import Floats
+from randsmooth.errors import InputError
+
+
+def check_sigma(sigma: float) -> None:
+    """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a finite positive number."""
+    if not (math.isfinite(sigma) and sigma > 0.0):
+        raise InputError(
+            f"sigma={sigma} must be a finite number > 0 (pixels lie in [0, 1]; 0.25 to 1 is usual)"
+        )
+
+
+def radius_of_tail(q: ArrayLike, sigma: float) -> Floats:
+    """Certified L2 radius R = sigma * Phi^-1(p_lower) for q = 1 - p_lower; 0 where p_lower <= 1/2.
+
+    Source: Cohen et al. 2019, theorem 1 with p_B = 1 - p_A.
+    """
+    check_sigma(sigma)
+    return np.asarray(np.maximum(0.0, -sigma * special.ndtri(np.asarray(q, np.float64))))
+
+
+def radius(p_lower: ArrayLike, sigma: float) -> Floats:
+    """`radius_of_tail` for p_lower itself: fine below 0.999, digits are lost nearer to 1."""
+    check_sigma(sigma)
+    return np.asarray(np.maximum(0.0, sigma * special.ndtri(np.asarray(p_lower, np.float64))))
+
+
+def tail_of_radius(r: ArrayLike, sigma: float) -> Floats:
+    """The q = 1 - p_lower that certifies exactly radius `r`: Phi(-r / sigma)."""
+    check_sigma(sigma)
+    return np.asarray(special.ndtr(-np.asarray(r, np.float64) / sigma))
+
+
+def largest_radius(n: int, alpha: float, sigma: float) -> float:
+    """The radius that n successes of n certify: the ceiling of any certificate at this budget."""
+    return float(radius_of_tail(-math.expm1(math.log(alpha) / n), sigma))

@@ -1,0 +1,178 @@
+"""Certificate tables on disk: Parquet with the evidence, and the TSV logs of the literature."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import ROUND_DOWN, Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from randsmooth import bounds
+from randsmooth.certificates.header import VERSION, Header
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, from_counts
+from randsmooth.errors import InputError
+
+KEY = b"randsmooth"
+TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
+
+
+def read(path: Path | str) -> Certificates:
+    """A table from `path`, named after the file: Parquet by its suffix, anything else as a TSV log.
+
+    Raises:
+        InputError: no such file, or one that is damaged or not a certificate table.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"no certificate file at {path}; `randsmooth certify` writes them")
+    return read_parquet(path) if path.suffix == ".parquet" else read_tsv(path)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Put `data` at `path` so that a crash leaves either the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def write_parquet(table: Certificates, path: Path | str) -> None:
+    """Write the table with its counts and its header. One row an image; p_lower is the bound on p_A."""
+    counts0, counts = table.evidence()
+    picked = counts0.argmax(axis=1)
+    n_a = np.take_along_axis(counts, picked[:, None], axis=1)[:, 0]
+    columns = {
+        "idx": table.idx,
+        "label": table.label,
+        "predict": table.predict,
+        "radius": table.radius,
+        "correct": table.correct,
+        "picked": picked,
+        "n_A": n_a,
+        "p_lower": bounds.lower(n_a, table.header.n or 0, table.header.alpha or 0.0),
+        "counts0": list(counts0),
+        "counts": list(counts),
+        "seconds": table.seconds,
+    }
+    arrow = pa.table(columns).replace_schema_metadata({KEY: table.header.model_dump_json().encode()})
+    buffer = io.BytesIO()
+    pq.write_table(arrow, buffer, compression="zstd")
+    write_atomically(Path(path), buffer.getvalue())
+
+
+def read_parquet(path: Path | str) -> Certificates:
+    """The table that `write_parquet` wrote. Radii are derived anew from the counts."""
+    path = Path(path)
+    try:
+        arrow = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path} is not a readable Parquet file (truncated?): {error}") from error
+    metadata = (arrow.schema.metadata or {}).get(KEY)
+    if metadata is None:
+        raise InputError(f"{path} is a Parquet file but holds no certificates of randsmooth")
+    frame = arrow.to_pandas()
+    counts = [np.stack(frame[column].to_list()).astype(np.int64) for column in ("counts0", "counts")]
+    return from_counts(
+        parse_header(metadata.decode(), path),
+        idx=frame["idx"].to_numpy(np.int64),
+        label=frame["label"].to_numpy(np.int64),
+        counts0=counts[0],
+        counts=counts[1],
+        seconds=frame["seconds"].to_numpy(np.float64),
+        name=path.stem,
+    )
+
+
+def parse_header(text: str, path: Path) -> Header:
+    """The header in `text`, as read from `path`; InputError when it is damaged or newer than this code."""
+    try:
+        raw = json.loads(text)
+        version = raw.get("version")
+        if version != VERSION:
+            raise InputError(
+                f"{path} is in format {version}; this randsmooth reads format {VERSION}: upgrade it"
+            )
+        return Header.model_validate(raw)
+    except (json.JSONDecodeError, AttributeError, ValidationError) as error:
+        raise InputError(f"{path} has a damaged header: {error}") from error
+
+
+def write_tsv(table: Certificates, path: Path | str) -> None:
+    """Write a log as the literature does; radii are rounded *down* to six decimals, to stay certified."""
+    lines = ["\t".join(TSV_COLUMNS)]
+    for row in range(len(table)):
+        radius = Decimal(float(table.radius[row])).quantize(Decimal("1e-6"), ROUND_DOWN)
+        took = timedelta(seconds=float(table.seconds[row]))
+        cells = (table.idx[row], table.label[row], table.predict[row], radius, int(table.correct[row]), took)
+        lines.append("\t".join(map(str, cells)))
+    write_atomically(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
+    """A published log. It says nothing of sigma, n or alpha: pass them in `header` where they are needed.
+
+    Its radii are printed to three significant digits and may have been rounded up.
+
+    Raises:
+        InputError: a column is missing, a row is cut short, or a value makes no sense; the line is named.
+    """
+    path = Path(path)
+    try:
+        frame = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, on_bad_lines="error")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a certification log: {error}") from error
+    missing = [column for column in TSV_COLUMNS if column not in frame.columns]
+    if missing:
+        raise InputError(f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}")
+    table = Certificates(
+        header or Header(),
+        idx=_numbers(frame, "idx", path).astype(np.int64),
+        label=_numbers(frame, "label", path).astype(np.int64),
+        predict=_numbers(frame, "predict", path).astype(np.int64),
+        radius=_numbers(frame, "radius", path),
+        seconds=_seconds(frame, path),
+        name=path.stem,
+    )
+    _check_log(table, _numbers(frame, "correct", path), path)
+    return table
+
+
+def _numbers(frame: pd.DataFrame, column: str, path: Path) -> Floats:
+    numbers: Floats = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
+    _refuse(~np.isfinite(numbers), path, lambda row: f"{column}={frame[column][row]!r} is no number")
+    return numbers
+
+
+def _seconds(frame: pd.DataFrame, path: Path) -> Floats:
+    times: Floats = pd.to_timedelta(frame["time"], errors="coerce").dt.total_seconds().to_numpy(np.float64)
+    _refuse(np.isnan(times), path, lambda row: f"time={frame['time'][row]!r} is no h:mm:ss (row cut short?)")
+    return times
+
+
+def _check_log(table: Certificates, correct: Floats, path: Path) -> None:
+    _refuse(table.label < 0, path, lambda row: f"label={table.label[row]} is below 0")
+    _refuse(table.predict < ABSTAIN, path, lambda row: f"predict={table.predict[row]} is below -1")
+    _refuse(table.radius < 0, path, lambda row: f"radius={table.radius[row]} is below 0")
+    _refuse(
+        table.correct != (correct == 1), path, lambda row: f"correct={correct[row]:.0f} contradicts predict"
+    )
+
+
+def _refuse(bad: NDArray[np.bool_], path: Path, say: Callable[[int], str]) -> None:
+    """Raise InputError for the first bad row; the header is line 1."""
+    rows = np.flatnonzero(bad)
+    if len(rows):
+        raise InputError(f"{path}, line {rows[0] + 2}: {say(int(rows[0]))}")

@@ -1,0 +1,91 @@
+"""The certificates of a run under way, one line each, so that a crash loses none that was finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from randsmooth.certificates.files import parse_header
+from randsmooth.certificates.header import Header
+from randsmooth.certificates.table import Certificates, Ints, from_counts
+from randsmooth.errors import InputError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One image's evidence: class counts of n0 and of n samples, both (K,)."""
+
+    idx: int
+    label: int
+    counts0: Ints
+    counts: Ints
+    seconds: float
+
+    def to_json(self) -> str:
+        values: dict[str, Any] = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
+        return json.dumps(values | {"counts0": self.counts0.tolist(), "counts": self.counts.tolist()})
+
+    @classmethod
+    def from_json(cls, line: str) -> Row:
+        raw = json.loads(line)
+        counts0, counts = (np.array(raw[key], np.int64) for key in ("counts0", "counts"))
+        return cls(raw["idx"], raw["label"], counts0, counts, raw["seconds"])
+
+
+@dataclass
+class Journal:
+    """An append-only file: the header on its first line, then a row a line. A torn last line is dropped."""
+
+    path: Path
+    header: Header
+    rows: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def create(cls, path: Path, header: Header) -> Journal:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(header.model_dump_json() + "\n")
+        return cls(path, header)
+
+    @classmethod
+    def resume(cls, path: Path, header: Header) -> Journal:
+        """The journal at `path` with its finished rows.
+
+        Raises:
+            InputError: it belongs to a run with another header; the first difference is named.
+        """
+        *lines, torn = path.read_text().split("\n")
+        if not lines:  # killed while the header was being written
+            return cls.create(path, header)
+        different = parse_header(lines[0], path).differences(header)
+        if different:
+            raise InputError(
+                f"{path} is of another run ({different[0]}); repeat its settings or use --overwrite"
+            )
+        if torn:
+            path.write_text("\n".join(lines) + "\n")
+        return cls(path, header, [Row.from_json(line) for line in lines[1:]])
+
+    def append(self, row: Row) -> None:
+        """Add a row and hand it to the operating system, which keeps it if this process is killed."""
+        with self.path.open("a") as file:
+            file.write(row.to_json() + "\n")
+        self.rows.append(row)
+
+    def table(self, order: Iterable[int], name: str = "") -> Certificates:
+        """The rows as a table, in the `order` of image positions given."""
+        place = {row.idx: row for row in self.rows}
+        rows = [place[index] for index in order]
+        return from_counts(
+            self.header,
+            idx=np.array([row.idx for row in rows], np.int64),
+            label=np.array([row.label for row in rows], np.int64),
+            counts0=np.stack([row.counts0 for row in rows]),
+            counts=np.stack([row.counts for row in rows]),
+            seconds=np.array([row.seconds for row in rows]),
+            name=name,
+        )

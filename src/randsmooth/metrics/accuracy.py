@@ -1,0 +1,59 @@
+"""Certified accuracy, abstention and the average certified radius of a table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates import ABSTAIN, Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics.estimate import Estimate, mean, share
+
+
+def check_radius(r: float) -> None:
+    """Raise InputError unless `r` is a finite radius >= 0."""
+    if not (math.isfinite(r) and r >= 0.0):
+        raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
+
+
+def certified(table: Certificates, r: float) -> NDArray[np.bool_]:
+    """(N,) right, not abstained and certified at radius `r` or more."""
+    check_radius(r)
+    return np.asarray(table.correct & (table.radius >= r))
+
+
+def certified_accuracy(table: Certificates, r: float) -> Estimate:
+    """Share of *all* images that are right and certified at `r` (Cohen et al. 2019)."""
+    return share(certified(table, r))
+
+
+def clean_accuracy(table: Certificates) -> Estimate:
+    """Accuracy of the smoothed classifier at the images themselves: certified accuracy at radius 0."""
+    return certified_accuracy(table, 0.0)
+
+
+def abstention(table: Certificates) -> Estimate:
+    """Share of images on which the certification abstained."""
+    return share(table.predict == ABSTAIN)
+
+
+def acr(table: Certificates) -> Estimate:
+    """Average certified radius: mean over all images of radius * correct (Zhai et al. 2020).
+
+    Known to reward giving up on hard images (Sun et al. 2025): read it beside the p_A curve.
+    """
+    return mean(table.radius * table.correct)
+
+
+def accuracy_curve(table: Certificates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The whole staircase r -> certified accuracy.
+
+    Returns:
+        radii: (M,) ascending, from 0; the certified radii of right images.
+        shares: (M,) share of all images certified at each of them; it drops just after each radius.
+    """
+    held = np.sort(table.radius[table.correct])
+    radii = np.unique(np.concatenate(([0.0], held)))
+    return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(1, len(table))

@@ -1,0 +1,76 @@
+"""The distribution of p_A, the probability that the base classifier gives the label under noise.
+
+Sun et al. (2025) put its curve in the place of ACR: every image weighs the same in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics.estimate import Estimate, require_images, share
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PA:
+    """(N,) each image's share of noisy samples that got its label; NaN where a log does not tell.
+
+    A log tells it only of right images. The others are below 1/2 by an unknown amount, so that the curve is
+    known from `known_from` upward: 0 with counts, 1/2 without.
+    """
+
+    values: Floats
+    known_from: float
+
+    def at_least(self, x: float) -> NDArray[np.bool_]:
+        """(N,) p_A >= x.
+
+        Raises:
+            InputError: x lies where this table does not know the curve.
+        """
+        if x < self.known_from:
+            raise InputError(f"p_A >= {x} is unknown: a log tells p_A from {self.known_from} upward only")
+        return np.asarray(np.nan_to_num(self.values, nan=-1.0) >= x)
+
+    def share(self, x: float) -> Estimate:
+        """One point of the curve: share of images with p_A >= x."""
+        return share(self.at_least(x))
+
+
+def p_a(table: Certificates) -> PA:
+    """p_A of every image: exact from counts, recovered from the radius of a published log.
+
+    Raises:
+        InputError: no image, or a log whose sigma, n or alpha is not known (see `Certificates.assuming`).
+    """
+    require_images(len(table))
+    if table.counts is None:
+        return _recovered(table)
+    of_label = np.take_along_axis(table.counts, table.label[:, None], axis=1)[:, 0]
+    return PA(of_label / table.counts.sum(axis=1), known_from=0.0)
+
+
+def _recovered(table: Certificates) -> PA:
+    """n_A / n by inverting the Clopper-Pearson bound at the logged radius."""
+    sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
+    if sigma is None or n is None or alpha is None:
+        raise InputError(
+            f"{table.name}: p_A of a published log needs the sigma, n and alpha it was made with"
+        )
+    n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, alpha)
+    return PA(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
+
+
+def p_a_curve(table: Certificates, x: Floats) -> Floats:
+    """Share of images with p_A >= each of `x` (M,); NaN where the table does not know it."""
+    measured = p_a(table)
+    ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))
+    shares = (len(table) - np.searchsorted(ordered, x, side="left")) / len(table)
+    return np.where(x < measured.known_from, np.nan, shares)

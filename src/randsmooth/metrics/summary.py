@@ -1,0 +1,51 @@
+"""One table's line in a comparison, and the radii that a comparison is made at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from randsmooth.certificates import Certificates
+from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy
+from randsmooth.metrics.estimate import Estimate
+
+STEP = 0.25
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The metrics of one table: certified accuracy at each of the radii asked for."""
+
+    name: str
+    images: int
+    acr: Estimate
+    accuracy: dict[float, Estimate]
+    abstention: Estimate
+
+
+def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
+    """Every metric of `table`, with intervals.
+
+    Raises:
+        InputError: no image, or a radius that is negative or not finite.
+    """
+    accuracy = {r: certified_accuracy(table, r) for r in radii}
+    return Summary(table.name, len(table), acr(table), accuracy, abstention(table))
+
+
+def usual_radii(tables: Sequence[Certificates]) -> list[float]:
+    """0, 0.25, 0.5, ... as far as any table certifies a right image: the usual columns."""
+    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
+    return [STEP * i for i in range(math.floor(farthest / STEP) + 1)]
+
+
+def per_class(table: Certificates, radii: Sequence[float]) -> dict[int, dict[float, Estimate]]:
+    """Certified accuracy of each class that occurs, at each radius."""
+    result = {}
+    for label in np.unique(table.label):
+        rows = table.rows(table.label == label)
+        result[int(label)] = {r: certified_accuracy(rows, r) for r in radii}
+    return result

@@ -1,0 +1,40 @@
+"""Random streams that are addressed by position, so that nothing depends on the order of drawing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source of random numbers named by (seed, name, position).
+
+    Two streams with any part different are independent; the same stream always gives the same numbers on
+    the same kind of device. `Stream(0, "certify").at(image, block)` addresses one block of one image's noise.
+    """
+
+    seed: int
+    name: str
+    position: tuple[int, ...] = ()
+
+    def at(self, *position: int) -> Stream:
+        """The stream at a position below this one."""
+        return replace(self, position=self.position + position)
+
+    def sequence(self) -> np.random.SeedSequence:
+        """All of the address as entropy. The length is in it, so that no two addresses read alike."""
+        name = int.from_bytes(blake2b(self.name.encode(), digest_size=8).digest(), "little")
+        return np.random.SeedSequence((self.seed, name, len(self.position), *self.position))
+
+    def numpy(self) -> np.random.Generator:
+        return np.random.Generator(np.random.SFC64(self.sequence()))
+
+    def torch(self, device: torch.device | str = "cpu") -> torch.Generator:
+        """A torch generator on `device`. On the CPU torch keeps 32 bits of a seed: enough for shuffling and
+        augmentation; certification noise comes from `numpy` there, whose state is seeded in full."""
+        seed = self.sequence().generate_state(1, np.uint64)[0]
+        return torch.Generator(device).manual_seed(int(seed))
