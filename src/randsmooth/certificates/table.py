@@ -71,8 +71,8 @@ class Certificates:
         """
         if self.counts0 is None or self.counts is None:
             raise InputError(
-                f"{self.name or 'this table'} holds radii but no class counts (a published log), so it cannot "
-                "be recomputed for another alpha or n; certify the model again to get a table with its evidence"
+                f"{self.name or 'this table'} holds radii but no class counts (a published log), so it "
+                "cannot be recomputed for another alpha or n; certify again to get a table with its evidence"
             )
         return self.counts0, self.counts
 

@@ -20,7 +20,7 @@ def require_same_images(a: Certificates, b: Certificates) -> None:
     if not (np.array_equal(a.idx, b.idx) and np.array_equal(a.label, b.label)):
         raise InputError(
             f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) are not about the same images, so "
-            "they cannot be compared image by image; certify both with the same --dataset and --take or --skip"
+            "they cannot be compared image by image; certify both with the same --dataset, --take or --skip"
         )
 
 

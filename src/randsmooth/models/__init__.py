@@ -1,0 +1,20 @@
+"""Architectures, the base classifier with its normalisation, and model folders."""
+
+from randsmooth.models import cifar_resnet, imagenet_resnet, lenet, small_cnn  # noqa: F401  (they register)
+from randsmooth.models.checks import check_images, check_labels
+from randsmooth.models.classifier import Classifier
+from randsmooth.models.folder import load, save
+from randsmooth.models.registry import build, names, register
+from randsmooth.models.weights import weights_hash
+
+__all__ = [
+    "Classifier",
+    "build",
+    "check_images",
+    "check_labels",
+    "load",
+    "names",
+    "register",
+    "save",
+    "weights_hash",
+]
