@@ -1,0 +1,41 @@
+"""Training augmentation of a whole batch at once, on its device."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor
+from torch.nn.functional import pad
+
+PADDING = 4
+
+
+def augmented(x: Tensor, kind: str, generator: Generator) -> Tensor:
+    """The batch `x` (B, C, H, W) after the augmentation `kind` of a spec, in the same shape and dtype.
+
+    "random-resized-crop-flip" happens while decoding (see transforms.py) and leaves `x` as it is.
+    """
+    if kind in ("crop", "crop-flip"):
+        x = random_crop(x, generator)
+    if kind == "crop-flip":
+        x = random_flip(x, generator)
+    return x
+
+
+def random_crop(x: Tensor, generator: Generator) -> Tensor:
+    """Pad each image of `x` (B, C, H, W) with 4 black pixels a side, then cut H x W at a random place."""
+    batch, _, height, width = x.shape
+    corner = torch.randint(0, 2 * PADDING + 1, (2, batch, 1), generator=generator, device=generator.device)
+    top, left = corner.to(x.device)
+    rows = top + torch.arange(height, device=x.device)  # (B, H)
+    columns = left + torch.arange(width, device=x.device)  # (B, W)
+    image = torch.arange(batch, device=x.device)[:, None, None]
+    padded = pad(x, (PADDING, PADDING, PADDING, PADDING))
+    # The indices around the channel slice put the channels last: (B, H, W, C).
+    cut = padded[image, :, rows[:, :, None], columns[:, None, :]]
+    return cut.permute(0, 3, 1, 2).contiguous()
+
+
+def random_flip(x: Tensor, generator: Generator) -> Tensor:
+    """Mirror each image of `x` (B, C, H, W) left to right with probability 1/2."""
+    mirrored = torch.rand(len(x), generator=generator, device=generator.device) < 0.5
+    return torch.where(mirrored.to(x.device)[:, None, None, None], x.flip(-1), x)

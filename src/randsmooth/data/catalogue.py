@@ -1,0 +1,140 @@
+"""The named data sets, as values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from randsmooth.data.spec import DatasetSpec
+
+DIGITS = tuple("0123456789")
+
+FASHION = (
+    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+)
+
+CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
+_CIFAR100_NAMES = """
+    apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can
+    castle caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin
+    elephant flatfish forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard
+    lobster man maple_tree motorcycle mountain mouse mushroom oak_tree orange orchid otter palm_tree pear
+    pickup_truck pine_tree plain plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal
+    shark shrew skunk skyscraper snail snake spider squirrel streetcar sunflower sweet_pepper table tank
+    telephone television tiger tractor train trout tulip turtle wardrobe whale willow_tree wolf woman worm
+"""
+CIFAR100 = tuple(_CIFAR100_NAMES.split())
+
+_DIGITS = DatasetSpec(
+    name="digits",
+    shape=(1, 8, 8),
+    classes=DIGITS,
+    mean=None,
+    std=None,
+    augment="none",
+    arch="small-cnn",
+    hub=None,
+    sizes={"train": 1433, "test": 364},
+    description="Handwritten digits, 8x8 grey, embedded in scikit-learn: needs no download",
+)
+
+_MNIST = DatasetSpec(
+    name="mnist",
+    shape=(1, 28, 28),
+    classes=DIGITS,
+    mean=None,
+    std=None,
+    augment="none",
+    arch="lenet",
+    hub="ylecun/mnist",
+    hub_config="mnist",
+    sizes={"train": 60_000, "test": 10_000},
+    description="Handwritten digits, 28x28 grey",
+)
+
+_FASHION_MNIST = replace(
+    _MNIST,
+    name="fashion-mnist",
+    classes=FASHION,
+    hub="zalando-datasets/fashion_mnist",
+    hub_config="fashion_mnist",
+    description="Articles of clothing, 28x28 grey",
+)
+
+# The mean and std of Cohen et al. (2019), `architectures.py`: every published CIFAR-10 certificate uses them.
+_CIFAR10 = DatasetSpec(
+    name="cifar10",
+    shape=(3, 32, 32),
+    classes=CIFAR10,
+    mean=(0.4914, 0.4822, 0.4465),
+    std=(0.2023, 0.1994, 0.2010),
+    augment="crop-flip",
+    arch="resnet110",
+    hub="uoft-cs/cifar10",
+    hub_config="plain_text",
+    sizes={"train": 50_000, "test": 10_000},
+    description="Animals and vehicles in 10 classes, 32x32 RGB",
+)
+
+_CIFAR10_JPEG = replace(
+    _CIFAR10,
+    name="cifar10-jpeg",
+    hub=None,
+    hub_config=None,
+    description="CIFAR-10 stored as JPEG, 32x32 RGB: a local folder only",
+)
+
+# Mean and std over the pixels of the training set, as published in weiaicunzai/pytorch-cifar100, `conf/`.
+_CIFAR100 = replace(
+    _CIFAR10,
+    name="cifar100",
+    classes=CIFAR100,
+    mean=(0.5071, 0.4865, 0.4409),
+    std=(0.2673, 0.2564, 0.2762),
+    hub="uoft-cs/cifar100",
+    hub_config="cifar100",
+    description="Objects and animals in 100 fine classes, 32x32 RGB",
+)
+
+# Mean and std over the pixels of the 73,257 training images. No flip: a mirrored digit is another sign.
+_SVHN = DatasetSpec(
+    name="svhn",
+    shape=(3, 32, 32),
+    classes=DIGITS,
+    mean=(0.4377, 0.4438, 0.4728),
+    std=(0.1980, 0.2010, 0.1970),
+    augment="crop",
+    arch="resnet110",
+    hub="ufldl-stanford/svhn",
+    hub_config="cropped_digits",
+    sizes={"train": 73_257, "test": 26_032},
+    description="Street view house numbers, cropped digits, 32x32 RGB",
+)
+
+# The labels of the true test split are secret: everybody's "test" is the validation split.
+IMAGENET = DatasetSpec(
+    name="imagenet",
+    shape=(3, 224, 224),
+    classes=tuple(str(number) for number in range(1000)),
+    mean=(0.485, 0.456, 0.406),
+    std=(0.229, 0.224, 0.225),
+    augment="random-resized-crop-flip",
+    arch="resnet50",
+    hub="ILSVRC/imagenet-1k",
+    sizes={"train": 1_281_167, "test": 50_000},
+    description="ImageNet-1k, photographs in 1000 classes, 224x224 RGB, read from disk as needed",
+    resize=256,
+    files={"train": ("train",), "test": ("validation", "val")},
+)
+
+CATALOGUE = (
+    _DIGITS,
+    _MNIST,
+    _FASHION_MNIST,
+    _CIFAR10,
+    _CIFAR10_JPEG,
+    _CIFAR100,
+    _SVHN,
+    IMAGENET,
+)

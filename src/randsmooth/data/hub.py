@@ -1,0 +1,46 @@
+"""Named data sets from the Hugging Face hub, through the `datasets` library and its cache."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+
+from randsmooth.data.spec import DatasetSpec
+from randsmooth.data.table import ImageTable, plain
+from randsmooth.errors import InputError
+
+TIMEOUT_SECONDS = 5.0
+
+
+def from_hub(spec: DatasetSpec, split: str) -> ImageTable:
+    """The split of a spec that has a hub id. Raises InputError if it cannot be had, after seconds."""
+    import datasets
+
+    _check_reachable()
+    try:
+        found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
+    except (OSError, ValueError) as error:
+        raise InputError(f"the hub did not give {spec.hub}: {error}") from error
+    return ImageTable(plain(found), f"{spec.hub} ({split})")
+
+
+def _check_reachable() -> None:
+    """Raises InputError without a network: `datasets` itself would retry for half a minute.
+
+    Any answer counts as reached. In offline mode only the cache is asked, so nothing is checked.
+    """
+    import datasets
+    import huggingface_hub
+
+    if datasets.config.HF_HUB_OFFLINE:
+        return
+    endpoint = huggingface_hub.constants.ENDPOINT
+    try:
+        with urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=TIMEOUT_SECONDS):
+            pass
+    except urllib.error.HTTPError:
+        pass
+    except OSError as error:
+        raise InputError(
+            f"cannot reach {endpoint} ({error}); for a data set in the cache, set HF_HUB_OFFLINE=1"
+        ) from error

@@ -1,0 +1,133 @@
+"""A split that gives batches: whole in memory, or decoded as needed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import torch
+from torch import Generator, Tensor
+
+from randsmooth.data.augment import augmented
+from randsmooth.data.decode import decode_many
+from randsmooth.data.encoded import Encoded
+from randsmooth.data.spec import DatasetSpec
+from randsmooth.data.transforms import crop_draws
+
+# Batches a streamed split decodes before they are asked for.
+AHEAD = 3
+
+Batch = tuple[Tensor, Tensor]
+AugmentFor = Callable[[int], Generator | None]
+
+
+class Images(ABC):
+    """The images of one split. `labels` is (N,) int64 on the CPU; batches are on `device`."""
+
+    streams: bool
+
+    def __init__(self, spec: DatasetSpec, split: str, labels: Tensor, device: torch.device | str) -> None:
+        self.spec = spec
+        self.split = split
+        self.labels = labels
+        self.device = torch.device(device)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def batch(self, indices: Tensor, augment: Generator | None = None) -> Batch:
+        """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,).
+
+        `augment`: the training augmentation of the spec, drawn from this generator; None: evaluation form.
+        """
+        y = self.labels[indices.cpu()]
+        x = self._pixels(indices, augment)
+        if augment is not None:
+            x = augmented(x, self.spec.augment, augment)
+        return x.float().div_(255), y.to(self.device)
+
+    def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
+        """`batch` for each of `chosen` in turn; `augment_for(k)` is the generator of the k-th.
+
+        A streamed split works ahead, so each batch needs a generator of its own.
+        """
+        for k, indices in enumerate(chosen):
+            yield self.batch(indices, augment_for(k) if augment_for else None)
+
+    @abstractmethod
+    def subset(self, indices: Tensor) -> Images:
+        """Only the images at `indices`, in their order."""
+
+    @abstractmethod
+    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+        """The images at `indices` (B,) on the device: (B, C, H, W) uint8."""
+
+
+class TensorImages(Images):
+    """A split decoded once, into one tensor on the device."""
+
+    streams = False
+
+    def __init__(
+        self,
+        spec: DatasetSpec,
+        split: str,
+        pixels: Tensor,
+        labels: Tensor,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        """`pixels` is (N, C, H, W) uint8, `labels` (N,) int64."""
+        super().__init__(spec, split, labels, device)
+        self.pixels = pixels.to(self.device)
+
+    def subset(self, indices: Tensor) -> TensorImages:
+        pixels = self.pixels[indices.to(self.device)]
+        return TensorImages(self.spec, self.split, pixels, self.labels[indices.cpu()], self.device)
+
+    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+        return self.pixels[indices.to(self.device)]
+
+
+class StreamedImages(Images):
+    """A split that stays on disk; a pool of threads decodes each batch."""
+
+    streams = True
+
+    def __init__(
+        self,
+        spec: DatasetSpec,
+        split: str,
+        encoded: Encoded,
+        device: torch.device | str = "cpu",
+        chosen: Tensor | None = None,
+    ) -> None:
+        """`chosen` (N,) are the images of `encoded` to keep; None: all."""
+        self.encoded = encoded
+        self.chosen = torch.arange(len(encoded.labels)) if chosen is None else chosen
+        super().__init__(spec, split, encoded.labels[self.chosen], device)
+
+    def subset(self, indices: Tensor) -> StreamedImages:
+        return StreamedImages(self.spec, self.split, self.encoded, self.device, self.chosen[indices.cpu()])
+
+    def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
+        """As the base class says, decoding up to 3 batches ahead in a background thread."""
+        ahead = ThreadPoolExecutor(1)
+        pending: deque[Future[Batch]] = deque()
+        try:
+            for k, indices in enumerate(chosen):
+                pending.append(ahead.submit(self.batch, indices, augment_for(k) if augment_for else None))
+                if len(pending) > AHEAD:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:  # also when the caller stops early
+            ahead.shutdown(cancel_futures=True)
+
+    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+        wanted = self.chosen[indices.cpu()]
+        draws = None
+        if augment is not None and self.spec.augment == "random-resized-crop-flip":
+            draws = crop_draws(len(wanted), augment)
+        return decode_many(self.encoded, wanted, self.spec, draws).to(self.device)

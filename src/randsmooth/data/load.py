@@ -1,0 +1,127 @@
+"""From a name or a folder to images."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from randsmooth.data import registry
+from randsmooth.data.decode import MODES, decode_many, form
+from randsmooth.data.digits import digits
+from randsmooth.data.encoded import Encoded, check_labels
+from randsmooth.data.hub import from_hub
+from randsmooth.data.images import Images, StreamedImages, TensorImages
+from randsmooth.data.infer import infer
+from randsmooth.data.layout import open_split, present, same_classes
+from randsmooth.data.spec import SPLITS, DatasetSpec
+from randsmooth.errors import InputError, unknown
+
+HOME = "RANDSMOOTH_DATA"
+
+
+def load(dataset: str, split: str = "train", *, device: torch.device | str = "cpu") -> Images:
+    """The images of one split of a registered name, or of a folder of Parquet files or class folders.
+
+    A name is looked for in $RANDSMOOTH_DATA/<name>, then on the Hugging Face hub.
+    Raises InputError for an unknown name or split, and for data that is missing or damaged.
+    """
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    if dataset == "digits":
+        return TensorImages(registry.spec(dataset), split, *digits(split), device=device)
+    spec, encoded = _open(dataset, split)
+    check_labels(encoded, spec.num_classes, f"{dataset} ({split})")
+    if spec.streams:
+        return StreamedImages(spec, split, encoded, device)
+    pixels = decode_many(encoded, torch.arange(len(encoded.labels)), spec)
+    return TensorImages(spec, split, pixels, encoded.labels, device)
+
+
+def describe(dataset: str) -> DatasetSpec:
+    """The spec of a registered name, or of a folder from its files and a sample of its images.
+
+    Raises InputError for an unknown name, and for a folder without images.
+    """
+    if dataset in registry.names():
+        return registry.spec(dataset)
+    return _folder(_path(dataset))[0]
+
+
+def _open(dataset: str, split: str) -> tuple[DatasetSpec, Encoded]:
+    """The spec, with what the data itself knows better, and the split."""
+    if dataset in registry.names():
+        spec = registry.spec(dataset)
+        encoded = _named(spec, split)
+        return _as_found(spec, {split: encoded}), encoded
+    spec, splits = _folder(_path(dataset))
+    # Where the folder lacks the split, opening it says so.
+    return spec, splits[split] if split in splits else open_split(_path(dataset), split)
+
+
+def _named(spec: DatasetSpec, split: str) -> Encoded:
+    home = os.environ.get(HOME)
+    folder = Path(home or f"${HOME}") / spec.name
+    if folder.is_dir():
+        return open_split(folder, split, spec)
+    if spec.hub is None:
+        raise InputError(f"{spec.name} is a local folder only: put it at {folder} (set {HOME} to its parent)")
+    try:
+        return from_hub(spec, split)
+    except InputError as error:
+        raise InputError(
+            f"{spec.name} is not at {folder} ({HOME} is {home or 'not set'}), and {error}. Either connect to "
+            f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
+            f"is a network, and set {HOME} to the parent of that folder"
+        ) from error
+
+
+def _path(dataset: str) -> Path:
+    """The folder `dataset`. Raises InputError if it is neither a folder nor looks like one."""
+    path = Path(dataset).expanduser()
+    if path.is_dir():
+        return path
+    if len(path.parts) > 1 or path.is_absolute():
+        raise InputError(
+            f"no folder at {path}: give a data set's folder, or one of {', '.join(registry.names())}"
+        )
+    raise unknown("dataset", dataset, registry.names())
+
+
+def _folder(folder: Path) -> tuple[DatasetSpec, dict[str, Encoded]]:
+    """The spec of a folder and its splits, still compressed."""
+    name = folder.resolve().name
+    spec = registry.spec(name) if name in registry.names() else None
+    if spec and not _fits(spec, folder):
+        spec = None
+    splits = {split: open_split(folder, split, spec) for split in present(folder, spec)}
+    if not splits:
+        raise InputError(
+            f"no data set in {folder}: it needs train.parquet and test.parquet, or train/ and test/ with a "
+            "folder of image files for each class"
+        )
+    return (_as_found(spec, splits) if spec else infer(name, splits)), splits
+
+
+def _fits(spec: DatasetSpec, folder: Path) -> bool:
+    """Whether the folder's classes and its first image are those of the spec."""
+    splits = present(folder, spec)
+    encoded = open_split(folder, splits[0]) if splits else None
+    if encoded is None or not len(encoded.labels) or not same_classes(encoded, spec):
+        return False
+    with encoded.open(0) as stream:
+        found = form(stream, encoded.where(0))
+    channels, height, width = spec.shape
+    return spec.resize is not None or found == (MODES[channels], height, width)
+
+
+def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:
+    """The spec with the sizes on disk, and with the data's class names where its own are mere numbers."""
+    sizes = {split: len(encoded.labels) for split, encoded in splits.items()}
+    names = next(iter(splits.values())).classes
+    numbered = spec.classes == tuple(map(str, range(spec.num_classes)))
+    if numbered and names and len(names) == spec.num_classes:
+        spec = replace(spec, classes=names)
+    return replace(spec, sizes=spec.sizes | sizes)

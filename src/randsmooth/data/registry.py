@@ -1,0 +1,32 @@
+"""Names of data sets, and what each stands for."""
+
+from __future__ import annotations
+
+from randsmooth.data.catalogue import CATALOGUE
+from randsmooth.data.spec import DatasetSpec
+from randsmooth.errors import InputError, unknown
+
+_KNOWN: dict[str, DatasetSpec] = {}
+
+
+def register(spec: DatasetSpec) -> None:
+    """Make `spec` loadable by its name. Raises InputError if the name is taken."""
+    if spec.name in _KNOWN:
+        raise InputError(f"data set {spec.name!r} is registered already: choose another name")
+    _KNOWN[spec.name] = spec
+
+
+def names() -> list[str]:
+    """The registered names, in alphabetical order."""
+    return sorted(_KNOWN)
+
+
+def spec(name: str) -> DatasetSpec:
+    """The data set registered as `name`. Raises InputError, with the nearest name, if there is none."""
+    if name not in _KNOWN:
+        raise unknown("dataset", name, _KNOWN)
+    return _KNOWN[name]
+
+
+for _spec in CATALOGUE:
+    register(_spec)

@@ -1,0 +1,61 @@
+"""ImageNet's two ways to make a square of a photograph, on PIL images."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from PIL import Image
+from torch import Generator
+
+SCALE = (0.08, 1.0)
+RATIO = (3 / 4, 4 / 3)
+ATTEMPTS = 10
+
+# Uniform numbers one random resized crop uses: area and ratio of each attempt, corner, flip.
+DRAWS = 2 * ATTEMPTS + 3
+
+
+def crop_draws(batch: int, generator: Generator) -> list[list[float]]:
+    """The uniform numbers of `batch` random crops, drawn at once so that threads cannot reorder them."""
+    return torch.rand((batch, DRAWS), generator=generator, device=generator.device).tolist()
+
+
+def central_crop(image: Image.Image, resize: int, side: int) -> Image.Image:
+    """Scale the shorter side to `resize` pixels (bilinear, antialiased), then cut the central square."""
+    width, height = image.size
+    shorter = min(width, height)
+    image = image.resize((resize * width // shorter, resize * height // shorter), Image.Resampling.BILINEAR)
+    left, top = round((image.width - side) / 2), round((image.height - side) / 2)
+    return image.crop((left, top, left + side, top + side))
+
+
+def random_resized_crop(image: Image.Image, draws: Sequence[float], side: int) -> Image.Image:
+    """Cut a random window, scale it to `side` pixels square, and mirror it with probability 1/2.
+
+    `draws` are DRAWS uniform numbers in [0, 1), one row of `crop_draws`.
+    """
+    width, height = _window(image.size, draws)
+    *_, across, down, mirror = draws
+    left, top = int(across * (image.width - width + 1)), int(down * (image.height - height + 1))
+    image = image.crop((left, top, left + width, top + height))
+    image = image.resize((side, side), Image.Resampling.BILINEAR)
+    return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if mirror < 0.5 else image
+
+
+def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
+    """Width and height, in pixels, of the first drawn window that fits, else of the largest allowed one."""
+    full_width, full_height = size
+    for attempt in range(ATTEMPTS):
+        area = full_width * full_height * _between(SCALE, draws[2 * attempt])
+        ratio = math.exp(_between((math.log(RATIO[0]), math.log(RATIO[1])), draws[2 * attempt + 1]))
+        width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < width <= full_width and 0 < height <= full_height:
+            return width, height
+    widest = max(1, min(full_width, round(full_height * RATIO[1])))
+    return widest, max(1, min(full_height, round(widest / RATIO[0])))
+
+
+def _between(limits: tuple[float, float], u: float) -> float:
+    return limits[0] + u * (limits[1] - limits[0])
