@@ -40,7 +40,7 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
     if not path.is_file():
         raise InputError(f"no image file at {path}")
     with path.open("rb") as stream:
-        return torch.from_numpy(decode(stream, spec, str(path))).float() / 255
+        return torch.tensor(decode(stream, spec, str(path))).float() / 255
 
 
 def decode_many(

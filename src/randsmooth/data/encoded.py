@@ -48,7 +48,6 @@ class ImageFolder:
 
     def __init__(self, root: Path, folders: tuple[str, ...]) -> None:
         """Raises InputError if `root` holds a class folder that is not in `folders`."""
-        self.folders = folders
         self.classes: tuple[str, ...] | None = folders
         extra = set(class_folders(root)) - set(folders)
         if extra:

@@ -28,8 +28,8 @@ def open_split(folder: Path, split: str, spec: DatasetSpec | None = None) -> Enc
     if not files[0].is_dir():
         return read_parquet(files)
     # The training folder has every class; a test folder may lack some.
-    every = split_files(folder, "train", spec) or files
-    found = class_folders(every[0] if every[0].is_dir() else files[0])
+    train = split_files(folder, "train", spec)
+    found = class_folders(train[0] if train and train[0].is_dir() else files[0])
     return ImageFolder(files[0], label_order(found, spec) if spec else found)
 
 
@@ -51,11 +51,16 @@ def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> li
     return []
 
 
-def same_classes(encoded: Encoded, spec: DatasetSpec) -> bool:
-    """Whether the class names that the data gives, if any, can be those of the spec."""
-    if isinstance(encoded, ImageFolder):
-        return _ordered(encoded.folders, spec) is not None
-    return encoded.classes is None or len(encoded.classes) == spec.num_classes
+def recognised(folder: Path, spec: DatasetSpec) -> Encoded | None:
+    """A split of `folder` whose class names, if the data gives any, can be those of the spec; else None."""
+    files = next((files for split in SPLITS if (files := split_files(folder, split, spec))), None)
+    if files is None:
+        return None
+    if files[0].is_dir():
+        order = _ordered(class_folders(files[0]), spec)
+        return ImageFolder(files[0], order) if order else None
+    table = read_parquet(files)
+    return table if len(table.classes or spec.classes) == spec.num_classes else None
 
 
 def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from randsmooth.data.encoded import Encoded, check_labels
 from randsmooth.data.hub import from_hub
 from randsmooth.data.images import Images, StreamedImages, TensorImages
 from randsmooth.data.infer import infer
-from randsmooth.data.layout import open_split, present, same_classes
+from randsmooth.data.layout import open_split, present, recognised
 from randsmooth.data.spec import SPLITS, DatasetSpec
 from randsmooth.errors import InputError, unknown
 
@@ -107,9 +107,8 @@ def _folder(folder: Path) -> tuple[DatasetSpec, dict[str, Encoded]]:
 
 def _fits(spec: DatasetSpec, folder: Path) -> bool:
     """Whether the folder's classes and its first image are those of the spec."""
-    splits = present(folder, spec)
-    encoded = open_split(folder, splits[0]) if splits else None
-    if encoded is None or not len(encoded.labels) or not same_classes(encoded, spec):
+    encoded = recognised(folder, spec)
+    if encoded is None or not len(encoded.labels):
         return False
     with encoded.open(0) as stream:
         found = form(stream, encoded.where(0))

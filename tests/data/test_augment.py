@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from randsmooth.data.augment import PADDING, augmented, random_crop, random_flip
+from randsmooth.data.transforms import central_crop, crop_draws, random_resized_crop
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture
+def x():
+    return torch.randint(1, 256, (64, 3, 8, 8), generator=seeded(), dtype=torch.uint8)
+
+
+def test_a_crop_is_a_window_of_the_padded_image(x):
+    """Each image is found again, by a slow search, at one of the 81 places."""
+    padded = torch.nn.functional.pad(x, (PADDING,) * 4)
+    places = set()
+    for whole, cut in zip(padded, random_crop(x, seeded(1)), strict=True):
+        windows = [(i, j) for i in range(9) for j in range(9) if whole[:, i : i + 8, j : j + 8].equal(cut)]
+        assert len(windows) == 1
+        places.update(windows)
+    assert len(places) > 30
+
+
+def test_a_flip_mirrors_some_images(x):
+    y = random_flip(x, seeded(1))
+    kept = (y == x).flatten(1).all(1)
+    mirrored = (y == x.flip(-1)).flatten(1).all(1)
+    assert (kept ^ mirrored).all()
+    assert 16 < mirrored.sum() < 48
+
+
+@pytest.mark.parametrize("kind", ["none", "crop", "crop-flip"])
+def test_same_generator_same_result(kind, x):
+    first, second, other = (augmented(x, kind, seeded(seed)) for seed in (1, 1, 2))
+    assert first.shape == x.shape and first.dtype == x.dtype
+    assert torch.equal(first, second)
+    assert torch.equal(first, other) == (kind == "none")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_cpu_generator_gives_the_same_on_cuda(x):
+    assert torch.equal(augmented(x.cuda(), "crop-flip", seeded()).cpu(), augmented(x, "crop-flip", seeded()))
+    assert augmented(x.cuda(), "crop-flip", torch.Generator("cuda").manual_seed(0)).is_cuda
+
+
+def test_augmentation_leaves_its_input_alone(x):
+    before = x.clone()
+    augmented(x, "crop-flip", seeded())
+    assert torch.equal(x, before)
+
+
+def gradient(width, height):
+    """A photograph whose red is the column, in 0..255, and whose green is the row."""
+    red, green = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
+    return Image.fromarray(np.stack([red, green, red * 0], -1).astype(np.uint8))
+
+
+@pytest.mark.parametrize("size", [(300, 400), (500, 260), (256, 256), (100, 90)])
+def test_central_crop(size):
+    cut = np.asarray(central_crop(gradient(*size), 256, 224), dtype=float)
+    assert cut.shape == (224, 224, 3)
+    # The middle of the photograph is the middle of the crop.
+    np.testing.assert_allclose(cut[..., :2].mean((0, 1)), 127, atol=1.5)
+
+
+@pytest.mark.parametrize("size", [(300, 400), (1000, 20), (3, 90), (1, 1)])
+def test_random_resized_crop(size):
+    image = gradient(*size)
+    crops = [np.asarray(random_resized_crop(image, row, 32)) for row in crop_draws(40, seeded())]
+    assert {crop.shape for crop in crops} == {(32, 32, 3)}
+    if size == (300, 400):
+        red = np.stack([crop[16, :, 0].astype(int) for crop in crops])
+        green = np.stack([crop[:, 16, 1].astype(int) for crop in crops])
+        mirrored = (red[:, -1] < red[:, 0]).mean()
+        # Area 8% to 100% and ratio at most 4/3, so a side spans at least a quarter of the photograph.
+        assert 0.2 < mirrored < 0.8
+        assert np.ptp(red, axis=1).min() > 50 and (np.ptp(green, axis=1) > 50).all()
+        assert len({tuple(row) for row in red}) == 40

@@ -1,0 +1,88 @@
+"""The hub's data sets: what they hold is tested on a local one, and the way there without a network."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from randsmooth import data
+from randsmooth.data.decode import decode_many
+from randsmooth.data.hub import from_hub
+from randsmooth.data.table import ImageTable, plain
+from randsmooth.errors import InputError
+
+datasets = pytest.importorskip("datasets")
+
+
+@pytest.fixture
+def local(random_images):
+    """A real data set of the library, in CIFAR-100's layout."""
+    features = {
+        "img": datasets.Image(),
+        "fine_label": datasets.ClassLabel(names=["a", "b", "c"]),
+        "coarse_label": datasets.Value("int64"),
+    }
+    pixels = random_images(5, (3, 32, 32))
+    columns = {
+        "img": [Image.fromarray(each.transpose(1, 2, 0).copy()) for each in pixels],
+        "fine_label": [2, 0, 1, 2, 0],
+        "coarse_label": [9, 9, 9, 9, 9],
+    }
+    return datasets.Dataset.from_dict(columns, features=datasets.Features(features)), pixels
+
+
+def test_a_data_set_of_the_library(local):
+    dataset, pixels = local
+    table = ImageTable(plain(dataset), "hub")
+    assert table.labels.tolist() == [2, 0, 1, 2, 0]
+    assert table.classes == ("a", "b", "c")
+    assert np.array_equal(decode_many(table, torch.arange(5), data.spec("cifar100")).numpy(), pixels)
+
+
+def test_from_hub(tmp_path, monkeypatch, write_parquet, random_images):
+    """`load_dataset` takes a folder where it takes a hub id: everything but the network is real."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    pixels = random_images(3, (1, 28, 28))
+    write_parquet(tmp_path / "hub" / "test.parquet", pixels, [4, 5, 6])
+    spec = replace(data.spec("mnist"), hub=str(tmp_path / "hub"), hub_config=None)
+    table = from_hub(spec, "test")
+    assert table.labels.tolist() == [4, 5, 6]
+    assert np.array_equal(decode_many(table, torch.arange(3), spec).numpy(), pixels)
+
+
+def fails_fast(match):
+    began = time.perf_counter()
+    with pytest.raises(InputError, match=match):
+        data.load("fashion-mnist", "test")
+    assert time.perf_counter() - began < 8
+
+
+BOTH_WAYS = (
+    "fashion-mnist is not at .*fashion-mnist .*RANDSMOOTH_DATA.*hf download zalando-datasets/fashion_mnist"
+)
+
+
+def test_offline(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    fails_fast(BOTH_WAYS)
+
+
+def test_no_network(monkeypatch):
+    """A port where nothing listens: the answer comes at once, not after the library's retries."""
+    monkeypatch.delenv("RANDSMOOTH_DATA", raising=False)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    fails_fast("cannot reach http://127.0.0.1:9")
+    fails_fast(BOTH_WAYS)
+
+
+def test_a_local_folder_only(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"cifar10-jpeg is a local folder only: put it at .*cifar10-jpeg"):
+        data.load("cifar10-jpeg")
