@@ -62,7 +62,7 @@ _FASHION_MNIST = replace(
     description="Articles of clothing, 28x28 grey",
 )
 
-# The mean and std of Cohen et al. (2019), `architectures.py`: every published CIFAR-10 certificate uses them.
+# The mean and std of Cohen et al. (2019), `datasets.py`: every published CIFAR-10 certificate uses them.
 _CIFAR10 = DatasetSpec(
     name="cifar10",
     shape=(3, 32, 32),
