@@ -9,8 +9,13 @@ from randsmooth.metrics.accuracy import (
     check_radius,
     clean_accuracy,
 )
-from randsmooth.metrics.difference import CurveDifference, curve_difference, require_same_images
-from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share
+from randsmooth.metrics.difference import (
+    CurveDifference,
+    acr_difference,
+    curve_difference,
+    require_same_images,
+)
+from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
 from randsmooth.metrics.p_a import PA, p_a, p_a_curve
 from randsmooth.metrics.summary import Summary, per_class, summarize, usual_radii
 
@@ -23,6 +28,7 @@ __all__ = [
     "abstention",
     "accuracy_curve",
     "acr",
+    "acr_difference",
     "certified",
     "certified_accuracy",
     "check_radius",
@@ -36,4 +42,5 @@ __all__ = [
     "share",
     "summarize",
     "usual_radii",
+    "wilson",
 ]

@@ -1,4 +1,4 @@
-"""Two tables over the same images: where one p_A curve lies above the other, beyond chance."""
+"""Two tables over the same images: what separates their ACR and their p_A curves, beyond chance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.estimate import LEVEL
+from randsmooth.metrics.estimate import LEVEL, Estimate, mean
 from randsmooth.metrics.p_a import PA, p_a
 
 Floats = NDArray[np.float64]
@@ -22,6 +22,16 @@ def require_same_images(a: Certificates, b: Certificates) -> None:
             f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) are not about the same images, so "
             "they cannot be compared image by image; certify both with the same --dataset, --take or --skip"
         )
+
+
+def acr_difference(a: Certificates, b: Certificates) -> Estimate:
+    """ACR of `a` minus ACR of `b`, with the paired bootstrap interval: images are redrawn with both radii.
+
+    Raises:
+        InputError: the tables are not about the same images, or hold none.
+    """
+    require_same_images(a, b)
+    return mean(a.radius * a.correct - b.radius * b.correct)
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ def curve_difference(
     require_same_images(a, b)
     first, second = p_a(a), p_a(b)
     start = max(first.known_from, second.known_from)
-    x = np.linspace(0.0, 1.0, points + 2)[1:-1]
+    x = np.arange(1, points + 1) / (points + 1)  # divided, as counts are: k/n = x is then met exactly
     x = x[x >= start]
     paired = _indicators(first, x) - _indicators(second, x)  # (N, M)
     difference = paired.mean(axis=0)

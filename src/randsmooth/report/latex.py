@@ -1,0 +1,61 @@
+r"""The sheet as a LaTeX tabular: best \textbf, second \underline, below the baseline \textcolor{gray}."""
+
+from __future__ import annotations
+
+from randsmooth.report.sheet import Column, Sheet
+
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def render(sheet: Sheet) -> str:
+    """A tabular that needs only xcolor."""
+    titles = ["Method", "Images", "ACR", *(column.title for column in sheet.accuracy), "Abstain"]
+    rows = [_row(sheet, row) for row in range(len(sheet.tables))]
+    return "\n".join(
+        [
+            r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
+            *(f"% {remark}" for remark in sheet.remarks),
+            rf"\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}",
+            r"\hline",
+            rf"{' & '.join(titles)} \\",
+            r"\hline",
+            *(rf"{' & '.join(cells)} \\" for cells in rows),
+            r"\hline",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def escape(text: str) -> str:
+    """`text` that LaTeX sets as it is."""
+    return "".join(SPECIAL.get(letter, letter) for letter in text)
+
+
+def _row(sheet: Sheet, row: int) -> list[str]:
+    table = sheet.tables[row]
+    interval = rf"{{\scriptsize [{', '.join(sheet.acr.ends(row))}]}}"
+    cells = [escape(table.name), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
+    return cells + [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
+
+
+def _cell(column: Column, row: int) -> str:
+    text, mark = column.figure(row), column.marks[row]
+    if mark.best:
+        text = rf"\textbf{{{text}}}"
+    elif mark.second:
+        text = rf"\underline{{{text}}}"
+    return rf"\textcolor{{gray}}{{{text}}}" if mark.below else text

@@ -1,0 +1,43 @@
+"""The sheet as a Markdown table: best in bold, second best underlined."""
+
+from __future__ import annotations
+
+import re
+
+from randsmooth.report.sheet import Column, Sheet
+
+
+def render(sheet: Sheet) -> str:
+    """A pipe table, with what the marks mean below it."""
+    titles = ["name", "images", "ACR [95%]", *(f"{c.title}" for c in sheet.accuracy), "abstain"]
+    lines = [_row(titles), _row(["---", *["---:"] * (len(titles) - 1)])]
+    for row, table in enumerate(sheet.tables):
+        cells = [
+            escape(table.name),
+            f"{len(table):,}",
+            f"{_cell(sheet.acr, row)} {_interval(sheet.acr, row)}",
+        ]
+        cells += [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
+        lines.append(_row(cells))
+    legend = "Certified accuracy in % at each L2 radius. Best in bold, second best underlined."
+    return "\n".join([*lines, "", " ".join([legend, *sheet.remarks])]) + "\n"
+
+
+def escape(text: str) -> str:
+    """`text` that Markdown shows as it is."""
+    return re.sub(r"([\\`*_{}\[\]()#+!|~$&<>-])", r"\\\1", text)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(column: Column, row: int) -> str:
+    figure, mark = column.figure(row), column.marks[row]
+    if mark.best:
+        return f"**{figure}**"
+    return f"<u>{figure}</u>" if mark.second else figure
+
+
+def _interval(column: Column, row: int) -> str:
+    return f"[{', '.join(column.ends(row))}]"

@@ -1,0 +1,38 @@
+"""What tables are called side by side: printable, and never two the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+
+
+def printable(text: str) -> str:
+    """`text` with every control character (a new line, a terminal's escape) shown as U+FFFD."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+
+
+def distinct(tables: Sequence[Certificates]) -> list[Certificates]:
+    """The tables under printable names; the second of a name becomes `name (2)`, an empty one `table 3`.
+
+    Raises:
+        InputError: there is no table.
+    """
+    if not tables:
+        raise InputError("there is no certificate table to report on; give at least one file")
+    taken: set[str] = set()
+    named = []
+    for place, table in enumerate(tables, start=1):
+        name = _free(printable(table.name).strip() or f"table {place}", taken)
+        taken.add(name)
+        named.append(table.renamed(name))
+    return named
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} ({number})"
+    return free

@@ -1,0 +1,95 @@
+"""The comparison as one HTML file that opens anywhere, offline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from randsmooth.certificates import Certificates, write_atomically
+from randsmooth.report import classes, curves, plots, provenance, sheet, summary
+from randsmooth.report.colours import looks
+from randsmooth.report.naming import printable
+
+TEMPLATE = "page.html.j2"
+
+
+def page(
+    tables: Sequence[Certificates],
+    *,
+    radii: Sequence[float] | None = None,
+    baseline: str | None = None,
+    title: str | None = None,
+    command: str | None = None,
+) -> str:
+    """The report on `tables` as HTML with everything inlined.
+
+    Args:
+        radii: of the table and the per-class view, in pixels in [0, 1]; None for the usual ones.
+        baseline: name of the table that the others are greyed against; None looks for the Gaussian one.
+        command: what was typed to make the page, to be shown on it.
+
+    Raises:
+        InputError: no table, one without images, a radius that makes no sense, an unknown baseline.
+    """
+    content = sheet.build(tables, radii, baseline)
+    drawn = looks(len(content.tables), content.baseline)
+    knowing = [None if curves.missing_facts(table) else table for table in content.tables]
+    by_class = classes.view(content)
+    drawings = {"radius": plots.radius_plot(content.tables, drawn), "p_a": plots.p_a_plot(knowing, drawn)}
+    return _template().render(
+        title=printable(title or "Certified robustness compared"),
+        sheet=content,
+        summary=summary.sentences(content),
+        looks=drawn,
+        unknown=_unknown(content),
+        partly=any(table is not None and table.counts is None for table in knowing),
+        classes=by_class,
+        shown=_middle(content.radii),
+        facts=provenance.facts(content),
+        command=command,
+        drawings=drawings,
+        data=_data(content, drawings, by_class),
+        plotly=Markup(_plotly()),
+    )
+
+
+def write(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:
+    """Write `page(tables, **options)` to `path`, all or nothing. Errors as `page`."""
+    write_atomically(Path(path), page(tables, **options).encode())
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("randsmooth.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(TEMPLATE)
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+def _unknown(content: sheet.Sheet) -> list[tuple[str, str]]:
+    """Tables whose p_A cannot be drawn, each with the options that would give what they lack."""
+    lacking = [(table.name, curves.missing_facts(table)) for table in content.tables]
+    return [(name, ", ".join(f"--{field}" for field in fields)) for name, fields in lacking if fields]
+
+
+def _data(content: sheet.Sheet, drawings: dict[str, Any], by_class: classes.ClassView) -> dict[str, Any]:
+    titles = [column.title for column in content.accuracy]
+    return {"plots": drawings, "radii": titles, "cells": by_class.cells}
+
+
+def _middle(radii: Sequence[float]) -> int:
+    """Place of the radius that the per-class view opens at: the third, 0.5 among the usual ones."""
+    return min(2, len(radii) - 1)

@@ -1,0 +1,75 @@
+"""What was compared and how: the facts in the headers, those in common once, the others side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from randsmooth.report.naming import printable
+from randsmooth.report.sheet import Sheet
+
+UNKNOWN = "not recorded"
+FACTS = {
+    "dataset": "data set",
+    "split": "split",
+    "selection": "selection of images",
+    "sigma": "noise, sigma (pixels in [0, 1])",
+    "n0": "samples to pick the class, n0",
+    "n": "samples to bound p_A, n",
+    "alpha": "failure probability, alpha",
+    "bound": "bound",
+    "seed": "seed",
+    "noise": "noise stream",
+    "precision": "precision",
+    "device": "device",
+    "versions": "versions",
+    "notes": "notes",
+}
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Facts shared as (what, value), differing as (what, one value a table), and those that no table records."""
+
+    shared: list[tuple[str, str]]
+    differing: list[tuple[str, list[str]]]
+    unknown: list[str]
+
+
+def facts(sheet: Sheet) -> Provenance:
+    """The facts of all tables' headers, each printed."""
+    columns = [_facts(sheet, row) for row in range(len(sheet.tables))]
+    keys = list(dict.fromkeys(key for column in columns for key in column))
+    rows = [(key, [column.get(key, UNKNOWN) for column in columns]) for key in keys]
+    alike = [(key, values[0]) for key, values in rows if len(set(values)) == 1]
+    return Provenance(
+        shared=[(key, value) for key, value in alike if value != UNKNOWN],
+        differing=[(key, values) for key, values in rows if len(set(values)) > 1],
+        unknown=[key for key, value in alike if value == UNKNOWN],
+    )
+
+
+def _facts(sheet: Sheet, row: int) -> dict[str, str]:
+    table = sheet.tables[row]
+    known = {"images": f"{len(table):,}"}
+    known |= {label: show(getattr(table.header, field)) for field, label in FACTS.items()}
+    if not table.header.model:
+        return known | {"model": UNKNOWN}
+    return known | {f"model: {printable(str(key))}": show(v) for key, v in table.header.model.items()}
+
+
+def show(value: Any) -> str:
+    """A header's value as text: no raw floats, nested values flattened, nothing left empty."""
+    if value is None or value in ("", (), [], {}):
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{printable(str(key))} {show(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(show(inner) for inner in value)
+    return printable(str(value))

@@ -1,0 +1,55 @@
+"""The sheet for programs: CSV and JSON at full precision, every figure with its interval and image count."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from typing import Any
+
+from randsmooth.metrics import LEVEL, Estimate
+from randsmooth.report.sheet import Sheet
+
+
+def to_csv(sheet: Sheet) -> str:
+    """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    metrics = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention"]
+    writer.writerow(["name", "images", *(f"{m}{end}" for m in metrics for end in ("", "_low", "_high"))])
+    for row, table in enumerate(sheet.tables):
+        figures = [column.estimates[row] for column in sheet.columns]
+        ends = [value for e in figures for value in (e.value, e.low, e.high)]
+        writer.writerow([table.name, len(table), *ends])
+    return buffer.getvalue()
+
+
+def to_json(sheet: Sheet) -> str:
+    """One object: `tables` (each with its metrics and its header's facts), `baseline`, `radii`, `level`."""
+    named = None if sheet.baseline is None else sheet.tables[sheet.baseline].name
+    content = {
+        "level": LEVEL,
+        "radii": sheet.radii,
+        "baseline": named,
+        "remarks": sheet.remarks,
+        "tables": [_table(sheet, row) for row in range(len(sheet.tables))],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _table(sheet: Sheet, row: int) -> dict[str, Any]:
+    table = sheet.tables[row]
+    accuracy = zip(sheet.radii, sheet.accuracy, strict=True)
+    return {
+        "name": table.name,
+        "images": len(table),
+        "acr": _estimate(sheet.acr.estimates[row]),
+        "certified_accuracy": [{"radius": r, **_estimate(c.estimates[row])} for r, c in accuracy],
+        "abstention": _estimate(sheet.abstention.estimates[row]),
+        "header": table.header.model_dump(mode="json"),
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, float | int]:
+    return dataclasses.asdict(estimate)
