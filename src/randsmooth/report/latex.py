@@ -17,6 +17,7 @@ SPECIAL = {
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "[": "{[}",  # after a line break, LaTeX would take it for an optional argument
 }
 
 

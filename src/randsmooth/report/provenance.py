@@ -29,7 +29,7 @@ FACTS = {
 
 @dataclass(frozen=True)
 class Provenance:
-    """Facts shared as (what, value), differing as (what, one value a table), and those that no table records."""
+    """Facts shared as (what, value), differing as (what, one value a table), and those nobody records."""
 
     shared: list[tuple[str, str]]
     differing: list[tuple[str, list[str]]]
