@@ -1,0 +1,25 @@
+"""LeNet as the MNIST tables of MACER and CAT-RS use it."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from randsmooth.models.registry import register
+
+
+@register("lenet", min_size=16)
+def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
+    """Convolutions 20@5x5 and 50@5x5, each pooled, then 500 hidden units; 431,080 parameters for MNIST."""
+    pooled = ((image_size - 4) // 2 - 4) // 2  # an unpadded 5x5 convolution takes 4 pixels, a pool halves
+    return nn.Sequential(
+        nn.Conv2d(in_channels, 20, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(20, 50, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(1),
+        nn.Linear(50 * pooled * pooled, 500),
+        nn.ReLU(),
+        nn.Linear(500, num_classes),
+    )
