@@ -1,0 +1,60 @@
+"""Refusals of images and labels that would make a certificate mean something else."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from randsmooth.errors import InputError
+
+
+def check_images(x: Tensor, shape: tuple[int, int, int] | None) -> None:
+    """Images are floats (B, C, H, W) in [0, 1], of the model's `shape` (C, H, W) where it is given.
+
+    Raises:
+        InputError: another type or shape, or the first image with a value that is not in [0, 1].
+    """
+    if not isinstance(x, Tensor):
+        raise InputError(f"images are a {type(x).__name__}; expected a tensor: torch.from_numpy(...).float()")
+    if not x.is_floating_point():
+        raise InputError(f"images have type {x.dtype}; expected floats in [0, 1]: images.float() / 255")
+    if x.ndim != 4 or (shape is not None and tuple(x.shape[1:]) != shape):
+        expected = "(B, C, H, W)" if shape is None else f"(B, {', '.join(map(str, shape))})"
+        raise InputError(
+            f"images have shape {tuple(x.shape)}; expected {expected}: x[None] makes a batch of one"
+        )
+    if x.numel() > 0:
+        _check_range(x)
+
+
+def _check_range(x: Tensor) -> None:
+    low, high = x.amin((1, 2, 3)), x.amax((1, 2, 3))  # (B,); NaN passes through both
+    good = (low >= 0) & (high <= 1)  # false for NaN
+    if bool(good.all()):
+        return
+    i = int((~good).nonzero()[0])
+    if not bool(torch.isfinite(x[i]).all()):
+        raise InputError(f"image {i} holds NaN or infinity; expected values in [0, 1]: check how it was read")
+    raise InputError(
+        f"image {i} has values in [{float(low[i]):.3g}, {float(high[i]):.3g}]; expected [0, 1]: "
+        "divide by 255 and leave normalisation to the model"
+    )
+
+
+def check_labels(y: Tensor, num_classes: int) -> None:
+    """Labels are integers (B,) from 0 to num_classes - 1.
+
+    Raises:
+        InputError: another type or shape, or the first label out of range.
+    """
+    if not isinstance(y, Tensor) or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
+        kind = y.dtype if isinstance(y, Tensor) else type(y).__name__
+        raise InputError(f"labels have type {kind}; expected a tensor of integers: torch.as_tensor(y).long()")
+    if y.ndim != 1:
+        raise InputError(f"labels have shape {tuple(y.shape)}; expected (B,): one class index an image")
+    bad = (y < 0) | (y >= num_classes)
+    if bool(bad.any()):
+        i = int(bad.nonzero()[0])
+        raise InputError(
+            f"label {i} is {int(y[i])}; expected 0 to {num_classes - 1}: map the labels to the classes"
+        )

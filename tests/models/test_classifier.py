@@ -1,0 +1,84 @@
+"""The classifier: normalisation first, a plain configuration, early refusals."""
+
+import copy
+import math
+
+import pytest
+import torch
+
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+
+GOOD = {"arch": "resnet8", "classes": ["cat", "dog", "owl"], "shape": [3, 32, 32]}
+MEAN, STD = [0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]
+
+
+def test_logits_are_the_networks_at_the_normalised_image() -> None:
+    model = Classifier(**GOOD, mean=MEAN, std=STD).eval()
+    x = torch.rand(2, 3, 32, 32)
+    normalised = (x - torch.tensor(MEAN).view(3, 1, 1)) / torch.tensor(STD).view(3, 1, 1)
+    assert torch.equal(model(x), model.network(normalised))
+
+
+def test_without_constants_the_image_goes_straight_in() -> None:
+    model = Classifier(**GOOD).eval()
+    x = torch.rand(2, 3, 32, 32)
+    assert torch.equal(model(x), model.network(x))
+    assert not dict(model.named_buffers(recurse=False))
+
+
+def test_the_state_dict_is_the_networks_alone_but_constants_move() -> None:
+    model = Classifier(**GOOD, mean=MEAN, std=STD)
+    assert all(name.startswith("network.") for name in model.state_dict())
+    assert model.to("meta").mean.device.type == "meta"
+
+
+def test_properties() -> None:
+    model = Classifier(**GOOD)
+    assert (model.num_classes, model.shape, model.classes) == (3, (3, 32, 32), ["cat", "dog", "owl"])
+    assert model.provenance == {}
+    assert model.training is True  # nn.Module's flag, untouched
+
+
+def test_provenance_is_a_plain_json_copy_and_can_be_replaced() -> None:
+    given = {"sigma": 0.5, "drops": (50, 100)}
+    model = Classifier(**GOOD, provenance=given)
+    given["sigma"] = 1.0
+    assert model.provenance == {"sigma": 0.5, "drops": [50, 100]}
+    model.provenance = {"sigma": 0.25}
+    assert model.config["provenance"] == {"sigma": 0.25}
+
+
+def test_a_deep_copy_is_independent() -> None:
+    model = Classifier(**GOOD, provenance={"sigma": 0.5})
+    twin = copy.deepcopy(model)
+    twin.provenance["sigma"] = 1.0
+    assert model.config["provenance"] == {"sigma": 0.5}
+    assert twin.config["provenance"] == {"sigma": 1.0}
+
+
+BAD = [
+    ({"arch": "resnt8"}, "did you mean 'resnet8'"),
+    ({"classes": ["cat"]}, "at least two"),
+    ({"classes": ["cat", "cat"]}, "different names"),
+    ({"classes": 10}, "classes=10"),
+    ({"classes": [0, 1]}, "names"),
+    ({"shape": [3, 32, 16]}, "H = W"),
+    ({"shape": [32, 32]}, r"\[C, H, W\]"),
+    ({"shape": [3, 32.0, 32.0]}, r"\[C, H, W\]"),
+    ({"shape": [3, 4, 4]}, "smallest that works is 8x8"),
+    ({"mean": MEAN}, "give both"),
+    ({"std": STD}, "give both"),
+    ({"mean": [0.5], "std": [0.5]}, "3 finite numbers"),
+    ({"mean": [math.nan] * 3, "std": STD}, "3 finite numbers"),
+    ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
+    ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
+    ({"provenance": {"loss": math.nan}}, "not plain JSON"),
+    ({"provenance": ["sigma"]}, "expected a dictionary"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_bad_input_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Classifier(**(GOOD | change))
