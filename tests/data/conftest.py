@@ -46,9 +46,7 @@ def write_parquet():
     def write(file, images, labels, *, image="image", label="label", classes=None):
         encoded = [each if isinstance(each, bytes) else png(each) for each in images]
         kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-        table = pa.table(
-            {image: pa.array([{"bytes": each, "path": None} for each in encoded], kind), label: labels}
-        )
+        table = pa.table({image: pa.array([{"bytes": each, "path": None} for each in encoded], kind), label: labels})
         if classes:
             features = {image: {"_type": "Image"}, label: {"names": classes, "_type": "ClassLabel"}}
             info = json.dumps({"info": {"features": features}})

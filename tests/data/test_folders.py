@@ -141,9 +141,7 @@ def test_augmentation_needs_a_generator(tmp_path, write_parquet, random_images):
 
 def test_stopping_a_streamed_loop_early(tmp_path, write_parquet, pixels):
     write_parquet(tmp_path / "train.parquet", pixels, LABELS)
-    streamed = StreamedImages(
-        data.describe(str(tmp_path)), "train", read_parquet([tmp_path / "train.parquet"])
-    )
+    streamed = StreamedImages(data.describe(str(tmp_path)), "train", read_parquet([tmp_path / "train.parquet"]))
     batches = streamed.batches(torch.tensor([[k % 10] for k in range(100)]).unbind())
     x, _ = next(batches)
     batches.close()
@@ -184,9 +182,7 @@ def test_images_of_several_sizes_stream_as_imagenet_does(tmp_path, write_folder,
 
 
 @pytest.mark.parametrize("validation", ["validation", "val"])
-def test_imagenet_tests_on_its_validation_split(
-    tmp_path, monkeypatch, write_folder, random_images, validation
-):
+def test_imagenet_tests_on_its_validation_split(tmp_path, monkeypatch, write_folder, random_images, validation):
     """Class folders named by WordNet ids, 1000 of them, numbered in alphabetical order."""
     ids = [f"n{k:08d}" for k in range(1000)]
     for name in ids:

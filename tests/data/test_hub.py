@@ -61,9 +61,7 @@ def fails_fast(match):
     assert time.perf_counter() - began < 8
 
 
-BOTH_WAYS = (
-    "fashion-mnist is not at .*fashion-mnist .*RANDSMOOTH_DATA.*hf download zalando-datasets/fashion_mnist"
-)
+BOTH_WAYS = "fashion-mnist is not at .*fashion-mnist .*RANDSMOOTH_DATA.*hf download zalando-datasets/fashion_mnist"
 
 
 def test_offline(monkeypatch, tmp_path):

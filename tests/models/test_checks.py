@@ -37,9 +37,7 @@ def test_bad_images_are_refused(x: torch.Tensor, message: str) -> None:
         check_images(x, (1, 2, 2))
 
 
-@pytest.mark.parametrize(
-    "y", [torch.tensor([0, 9]), torch.tensor([9], dtype=torch.uint8), torch.empty(0).long()]
-)
+@pytest.mark.parametrize("y", [torch.tensor([0, 9]), torch.tensor([9], dtype=torch.uint8), torch.empty(0).long()])
 def test_good_labels_pass(y: torch.Tensor) -> None:
     check_labels(y, 10)
 

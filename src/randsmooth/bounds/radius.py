@@ -15,9 +15,7 @@ from randsmooth.errors import InputError
 def check_sigma(sigma: float) -> None:
     """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a finite positive number."""
     if not (math.isfinite(sigma) and sigma > 0.0):
-        raise InputError(
-            f"sigma={sigma} must be a finite number > 0 (pixels lie in [0, 1]; 0.25 to 1 is usual)"
-        )
+        raise InputError(f"sigma={sigma} must be a finite number > 0 (pixels lie in [0, 1]; 0.25 to 1 is usual)")
 
 
 def radius_of_tail(q: ArrayLike, sigma: float) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import ROUND_DOWN, Decimal
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from randsmooth import bounds
+from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import VERSION, Header
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, from_counts
 from randsmooth.errors import InputError
@@ -36,17 +36,6 @@ def read(path: Path | str) -> Certificates:
     if not path.is_file():
         raise InputError(f"no certificate file at {path}; `randsmooth certify` writes them")
     return read_parquet(path) if path.suffix == ".parquet" else read_tsv(path)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` at `path` so that a crash leaves either the old file or the new one, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def write_parquet(table: Certificates, path: Path | str) -> None:
@@ -102,9 +91,7 @@ def parse_header(text: str, path: Path) -> Header:
         raw = json.loads(text)
         version = raw.get("version")
         if version != VERSION:
-            raise InputError(
-                f"{path} is in format {version}; this randsmooth reads format {VERSION}: upgrade it"
-            )
+            raise InputError(f"{path} is in format {version}; this randsmooth reads format {VERSION}: upgrade it")
         return Header.model_validate(raw)
     except (json.JSONDecodeError, AttributeError, ValidationError) as error:
         raise InputError(f"{path} has a damaged header: {error}") from error
@@ -166,9 +153,7 @@ def _check_log(table: Certificates, correct: Floats, path: Path) -> None:
     _refuse(table.label < 0, path, lambda row: f"label={table.label[row]} is below 0")
     _refuse(table.predict < ABSTAIN, path, lambda row: f"predict={table.predict[row]} is below -1")
     _refuse(table.radius < 0, path, lambda row: f"radius={table.radius[row]} is below 0")
-    _refuse(
-        table.correct != (correct == 1), path, lambda row: f"correct={correct[row]:.0f} contradicts predict"
-    )
+    _refuse(table.correct != (correct == 1), path, lambda row: f"correct={correct[row]:.0f} contradicts predict")
 
 
 def _refuse(bad: NDArray[np.bool_], path: Path, say: Callable[[int], str]) -> None:

@@ -63,9 +63,7 @@ class Journal:
             return cls.create(path, header)
         different = parse_header(lines[0], path).differences(header)
         if different:
-            raise InputError(
-                f"{path} is of another run ({different[0]}); repeat its settings or use --overwrite"
-            )
+            raise InputError(f"{path} is of another run ({different[0]}); repeat its settings or use --overwrite")
         if torn:
             path.write_text("\n".join(lines) + "\n")
         return cls(path, header, [Row.from_json(line) for line in lines[1:]])

@@ -103,9 +103,7 @@ class Certificates:
             name=self.name,
         )
 
-    def assuming(
-        self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None
-    ) -> Certificates:
+    def assuming(self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None) -> Certificates:
         """This table with the facts that its header lacks (a log says none of the three); known ones stay."""
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
@@ -142,9 +140,7 @@ def thin(counts: Ints, n: int, seed: int) -> Ints:
     """Counts (N, K) of a random n of each row's samples, drawn without replacement."""
     stored = int(counts[0].sum()) if len(counts) else n
     if not 1 <= n <= stored:
-        raise InputError(
-            f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more"
-        )
+        raise InputError(f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more")
     rng = np.random.default_rng(seed)
     rows = [rng.multivariate_hypergeometric(row, n, method="marginals") for row in counts]
     return np.array(rows, np.int64).reshape(counts.shape)

@@ -65,9 +65,7 @@ def decode_many(
     return torch.from_numpy(out)
 
 
-def decode(
-    stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None
-) -> NDArray[np.uint8]:
+def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
     """One image as `spec` wants it: (C, H, W) uint8. `where` names it in the InputError for a bad one."""
     try:
         with Image.open(stream) as image:

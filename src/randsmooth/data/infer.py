@@ -70,9 +70,7 @@ def _shape(forms: set[tuple[str, int, int]], name: str) -> tuple[int, int, int]:
     for channels, mode in MODES.items():
         if modes == {mode}:
             return channels, height, width
-    raise InputError(
-        f"the images of {name} have modes {', '.join(sorted(modes))}: convert all to L or to RGB"
-    )
+    raise InputError(f"the images of {name} have modes {', '.join(sorted(modes))}: convert all to L or to RGB")
 
 
 def _arch(shape: tuple[int, int, int]) -> str:
@@ -80,9 +78,7 @@ def _arch(shape: tuple[int, int, int]) -> str:
     return known.get(shape, "small-cnn" if max(shape[1:]) < 28 else "resnet50")
 
 
-def _statistics(
-    encoded: Encoded, probe: Tensor, spec: DatasetSpec
-) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _statistics(encoded: Encoded, probe: Tensor, spec: DatasetSpec) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and standard deviation of each channel over the probed images, in [0, 1], to 4 digits."""
     total = torch.zeros(2, spec.shape[0], dtype=torch.float64)
     for start in range(0, len(probe), STATISTICS_BATCH):

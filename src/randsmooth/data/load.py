@@ -84,9 +84,7 @@ def _path(dataset: str) -> Path:
     if path.is_dir():
         return path
     if len(path.parts) > 1 or path.is_absolute():
-        raise InputError(
-            f"no folder at {path}: give a data set's folder, or one of {', '.join(registry.names())}"
-        )
+        raise InputError(f"no folder at {path}: give a data set's folder, or one of {', '.join(registry.names())}")
     raise unknown("dataset", dataset, registry.names())
 
 

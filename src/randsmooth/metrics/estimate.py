@@ -70,9 +70,7 @@ def mean(values: NDArray[np.float64], *, resamples: int = 2000, seed: int = 0) -
         method="percentile",
         rng=np.random.default_rng(seed),
     )
-    return Estimate(
-        value, float(result.confidence_interval.low), float(result.confidence_interval.high), len(values)
-    )
+    return Estimate(value, float(result.confidence_interval.low), float(result.confidence_interval.high), len(values))
 
 
 def require_images(n: int) -> None:

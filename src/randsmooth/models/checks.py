@@ -20,9 +20,7 @@ def check_images(x: Tensor, shape: tuple[int, int, int] | None) -> None:
         raise InputError(f"images have type {x.dtype}; expected floats in [0, 1]: images.float() / 255")
     if x.ndim != 4 or (shape is not None and tuple(x.shape[1:]) != shape):
         expected = "(B, C, H, W)" if shape is None else f"(B, {', '.join(map(str, shape))})"
-        raise InputError(
-            f"images have shape {tuple(x.shape)}; expected {expected}: x[None] makes a batch of one"
-        )
+        raise InputError(f"images have shape {tuple(x.shape)}; expected {expected}: x[None] makes a batch of one")
     if x.numel() > 0:
         _check_range(x)
 
@@ -55,6 +53,4 @@ def check_labels(y: Tensor, num_classes: int) -> None:
     bad = (y < 0) | (y >= num_classes)
     if bool(bad.any()):
         i = int(bad.nonzero()[0])
-        raise InputError(
-            f"label {i} is {int(y[i])}; expected 0 to {num_classes - 1}: map the labels to the classes"
-        )
+        raise InputError(f"label {i} is {int(y[i])}; expected 0 to {num_classes - 1}: map the labels to the classes")

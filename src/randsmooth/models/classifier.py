@@ -102,9 +102,7 @@ class Classifier(
     @classmethod
     def _load_as_pickle(cls, model: Any, model_file: str, map_location: str, strict: bool) -> Any:
         # The mixin falls back to pickle where safetensors are missing.
-        raise InputError(
-            f"{model_file}: pickle is never loaded, it can run code; convert it to model.safetensors"
-        )
+        raise InputError(f"{model_file}: pickle is never loaded, it can run code; convert it to model.safetensors")
 
 
 def _checked_classes(classes: list[str]) -> list[str]:
@@ -117,9 +115,7 @@ def _checked_classes(classes: list[str]) -> list[str]:
 def _checked_shape(shape: list[int] | tuple[int, int, int]) -> tuple[int, int, int]:
     whole = isinstance(shape, (list, tuple)) and all(type(side) is int and side > 0 for side in shape)
     if not whole or len(shape) != 3 or shape[1] != shape[2]:
-        raise InputError(
-            f"shape={shape!r}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it"
-        )
+        raise InputError(f"shape={shape!r}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it")
     return shape[0], shape[1], shape[2]
 
 
@@ -130,9 +126,7 @@ def _check_normalisation(mean: list[float] | None, std: list[float] | None, chan
         if values is not None and not _finite_numbers(values, channels):
             raise InputError(f"{name}={values!r}: expected {channels} finite numbers, one a channel")
     if std is not None and min(std) <= 0:
-        raise InputError(
-            f"std={std!r}: expected positive numbers; pass neither mean nor std to leave them out"
-        )
+        raise InputError(f"std={std!r}: expected positive numbers; pass neither mean nor std to leave them out")
 
 
 def _finite_numbers(values: Any, count: int) -> bool:
@@ -155,6 +149,4 @@ def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
     try:
         return json.loads(json.dumps(provenance, allow_nan=False))  # type: ignore[no-any-return]
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"provenance is not plain JSON ({error}): use str, int, float, list and dict"
-        ) from None
+        raise InputError(f"provenance is not plain JSON ({error}): use str, int, float, list and dict") from None

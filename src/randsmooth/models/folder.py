@@ -97,15 +97,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _read_weights(folder: Path) -> dict[str, Tensor]:
     path = folder / WEIGHTS
     if not path.is_file():
-        pickles = sorted(
-            p.name for p in folder.iterdir() if p.suffix in {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
-        )
-        beside = (
-            f"{', '.join(pickles)} is pickle, which can run code and is never loaded: " if pickles else ""
-        )
-        raise InputError(
-            f"{path} is missing: {beside}convert the weights to safetensors or save the model again"
-        )
+        pickles = sorted(p.name for p in folder.iterdir() if p.suffix in {".bin", ".pt", ".pth", ".pkl", ".ckpt"})
+        beside = f"{', '.join(pickles)} is pickle, which can run code and is never loaded: " if pickles else ""
+        raise InputError(f"{path} is missing: {beside}convert the weights to safetensors or save the model again")
     try:
         return load_file(path)  # type: ignore[no-any-return]
     except SafetensorError as error:
@@ -121,9 +115,7 @@ def _rebuild(path: Path, config: dict[str, Any]) -> Classifier:
 
 def _check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
     """Same names, types and shapes; torch alone would let another type pass, silently converted."""
-    signatures = [
-        {name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found)
-    ]
+    signatures = [{name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found)]
     if signatures[0] == signatures[1]:
         return
     odd = sorted(n for n in expected | found if signatures[0].get(n) != signatures[1].get(n))
@@ -142,9 +134,7 @@ def _share_mode(written: Path) -> None:
 def _check_float32(model: Classifier) -> None:
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
-            raise InputError(
-                f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving"
-            )
+            raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")
 
 
 def _moved(model: Classifier, device: torch.device | str) -> Classifier:
@@ -152,6 +142,4 @@ def _moved(model: Classifier, device: torch.device | str) -> Classifier:
         return model.to(device)
     except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
         reason = str(error).partition("\n")[0]
-        raise InputError(
-            f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can"
-        ) from error
+        raise InputError(f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can") from error

@@ -46,9 +46,7 @@ def p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: st
     """
     named = naming.distinct(tables)
     drawn = [curves.p_a_curve(table, curves.p_a_grid()) for table in named]
-    figure, axes = _axes(
-        "p_A (share of noisy copies given the true label)", "images with at least this p_A (%)"
-    )
+    figure, axes = _axes("p_A (share of noisy copies given the true label)", "images with at least this p_A (%)")
     _draw(axes, named, drawn, baselines.find(named, baseline))
     start = min(float(curve.x[0]) for curve in drawn)
     _limit(axes, start, unknown=max(float(curve.x[0]) for curve in drawn) > 0.0)
@@ -89,9 +87,7 @@ def _limit(axes: Any, start: float, *, unknown: bool) -> None:
     if unknown:
         axes.axvspan(left, 0.5, color="#eeeeee", linewidth=0, zorder=0)
         place = {"ha": "center", "va": "center", "rotation": 90, "color": "#555555", "fontsize": 8}
-        axes.text(
-            (left + 0.5) / 2, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place
-        )
+        axes.text((left + 0.5) / 2, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place)
 
 
 def _short(name: str, longest: int = 28) -> str:

@@ -27,9 +27,7 @@ def radius_plot(tables: Sequence[Certificates], looks: Sequence[Look]) -> Plot:
     """Certified accuracy against the radius."""
     grid = curves.radius_grid(tables)
     drawn = [curves.radius_curve(table, grid) for table in tables]
-    layout = _layout(
-        "certified L2 radius (pixels in [0, 1])", "certified accuracy (%)", [0.0, float(grid[-1])]
-    )
+    layout = _layout("certified L2 radius (pixels in [0, 1])", "certified accuracy (%)", [0.0, float(grid[-1])])
     return {"data": _traces(tables, drawn, looks), "layout": layout}
 
 

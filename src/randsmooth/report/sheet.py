@@ -86,9 +86,7 @@ def build(
     )
 
 
-def _ranked(
-    title: str, estimates: list[Estimate], scale: float, decimals: int, reference: int | None
-) -> Column:
+def _ranked(title: str, estimates: list[Estimate], scale: float, decimals: int, reference: int | None) -> Column:
     printed = [_figure(estimate.value, scale, decimals) for estimate in estimates]
     return Column(title, estimates, marks(printed, reference), scale, decimals)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from randsmooth.report.sheet import Column, Sheet
 
-LEGEND = (
-    "ACR and certified accuracy (%) at each L2 radius (pixels in [0, 1]); 95% intervals below the figures."
-)
+LEGEND = "ACR and certified accuracy (%) at each L2 radius (pixels in [0, 1]); 95% intervals below the figures."
 
 
 def render(sheet: Sheet) -> str:

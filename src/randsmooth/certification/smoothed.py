@@ -1,0 +1,147 @@
+"""The smoothed classifier: what a base classifier answers most often under Gaussian noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from randsmooth import bounds, models
+from randsmooth.certificates import ABSTAIN, check_budget, decide
+from randsmooth.certification.engine import Engine
+from randsmooth.errors import InputError
+
+SELECT, ESTIMATE, PREDICT = "certify/select", "certify/estimate", "predict"
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Certificates of B images.
+
+    Attributes:
+        predict: (B,) certified class, or ABSTAIN (-1).
+        radius: (B,) L2 radius within which that class cannot change, in units of pixels in [0, 1].
+        counts0: (B, K) classes of the n0 samples that picked the class.
+        counts: (B, K) classes of the n samples that bounded its probability.
+    """
+
+    predict: NDArray[np.int64]
+    radius: NDArray[np.float64]
+    counts0: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class SmoothedClassifier:
+    """g(x) = the class that `model` gives most often to x + N(0, sigma^2 I) (Cohen et al., ICML 2019).
+
+    Args:
+        model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
+            normalisation must be inside it. A copy of it is taken.
+        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        device: where to run; default: where the model is.
+        precision: "32" or "bf16". Certifying in bf16 certifies the bf16 classifier.
+        batch: samples a forward pass; default: as many as suit device and image.
+        seed: of the noise. The same image number gets the same noise, whatever the batch or the order.
+
+    Raises:
+        InputError: sigma is not positive, the model is in train mode, or precision or batch is impossible.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        sigma: float,
+        *,
+        device: torch.device | str | None = None,
+        precision: str = "32",
+        batch: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        bounds.check_sigma(sigma)
+        check_eval_mode(model)
+        self.sigma, self.shape = sigma, getattr(model, "shape", None)
+        self.engine = Engine(model, sigma, device=_device(model, device), precision=precision, batch=batch, seed=seed)
+
+    def certify(
+        self,
+        x: Tensor,
+        n0: int = 100,
+        n: int = 100_000,
+        alpha: float = 0.001,
+        *,
+        numbers: Sequence[int] | None = None,
+    ) -> Certified:
+        """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
+
+        Args:
+            x: (B, C, H, W), or one image (C, H, W), in [0, 1].
+            n0: samples that pick the class.
+            n: other samples, that bound its probability by Clopper-Pearson.
+            alpha: probability of a wrong certificate, per image.
+            numbers: B numbers that address the noise of the images; default 0, 1, ...
+
+        Raises:
+            InputError: images outside [0, 1] or of the wrong shape, a budget that could not certify anything,
+                or logits that are not finite.
+        """
+        check_budget(n0, n, alpha)
+        counts = self._count(x, [(SELECT, n0), (ESTIMATE, n)], numbers)
+        predict, radius = decide(counts[:, 0], counts[:, 1], self.sigma, alpha)
+        return Certified(predict, radius, counts[:, 0], counts[:, 1])
+
+    def predict(
+        self, x: Tensor, n: int = 1000, alpha: float = 0.001, *, numbers: Sequence[int] | None = None
+    ) -> NDArray[np.int64]:
+        """The smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
+
+        A class returned is not g(x) with probability <= alpha. Arguments and errors as in `certify`.
+
+        Returns:
+            (B,) classes.
+        """
+        bounds.check_alpha(alpha)
+        least = smallest_predict_n(alpha)
+        if n < least:
+            raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
+        counts = self._count(x, [(PREDICT, n)], numbers)[:, 0]
+        return np.array([_top_if_clear(row, alpha) for row in counts], np.int64)
+
+    def _count(self, x: Tensor, plan: Sequence[tuple[str, int]], numbers: Sequence[int] | None) -> NDArray[np.int64]:
+        """(B, len(plan), K) class counts."""
+        x = x[None] if x.dim() == 3 else x
+        models.check_images(x, self.shape)
+        numbers = range(len(x)) if numbers is None else numbers
+        if len(numbers) != len(x):
+            raise InputError(f"{len(numbers)} numbers for {len(x)} images; give one each, or none")
+        return np.stack([self.engine.count(i, image, plan) for i, image in zip(numbers, x, strict=True)])
+
+
+def check_eval_mode(model: nn.Module) -> None:
+    """Raise InputError when any module is in train mode: dropout and batch norm would answer at random."""
+    training = [name or "the model" for name, module in model.named_modules() if module.training]
+    if training:
+        raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
+
+
+def smallest_predict_n(alpha: float) -> int:
+    """Smallest n at which n of n equal answers are a prediction: 2 * 2^-n <= alpha."""
+    n = 1
+    while bounds.two_sided_p_value(n, n) > alpha:
+        n += 1
+    return n
+
+
+def _top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
+    runner_up, top = np.sort(counts)[-2:]
+    clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
+    return int(counts.argmax()) if clear else ABSTAIN
+
+
+def _device(model: nn.Module, device: torch.device | str | None) -> torch.device:
+    if device is not None:
+        return torch.device(device)
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))

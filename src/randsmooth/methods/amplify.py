@@ -1,0 +1,179 @@
+"""Gaussian training turned towards easy images (Sun et al. 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import torch
+from scipy import special
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth import bounds
+from randsmooth.errors import InputError
+from randsmooth.methods.base import Loss, Probe, Schedule, register
+from randsmooth.methods.checks import above, at_least, one_of, within
+from randsmooth.methods.gaussian import Gaussian
+from randsmooth.noise import Stream, sphere_attack
+
+EPOCHS = {"unit": "epochs"}  # compressed with the schedule when a run is shorter than its preset
+
+
+@register("amplify")
+@dataclass(frozen=True, kw_only=True)
+class Amplify:
+    """Discard hard images, reweight the rest, attack the noise of easy ones: each part can be switched off.
+
+    Until epoch E_t this is Gaussian training with m noises. Then, in the paper's letters (section 5):
+
+    Attributes:
+        m: noise samples an image.
+        E_t: epoch (from 0) at which the three parts begin.
+        discard: drop, once, images whose p_A is below p_t.
+        p_t: the threshold; p_A is the label's share of `discard_noises` noisy copies.
+        reweight: sample images by their approximate certified radius, renewed `reweight_every` epochs.
+        p_min: the smallest share of `reweight_noises` that weighs 1, bounded at level `reweight_alpha`.
+        weight: "bound" divides by the radius of the bound of p_min, "literal" by Phi^-1(p_min) itself.
+        attack: walk each noise on its sphere until it is misclassified (algorithm 1).
+        T, eps: the most steps of that walk and their length; `norm` "linf" steps by the sign instead.
+    """
+
+    source: ClassVar[str] = "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')"
+    m: int = 4
+    E_t: int = field(default=70, metadata=EPOCHS)
+    discard: bool = True
+    p_t: float = 0.4
+    discard_noises: int = 100
+    reweight: bool = True
+    reweight_every: int = field(default=10, metadata=EPOCHS)
+    reweight_noises: int = 16
+    reweight_alpha: float = 0.1
+    p_min: float = 0.75
+    weight: Literal["bound", "literal"] = "bound"
+    attack: bool = True
+    T: int = 6
+    eps: float = 0.25
+    norm: Literal["l2", "linf"] = "l2"
+
+    def __post_init__(self) -> None:
+        for name in ("m", "discard_noises", "reweight_every", "reweight_noises", "T"):
+            at_least(name, getattr(self, name), 1)
+        at_least("E_t", self.E_t, 0)
+        within("p_t", self.p_t, 0.0, 1.0)
+        within("p_min", self.p_min, 0.5, 1.0)
+        above("eps", self.eps, 0.0)
+        one_of("weight", self.weight, ("bound", "literal"))
+        one_of("norm", self.norm, ("l2", "linf"))
+        bounds.check_alpha(self.reweight_alpha)
+        if self.reweight:
+            image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Loss:
+        """Cross-entropy at the attacked noises; every noise x[i] + noise[j, i] walks by itself."""
+        m, images = len(noise), len(x)
+        labels = y.repeat(m)
+        walked = sphere_attack(
+            model,
+            x.repeat(m, 1, 1, 1),
+            labels,
+            noise.flatten(0, 1),
+            steps=self.T,
+            eps=self.eps,
+            norm=self.norm,
+        )
+        noisy = (x[None] + walked.view(m, images, *x.shape[1:])).flatten(0, 1)  # (m*B, C, H, W)
+        loss = F.cross_entropy(model(noisy).float(), labels)
+        return Loss(loss, {"cross_entropy": loss.detach()})
+
+    def schedule(self) -> Schedule:
+        return AmplifySchedule(self)
+
+
+def image_weights(method: Amplify, counts: Tensor) -> Tensor:
+    """Sampling weight of images whose label came out of `counts` (N,) of the reweighting noises.
+
+    max(1, Phi^-1(bound(C)) / Phi^-1(bound(C_min))) with C_min = ceil(p_min * noises), the bound being the
+    one-sided Clopper-Pearson bound (Sun et al. 2025, section 5.2).
+
+    Returns:
+        (N,) float64, at least 1.
+
+    Raises:
+        InputError: the bound of p_min certifies nothing, so that no weight can be set by it.
+    """
+    noises, alpha = method.reweight_noises, method.reweight_alpha
+    least = -int(-round(method.p_min * noises, 9) // 1)  # a ceiling that keeps 0.75 * 16 at 12
+    floor = float(bounds.radius_of_tail(bounds.lower_tail(least, noises, alpha), sigma=1.0))
+    if method.weight == "literal":
+        floor = float(special.ndtri(method.p_min))
+    if floor <= 0.0:
+        raise InputError(
+            f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so it can weigh no "
+            "image: raise p_min or reweight_noises"
+        )
+    radii = bounds.radius_of_tail(bounds.lower_tail(counts.numpy(), noises, alpha), sigma=1.0)
+    return torch.from_numpy(radii / floor).clamp_min(1.0)
+
+
+class AmplifySchedule(Schedule):
+    """Which images are left and how often each is drawn: found at E_t, saved with every checkpoint."""
+
+    method: Amplify
+
+    def __init__(self, method: Amplify) -> None:
+        super().__init__(method)
+        self.before = Gaussian(m=method.m)
+        self.kept: Tensor | None = None  # (N,) bool
+        self.weights: Tensor | None = None  # (N,) float64, 0 where discarded
+
+    def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
+        since = epoch - self.method.E_t
+        if since == 0 and self.method.discard:
+            self.kept = self._discard(total, probe)
+        if since >= 0 and self.method.reweight and since % self.method.reweight_every == 0:
+            self.weights = self._weigh(total, probe)
+        return self._figures(total)
+
+    def objective(self, epoch: int) -> Gaussian | Amplify:
+        return self.method if self.method.attack and epoch >= self.method.E_t else self.before
+
+    def order(self, epoch: int, total: int, stream: Stream) -> Tensor:
+        generator = stream.torch()
+        if self.weights is not None:
+            return torch.multinomial(self.weights, total, replacement=True, generator=generator)
+        if self.kept is None:
+            return super().order(epoch, total, stream)
+        kept = self.kept.nonzero()[:, 0]
+        passes = -(-total // len(kept))
+        return torch.cat([kept[torch.randperm(len(kept), generator=generator)] for _ in range(passes)])[:total]
+
+    def state(self) -> dict[str, Any]:
+        return {"kept": self.kept, "weights": self.weights}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.kept, self.weights = state["kept"], state["weights"]
+
+    def _discard(self, total: int, probe: Probe) -> Tensor:
+        noises = self.method.discard_noises
+        p_a = probe(torch.arange(total), noises) / noises
+        kept = p_a >= self.method.p_t
+        if not kept.any():
+            shares = ", ".join(f"{(p_a >= t).double().mean():.1%} at {t}" for t in (0.1, 0.2, 0.3, 0.4, 0.5))
+            raise InputError(f"p_t={self.method.p_t} would discard every image; left would be {shares}")
+        return kept
+
+    def _weigh(self, total: int, probe: Probe) -> Tensor:
+        left = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
+        weights = torch.zeros(total, dtype=torch.float64)
+        weights[left] = image_weights(self.method, probe(left, self.method.reweight_noises))
+        return weights
+
+    def _figures(self, total: int) -> dict[str, float]:
+        figures = {}
+        if self.kept is not None:
+            figures["discarded_share"] = 1.0 - int(self.kept.sum()) / total
+        if self.weights is not None:
+            figures["mean_weight"] = float(self.weights[self.weights > 0].mean())
+        return figures

@@ -1,0 +1,110 @@
+"""What a training method is, what it may remember across epochs, and the registry of both."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth.errors import InputError, unknown
+from randsmooth.noise import Stream
+
+
+class Loss(NamedTuple):
+    """A scalar to minimise, and its parts to log (scalars without gradient, still on the device)."""
+
+    total: Tensor
+    terms: dict[str, Tensor]
+
+
+class Method(Protocol):
+    """A training objective: a frozen dataclass of hyperparameters in its paper's letters."""
+
+    source: ClassVar[str]
+
+    @property
+    def m(self) -> int:
+        """Noise samples an image."""
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Loss:
+        """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W)."""
+
+    def schedule(self) -> Schedule:
+        """A fresh schedule for one training run."""
+
+
+# (indices (M,), m) -> (M,) int64: how many of an image's m noisy copies the model gives its label.
+Probe = Callable[[Tensor, int], Tensor]
+
+
+class Schedule:
+    """What changes from epoch to epoch. This one, of most methods: the same objective on every image once."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
+        """Prepare `epoch` (from 0) on `total` images; the figures returned are logged."""
+        return {}
+
+    def objective(self, epoch: int) -> Method:
+        """The objective of `epoch`."""
+        return self.method
+
+    def order(self, epoch: int, total: int, stream: Stream) -> Tensor:
+        """(total,) the images of `epoch`, in order; an epoch keeps its number of steps."""
+        return torch.randperm(total, generator=stream.torch())
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run needs, of tensors and plain values."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up the `state` of an interrupted run."""
+
+
+M = TypeVar("M")
+_REGISTRY: dict[str, type[Method]] = {}
+
+
+def register(name: str) -> Callable[[type[M]], type[M]]:
+    """Class decorator: make a method known by `name`. A name taken already is refused."""
+
+    def add(method: type[M]) -> type[M]:
+        if name in _REGISTRY:
+            raise ValueError(f"method {name!r} is registered twice")
+        _REGISTRY[name] = method  # type: ignore[assignment]
+        return method
+
+    return add
+
+
+def names() -> list[str]:
+    return sorted(_REGISTRY)
+
+
+def get(name: str) -> type[Method]:
+    """The class of the method called `name`; InputError with the nearest name otherwise."""
+    if name not in _REGISTRY:
+        raise unknown("method", name, _REGISTRY)
+    return _REGISTRY[name]
+
+
+def create(name: str, **hyperparameters: Any) -> Method:
+    """The method `name` with these hyperparameters and its defaults for the rest.
+
+    Raises:
+        InputError: unknown method or hyperparameter, one that is missing, or a value out of range.
+    """
+    method = get(name)
+    fields = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
+    for key in hyperparameters:
+        if key not in fields:
+            raise unknown(f"hyperparameter of {name}", key, fields)
+    for key, field in fields.items():
+        if key not in hyperparameters and field.default is dataclasses.MISSING:
+            raise InputError(f"{name} needs a value for {key}: --set {key}=VALUE")
+    return method(**hyperparameters)

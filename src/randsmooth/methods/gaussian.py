@@ -1,0 +1,32 @@
+"""Training on noisy images (Cohen et al. 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.methods.base import Loss, Schedule, register
+from randsmooth.methods.checks import at_least
+
+
+@register("gaussian")
+@dataclass(frozen=True, kw_only=True)
+class Gaussian:
+    """Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3)."""
+
+    source: ClassVar[str] = "Cohen, Rosenfeld & Kolter, ICML 2019"
+    m: int = 1
+
+    def __post_init__(self) -> None:
+        at_least("m", self.m, 1)
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Loss:
+        noisy = (x[None] + noise).flatten(0, 1)  # (m*B, C, H, W)
+        loss = F.cross_entropy(model(noisy).float(), y.repeat(len(noise)))
+        return Loss(loss, {"cross_entropy": loss.detach()})
+
+    def schedule(self) -> Schedule:
+        return Schedule(self)

@@ -1,0 +1,100 @@
+"""Progress of long work: a bar on a terminal, plain lines in a log, nothing in a library call."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+LINE_EVERY = 10.0  # seconds between two plain lines
+
+
+class Reporter(Protocol):
+    """What long work tells about itself."""
+
+    def advance(self, steps: int, info: str = "") -> None:
+        """`steps` more are done; `info` is the newest figure to show."""
+
+    def say(self, line: str) -> None:
+        """A line worth keeping."""
+
+
+class Silent:
+    """The reporter of library calls."""
+
+    def advance(self, steps: int, info: str = "") -> None:
+        pass
+
+    def say(self, line: str) -> None:
+        pass
+
+
+class _Bar:
+    def __init__(self, bar: Progress, total: int, unit: str) -> None:
+        self.bar, self.unit, self.rate = bar, unit, _Rate(0)
+        self.task = bar.add_task("", total=total, info="", rate="")
+
+    def advance(self, steps: int, info: str = "") -> None:
+        self.rate.done += steps
+        self.bar.update(self.task, advance=steps, rate=f"{self.rate.per_second():,.0f} {self.unit}/s")
+        if info:
+            self.bar.update(self.task, info=info)
+
+    def say(self, line: str) -> None:
+        self.bar.console.print(line, highlight=False, markup=False)
+
+
+class _Lines:
+    def __init__(self, title: str, total: int, unit: str) -> None:
+        self.title, self.total, self.unit, self.rate = title, total, unit, _Rate(0)
+        self.last = time.monotonic()
+
+    def advance(self, steps: int, info: str = "") -> None:
+        self.rate.done += steps
+        if time.monotonic() - self.last < LINE_EVERY and self.rate.done < self.total:
+            return
+        self.last = time.monotonic()
+        per_second = self.rate.per_second()
+        left = (self.total - self.rate.done) / per_second if per_second else 0.0
+        words = [f"{self.rate.done:,}/{self.total:,} {self.unit}", f"{per_second:,.0f} {self.unit}/s"]
+        self.say("  ".join([self.title, *words, f"{clock(left)} left", *([info] if info else [])]))
+
+    def say(self, line: str) -> None:
+        print(line, flush=True)
+
+
+class _Rate:
+    def __init__(self, done: int) -> None:
+        self.done, self.start = done, time.monotonic()
+
+    def per_second(self) -> float:
+        return self.done / max(1e-9, time.monotonic() - self.start)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as h:mm:ss."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+@contextmanager
+def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
+    """A reporter for `total` units of work named `title`: a bar where stdout is a terminal, else lines."""
+    if not sys.stdout.isatty():
+        yield _Lines(title, total, unit)
+        return
+    columns = ("{task.fields[rate]}", "{task.fields[info]}")
+    bar = Progress(
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *(TextColumn(column, markup=False) for column in columns),
+        TimeRemainingColumn(),
+    )
+    with bar:
+        yield _Bar(bar, total, unit)

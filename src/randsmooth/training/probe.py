@@ -1,0 +1,33 @@
+"""How often the model in training is right about each training image under noise."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth.data import Images
+from randsmooth.methods import Probe
+from randsmooth.noise import Stream, draw, frozen
+
+SAMPLES = 2048  # forward samples at a time
+
+
+def make_probe(model: nn.Module, images: Images, sigma: float, stream: Stream, device: torch.device) -> Probe:
+    """A `Probe` of `model` on `images`: (M,) indices and m -> (M,) counts of noisy copies given the label.
+
+    `stream` is the epoch's; the noise of each call is addressed by m and the place in the indices.
+    """
+
+    @torch.inference_mode()
+    def probe(indices: Tensor, m: int) -> Tensor:
+        chunks = indices.split(max(1, SAMPLES // m))
+        counts = []
+        with frozen(model):
+            for place, (x, y) in enumerate(images.batches(list(chunks))):
+                noise = draw((m, *x.shape), sigma, stream=stream.at(m, place), device=device)
+                logits = model((x[None] + noise).flatten(0, 1))  # (m*B, K)
+                right = logits.argmax(dim=1).view(m, len(x)) == y
+                counts.append(right.sum(dim=0))
+        return torch.cat(counts).cpu()
+
+    return probe

@@ -1,0 +1,189 @@
+"""A training run's settings: what a user asks for, and the recipe that it resolves to."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from randsmooth import bounds, methods
+from randsmooth.data import DatasetSpec
+from randsmooth.errors import InputError, unknown
+from randsmooth.methods import Method
+from randsmooth.training.presets import Optimisation, Preset, find, usual_optimisation
+
+Precision = Literal["32", "bf16-mixed"]
+
+# Settings that change how fast a run is, not what it computes: a resumed run may have others.
+HOW = ("device", "compile")
+
+
+class Request(BaseModel):
+    """What a user asks for; None means the preset's value."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: str
+    method: str = "gaussian"
+    sigma: float
+    arch: str | None = None
+    preset: str | None = None
+    epochs: int | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    take: int | None = None
+    precision: Precision = "32"
+    device: str = "auto"
+    compile: bool = False
+    seed: int = 0
+
+
+class Recipe(BaseModel):
+    """Everything that decides the weights, and where to compute them. Written to `run.yaml`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: str
+    take: int | None
+    arch: str
+    method: str
+    hyperparameters: dict[str, Any]
+    preset: str
+    sigma: float
+    epochs: int
+    batch: int
+    lr: float
+    lr_drops: tuple[int, ...]
+    lr_factor: float
+    momentum: float
+    weight_decay: float
+    precision: Precision
+    seed: int
+    device: str = "auto"
+    compile: bool = False
+
+    def build_method(self) -> Method:
+        return methods.create(self.method, **self.hyperparameters)
+
+    @property
+    def images_a_step(self) -> int:
+        """B = batch / m."""
+        return self.batch // int(self.hyperparameters["m"])
+
+    def lr_at(self, epoch: int) -> float:
+        """Learning rate of `epoch` (from 0)."""
+        return self.lr * self.lr_factor ** sum(epoch >= drop for drop in self.lr_drops)
+
+    def differences(self, other: Mapping[str, Any]) -> list[str]:
+        """The settings in which a recipe, dumped as `other`, would compute other weights."""
+        mine = self.model_dump(mode="json", exclude=set(HOW))
+        return [f"{key}: {other.get(key)!r} there, {mine[key]!r} now" for key in mine if mine[key] != other.get(key)]
+
+
+def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
+    """The recipe for `request` on the data set `spec`, and what to tell the user about it.
+
+    Settings override the preset. Asking for fewer or more epochs than the preset compresses or stretches
+    all that is measured in epochs with it, but for what is set explicitly.
+
+    Raises:
+        InputError: an unknown or impossible setting.
+    """
+    bounds.check_sigma(request.sigma)
+    methods.get(request.method)
+    preset = find(request.method, spec.name, request.preset)
+    arch = request.arch or spec.arch
+    optimisation = preset.optimisation or usual_optimisation(spec.name, arch)
+    hyper, steps = split_settings(request.method, request.settings)
+    epochs = request.epochs or optimisation.epochs
+    if epochs < 1:
+        raise InputError(f"epochs={epochs} must be at least 1")
+    notes = [*_sigma_note(preset, request.sigma, hyper)]
+    scaled = _scaled_optimisation(optimisation, epochs)
+    factor = epochs / (preset.reference_epochs or optimisation.epochs)
+    values = _scaled_hyperparameters(request.method, preset.hyperparameters(request.sigma), factor)
+    if epochs != optimisation.epochs:
+        notes.append(f"schedule of {optimisation.epochs} epochs compressed to {epochs}")
+    notes += [f"{key}={value!r} instead of the preset's" for key, value in request.settings.items()]
+    method = methods.create(request.method, **values | hyper)
+    recipe = Recipe(
+        dataset=request.dataset,
+        take=request.take,
+        arch=arch,
+        method=request.method,
+        hyperparameters=dataclasses.asdict(method),  # type: ignore[call-overload]
+        preset=preset.name,
+        sigma=request.sigma,
+        precision=request.precision,
+        seed=request.seed,
+        device=request.device,
+        compile=request.compile,
+        **dataclasses.asdict(scaled) | steps | {"epochs": epochs},
+    )
+    check(recipe)
+    return recipe, notes
+
+
+def check(recipe: Recipe) -> None:
+    """Raise InputError for settings that fit no training run."""
+    m = int(recipe.hyperparameters["m"])
+    if recipe.batch < m or recipe.batch % m:
+        raise InputError(f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images")
+    for name in ("lr", "lr_factor"):
+        if not (math.isfinite(value := getattr(recipe, name)) and value > 0):
+            raise InputError(f"{name}={value} must be a finite number above 0")
+    begins = recipe.hyperparameters.get("E_t", 0)
+    if begins >= recipe.epochs:
+        raise InputError(f"E_t={begins} lies beyond the last epoch of {recipe.epochs} (they count from 0)")
+    if recipe.seed < 0:
+        raise InputError(f"seed={recipe.seed} must be 0 or more")
+
+
+def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`--set` values that belong to the method, and those that belong to the optimisation."""
+    own = {field.name: field for field in dataclasses.fields(methods.get(method))}  # type: ignore[arg-type]
+    steps = {field.name for field in dataclasses.fields(Optimisation)} - {"epochs"}
+    for key in settings:
+        if key not in own and key not in steps:
+            raise unknown(f"setting of {method}", key, {*own, *steps})
+    return (
+        {key: _typed(key, value, own[key].default) for key, value in settings.items() if key in own},
+        {key: value for key, value in settings.items() if key in steps},
+    )
+
+
+def _typed(key: str, value: Any, default: Any) -> Any:
+    """`value` as the type that the hyperparameter's default has; a whole number may stand for a float."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not type(default):
+        raise InputError(f"{key}={value!r} must be of type {type(default).__name__}, like {default!r}")
+    return value
+
+
+def _sigma_note(preset: Preset, sigma: float, given: Mapping[str, Any]) -> list[str]:
+    nearest = preset.nearest(sigma)
+    wanting = [key for key in preset.by_sigma.get(nearest, {}) if key not in given]
+    if nearest == sigma or not wanting:
+        return []
+    return [f"{preset.name} has no values for sigma={sigma}: {', '.join(wanting)} are those of sigma={nearest}"]
+
+
+def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:
+    drops = tuple(_scale(drop, epochs / optimisation.epochs) for drop in optimisation.lr_drops)
+    return dataclasses.replace(optimisation, epochs=epochs, lr_drops=drops)
+
+
+def _scaled_hyperparameters(method: str, values: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    scaled = dict(values)
+    for field in dataclasses.fields(methods.get(method)):  # type: ignore[arg-type]
+        if field.metadata.get("unit") == "epochs":
+            value = values.get(field.name, field.default)
+            scaled[field.name] = value and _scale(value, factor)  # epoch 0 stays the first
+    return scaled
+
+
+def _scale(epoch: int, factor: float) -> int:
+    return max(1, round(epoch * factor))

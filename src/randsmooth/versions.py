@@ -1,0 +1,13 @@
+"""The versions that a result depends on."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+PACKAGES = ("randsmooth", "torch", "numpy", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Version of Python, of this package and of those that its numbers pass through."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}

@@ -1,0 +1,102 @@
+"""Clopper-Pearson bounds against SciPy's own and against their exact end points."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from randsmooth import bounds
+from randsmooth.errors import InputError
+
+ALPHAS = [0.5, 0.05, 0.001, 1e-6]
+GRID = [
+    (k, n, alpha)
+    for n, alpha in itertools.product([1, 2, 10, 100, 9_999, 1_000_000], ALPHAS)
+    for k in sorted({0, 1, n // 3, n // 2, n - n // 100, n - 1, n})
+    if 0 <= k <= n
+]
+
+
+@pytest.mark.parametrize(("k", "n", "alpha"), GRID)
+def test_bounds_are_the_beta_quantiles(k: int, n: int, alpha: float) -> None:
+    low = 0.0 if k == 0 else stats.beta.ppf(alpha, k, n - k + 1)
+    high = 1.0 if k == n else stats.beta.isf(alpha, k + 1, n - k)
+    assert bounds.lower(k, n, alpha) == pytest.approx(low, rel=0, abs=1e-12)
+    assert bounds.upper(k, n, alpha) == pytest.approx(high, rel=0, abs=1e-12)
+    assert bounds.lower_tail(k, n, alpha) == pytest.approx(1.0 - low, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "n", "alpha"), [case for case in GRID if case[2] < 0.5])
+def test_bounds_are_scipys_exact_interval_at_twice_alpha(k: int, n: int, alpha: float) -> None:
+    interval = stats.binomtest(k, n).proportion_ci(1.0 - 2.0 * alpha, method="exact")
+    # binomtest finds its ends by root search, to 2e-12 at the default tolerance.
+    assert bounds.lower(k, n, alpha) == pytest.approx(interval.low, rel=0, abs=3e-12)
+    assert bounds.upper(k, n, alpha) == pytest.approx(interval.high, rel=0, abs=3e-12)
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("n", [1, 10, 100_000, 10**9])
+def test_end_points_are_exact(n: int, alpha: float) -> None:
+    assert bounds.lower(0, n, alpha) == 0.0
+    assert bounds.upper(n, n, alpha) == 1.0
+    assert bounds.lower(n, n, alpha) == pytest.approx(alpha ** (1.0 / n), rel=1e-15)
+    # The tail keeps its digits where 1 - p has none left.
+    assert bounds.lower_tail(n, n, alpha) == pytest.approx(-math.expm1(math.log(alpha) / n), rel=1e-15)
+
+
+def test_lower_and_upper_mirror_each_other() -> None:
+    k = np.arange(0, 1001)
+    np.testing.assert_array_equal(bounds.lower(k, 1000, 0.01), 1.0 - bounds.upper(1000 - k, 1000, 0.01))
+
+
+def test_bounds_broadcast_and_rise_with_the_count() -> None:
+    k, n = np.arange(0, 11)[:, None], np.array([10, 20])
+    low = bounds.lower(k, n, 0.05)
+    assert low.shape == (11, 2)
+    assert np.all(np.diff(low, axis=0) > 0) and np.all(low[:, 0] >= low[:, 1])
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 1), (1, 1), (5, 10), (6, 10), (9, 10), (40, 100), (5100, 10_000)])
+def test_two_sided_p_value_is_scipys(k: int, n: int) -> None:
+    assert bounds.two_sided_p_value(k, n) == pytest.approx(stats.binomtest(k, n, 0.5).pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.9, 0.5, 0.25, 0.1, 0.05, 0.01, 0.001, 2.0**-10, 1e-9, 1e-300])
+def test_smallest_n_is_the_first_that_certifies(alpha: float) -> None:
+    n = bounds.smallest_n(alpha)
+    assert bounds.lower(n, n, alpha) > 0.5
+    assert n == 1 or bounds.lower(n - 1, n - 1, alpha) <= 0.5
+
+
+def test_smallest_n_at_the_usual_alpha() -> None:
+    assert bounds.smallest_n(0.001) == 10
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(1, 0.05), (100, 0.001), (10_000, 0.05), (100_000, 0.001)])
+def test_counts_are_recovered_from_their_bound(n: int, alpha: float) -> None:
+    k = np.unique(np.linspace(0, n, 2001).astype(int))
+    np.testing.assert_array_equal(bounds.successes_of_tail(bounds.lower_tail(k, n, alpha), n, alpha), k)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: bounds.lower(1, 2, 0.0), "alpha=0.0"),
+        (lambda: bounds.lower(1, 2, 1.0), "alpha=1.0"),
+        (lambda: bounds.lower(1, 2, math.nan), "alpha=nan"),
+        (lambda: bounds.lower(3, 2, 0.1), "k=3 of n=2"),
+        (lambda: bounds.upper(-1, 2, 0.1), "k=3 of n=2"),
+        (lambda: bounds.lower(0, 0, 0.1), "n=0"),
+        (lambda: bounds.two_sided_p_value(5, 4), "k=5"),
+        (lambda: bounds.smallest_n(2.0), "alpha=2.0"),
+        (lambda: bounds.radius(0.9, 0.0), "sigma=0.0"),
+        (lambda: bounds.radius(0.9, -1.0), "sigma=-1.0"),
+        (lambda: bounds.radius_of_tail(0.1, math.nan), "sigma=nan"),
+        (lambda: bounds.tail_of_radius(0.1, math.inf), "sigma=inf"),
+    ],
+)
+def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=named):
+        call()
