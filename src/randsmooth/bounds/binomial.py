@@ -60,6 +60,7 @@ def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 
 def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """One-sided upper bound p_upper: P(p_upper < p) <= alpha; the failures' lower bound turned round."""
+    check_counts(k, n)  # here, so that an error names the successes and not the failures
     return lower_tail(np.asarray(n) - np.asarray(k), n, alpha)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,7 @@ from pydantic import ValidationError
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import VERSION, Header
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, from_counts
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints, from_counts
 from randsmooth.errors import InputError
 
 KEY = b"randsmooth"
@@ -72,17 +74,22 @@ def read_parquet(path: Path | str) -> Certificates:
     metadata = (arrow.schema.metadata or {}).get(KEY)
     if metadata is None:
         raise InputError(f"{path} is a Parquet file but holds no certificates of randsmooth")
+    header = parse_header(metadata.decode(), path)
     frame = arrow.to_pandas()
-    counts = [np.stack(frame[column].to_list()).astype(np.int64) for column in ("counts0", "counts")]
-    return from_counts(
-        parse_header(metadata.decode(), path),
-        idx=frame["idx"].to_numpy(np.int64),
-        label=frame["label"].to_numpy(np.int64),
-        counts0=counts[0],
-        counts=counts[1],
-        seconds=frame["seconds"].to_numpy(np.float64),
-        name=path.stem,
-    )
+    try:
+        idx, label = (frame[column].to_numpy(np.int64) for column in ("idx", "label"))
+        seconds = frame["seconds"].to_numpy(np.float64)
+        counts0, counts = (_stacked(frame[column], header) for column in ("counts0", "counts"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path} is damaged, a column is missing or holds what it should not: {error}") from error
+    return from_counts(header, idx=idx, label=label, counts0=counts0, counts=counts, seconds=seconds, name=path.stem)
+
+
+def _stacked(column: pd.Series[Any], header: Header) -> Ints:
+    """(N, K) from N lists of K counts. Without a row, K is known from the header only."""
+    if column.empty:
+        return np.zeros((0, max(1, len(header.classes or ()))), np.int64)
+    return np.stack(column.to_list()).astype(np.int64)
 
 
 def parse_header(text: str, path: Path) -> Header:
@@ -124,11 +131,12 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     missing = [column for column in TSV_COLUMNS if column not in frame.columns]
     if missing:
         raise InputError(f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}")
+    _check_ending(frame, path)
     table = Certificates(
         header or Header(),
-        idx=_numbers(frame, "idx", path).astype(np.int64),
-        label=_numbers(frame, "label", path).astype(np.int64),
-        predict=_numbers(frame, "predict", path).astype(np.int64),
+        idx=_integers(frame, "idx", path),
+        label=_integers(frame, "label", path),
+        predict=_integers(frame, "predict", path),
         radius=_numbers(frame, "radius", path),
         seconds=_seconds(frame, path),
         name=path.stem,
@@ -141,6 +149,21 @@ def _numbers(frame: pd.DataFrame, column: str, path: Path) -> Floats:
     numbers: Floats = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
     _refuse(~np.isfinite(numbers), path, lambda row: f"{column}={frame[column][row]!r} is no number")
     return numbers
+
+
+def _integers(frame: pd.DataFrame, column: str, path: Path) -> Ints:
+    numbers = _numbers(frame, column, path)
+    _refuse(numbers % 1 != 0, path, lambda row: f"{column}={frame[column][row]!r} is no whole number")
+    return numbers.astype(np.int64)
+
+
+def _check_ending(frame: pd.DataFrame, path: Path) -> None:
+    """A log cut inside its last time still parses: trust a last line only if it is seen to be whole."""
+    whole = path.read_bytes().endswith(b"\n") or (
+        len(frame) > 0 and re.fullmatch(r".*\d:\d\d:\d\d\.\d{6}", str(frame["time"].iloc[-1]))
+    )
+    if not whole:
+        raise InputError(f"{path} ends inside its last line (cut short?); if it is whole, end it with a line break")
 
 
 def _seconds(frame: pd.DataFrame, path: Path) -> Floats:

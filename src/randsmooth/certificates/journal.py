@@ -56,7 +56,8 @@ class Journal:
         """The journal at `path` with its finished rows.
 
         Raises:
-            InputError: it belongs to a run with another header; the first difference is named.
+            InputError: it belongs to a run with another header (the first difference is named), or a line
+                that was finished is damaged.
         """
         *lines, torn = path.read_text().split("\n")
         if not lines:  # killed while the header was being written
@@ -66,7 +67,7 @@ class Journal:
             raise InputError(f"{path} is of another run ({different[0]}); repeat its settings or use --overwrite")
         if torn:
             path.write_text("\n".join(lines) + "\n")
-        return cls(path, header, [Row.from_json(line) for line in lines[1:]])
+        return cls(path, header, [_row(line, place, path) for place, line in enumerate(lines[1:], start=2)])
 
     def append(self, row: Row) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
@@ -87,3 +88,10 @@ class Journal:
             seconds=np.array([row.seconds for row in rows]),
             name=name,
         )
+
+
+def _row(line: str, place: int, path: Path) -> Row:
+    try:
+        return Row.from_json(line)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}, line {place} is damaged ({error}); use --overwrite to start again") from error

@@ -92,7 +92,11 @@ class Certificates:
             notes.append(f"n {header.n} thinned to {n}, seed {seed}")
         if alpha is not None and alpha != header.alpha:
             notes.append(f"alpha {header.alpha} recomputed as {alpha}")
-        update = {"alpha": alpha or header.alpha, "n": n or header.n, "notes": tuple(notes)}
+        update = {
+            "alpha": header.alpha if alpha is None else alpha,
+            "n": header.n if n is None else n,
+            "notes": tuple(notes),
+        }
         return from_counts(
             header.model_copy(update=update),
             idx=self.idx,
@@ -176,18 +180,30 @@ def from_counts(
     """The table that `header.sigma`, `header.alpha` and the counts imply. Shapes as in `Certificates`.
 
     Raises:
-        InputError: a row's counts do not sum to the header's n0 or n, or the budget certifies nothing.
+        InputError: a row's counts are negative or do not sum to the header's n0 or n, a label is not among the
+            K classes, or the budget certifies nothing.
     """
     sigma, alpha, n0, n = header.sigma, header.alpha, header.n0, header.n
     if sigma is None or alpha is None or n0 is None or n is None:
         raise InputError("a table of counts needs sigma, alpha, n0 and n in its header")
     check_budget(n0, n, alpha)
-    for what, have, want in (("counts0", counts0, n0), ("counts", counts, n)):
-        wrong = np.flatnonzero(have.sum(axis=1) != want)
-        if len(wrong):
-            row = wrong[0]
-            raise InputError(
-                f"{what} of image {idx[row]} sum to {have[row].sum()}, not to {want}: the table is damaged"
-            )
+    _check_sums("counts0", counts0, n0, idx)
+    _check_sums("counts", counts, n, idx)
+    _check_labels(label, counts.shape[1], idx)
     predict, radius = decide(counts0, counts, sigma, alpha)
     return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, name)
+
+
+def _check_sums(what: str, counts: Ints, total: int, idx: Ints) -> None:
+    wrong = np.flatnonzero((counts.sum(axis=1) != total) | (counts < 0).any(axis=1))
+    if len(wrong):
+        row = wrong[0]
+        fault = "are below 0" if (counts[row] < 0).any() else f"sum to {counts[row].sum()}, not to {total}"
+        raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
+
+
+def _check_labels(label: Ints, num_classes: int, idx: Ints) -> None:
+    wrong = np.flatnonzero((label < 0) | (label >= num_classes))
+    if len(wrong):
+        row = wrong[0]
+        raise InputError(f"label {label[row]} of image {idx[row]} is not among the {num_classes} counted classes")

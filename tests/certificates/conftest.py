@@ -1,0 +1,56 @@
+"""Certificate tables made of seeded counts, and where the published logs are."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth.certificates import Certificates, Header, from_counts
+
+FACTS = Header(
+    sigma=0.5,
+    n0=20,
+    n=200,
+    alpha=0.01,
+    bound="clopper-pearson",
+    seed=7,
+    dataset="digits",
+    split="test",
+    classes=("zero", "one", "two"),
+    model={"method": "gaussian", "lr": 0.1},
+    versions={"numpy": "2"},
+    notes=("made for a test",),
+)
+
+
+@pytest.fixture
+def make() -> Callable[..., Certificates]:
+    """A table of `images` images with counts drawn from `seed`; `facts` replace those of FACTS."""
+
+    def table(images: int = 25, seed: int = 0, **facts: object) -> Certificates:
+        header = FACTS.model_copy(update=facts)
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet([0.3, 0.3, 0.3], size=images)
+        return from_counts(
+            header,
+            idx=np.arange(images, dtype=np.int64) * 3,
+            label=rng.integers(0, 3, images),
+            counts0=rng.multinomial(header.n0 or 0, p),
+            counts=rng.multinomial(header.n or 0, p),
+            seconds=rng.uniform(0.0, 5.0, images).round(6),
+            name="made",
+        )
+
+    return table
+
+
+@pytest.fixture
+def logs() -> Path:
+    """Folder of the published logs; the test is skipped without."""
+    data = os.environ.get("RANDSMOOTH_DATA")
+    folder = Path(data or ".") / ".." / "published-logs"
+    if not data or not folder.is_dir():
+        pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
+    return folder

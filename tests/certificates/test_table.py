@@ -1,0 +1,106 @@
+"""The table: derived numbers follow from the counts, for any alpha and any smaller n."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from randsmooth.certificates import ABSTAIN, Certificates, Header, check_budget, decide
+from randsmooth.errors import InputError
+
+Make = Callable[..., Certificates]
+
+
+def test_decisions_follow_the_paper(make: Make) -> None:
+    table = make(60)
+    for row in range(len(table)):
+        counts0, counts = table.evidence()
+        picked = int(counts0[row].argmax())
+        k, n = int(counts[row, picked]), 200
+        p_lower = 0.0 if k == 0 else float(stats.beta.ppf(0.01, k, n - k + 1))
+        if p_lower > 0.5:
+            assert table.predict[row] == picked
+            assert table.radius[row] == pytest.approx(0.5 * stats.norm.ppf(p_lower), abs=1e-12)
+        else:
+            assert (table.predict[row], table.radius[row]) == (ABSTAIN, 0.0)
+    assert {ABSTAIN, 0, 1, 2} == set(table.predict.tolist())
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-5])
+def test_another_alpha_is_a_direct_recomputation(make: Make, alpha: float) -> None:
+    table = make(60)
+    again = table.at(alpha=alpha)
+    predict, radius = decide(*table.evidence(), sigma=0.5, alpha=alpha)
+    np.testing.assert_array_equal(again.predict, predict)
+    np.testing.assert_array_equal(again.radius, radius)
+    assert again.header.alpha == alpha
+    assert (again.header.notes == table.header.notes) == (alpha == 0.01)
+
+
+def test_a_smaller_n_is_a_hypergeometric_draw(make: Make) -> None:
+    table = make(3)
+    counts = table.evidence()[1]
+    drawn = np.stack([table.at(n=80, seed=seed).evidence()[1] for seed in range(400)])
+    assert np.all(drawn.sum(axis=2) == 80)
+    assert np.all((drawn >= 0) & (drawn <= counts))
+    share = counts / 200
+    std = np.sqrt(80 * share * (1.0 - share) * (200 - 80) / (200 - 1))
+    assert np.all(np.abs(drawn.mean(axis=0) - 80 * share) <= 4.5 * std / np.sqrt(len(drawn)))
+    assert np.all(np.abs(drawn.std(axis=0) - std) <= 0.2 * std)
+
+
+def test_thinning_is_seeded_and_noted(make: Make) -> None:
+    table = make(10)
+    a, b, c = table.at(n=50, seed=1), table.at(n=50, seed=1), table.at(n=50, seed=2)
+    np.testing.assert_array_equal(a.evidence()[1], b.evidence()[1])
+    assert np.any(a.evidence()[1] != c.evidence()[1])
+    assert a.header.n == 50 and "thinned to 50, seed 1" in a.header.notes[-1]
+    np.testing.assert_array_equal(a.evidence()[0], table.evidence()[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"n": 201}, "n=201 is not among the 1..200"),
+        ({"n": 0}, "n=0"),
+        ({"n": 5}, "alpha=0.01 needs n >= 7"),
+        ({"alpha": 0.0}, "alpha=0.0"),
+        ({"alpha": 1.0}, "alpha=1.0"),
+        ({"alpha": float("nan")}, "alpha=nan"),
+    ],
+)
+def test_bad_budgets_are_refused(make: Make, change: dict[str, float], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        make(3).at(**change)  # type: ignore[arg-type]
+
+
+def test_a_log_cannot_be_recomputed(make: Make) -> None:
+    table = make(3)
+    log = Certificates(Header(), table.idx, table.label, table.predict, table.radius, table.seconds)
+    with pytest.raises(InputError, match="no class counts"):
+        log.at(alpha=0.1)
+    assert log.assuming(sigma=0.5).header.sigma == 0.5
+    assert table.assuming(sigma=9.0).header.sigma == 0.5
+
+
+def test_rows_keeps_every_column_together(make: Make) -> None:
+    table = make(30)
+    some = table.rows(table.correct)
+    assert len(some) == table.correct.sum() == some.correct.sum()
+    np.testing.assert_array_equal(some.evidence()[1], table.evidence()[1][table.correct])
+
+
+@pytest.mark.parametrize(("n", "fits"), [(9, False), (10, True)])
+def test_the_budget_check_knows_the_smallest_n(n: int, fits: bool) -> None:
+    if fits:
+        check_budget(1, n, 0.001)
+    else:
+        with pytest.raises(InputError, match="n >= 10"):
+            check_budget(1, n, 0.001)
+
+
+def test_header_differences_name_the_field(make: Make) -> None:
+    a, b = make(1).header, make(1, sigma=0.25, n0=21).header
+    assert a.differences(a) == []
+    assert a.differences(b) == ["sigma: 0.5 != 0.25", "n0: 20 != 21"]
