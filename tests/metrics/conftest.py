@@ -1,0 +1,61 @@
+"""Small tables with known radii or known p_A, and where the published logs are."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth.certificates import Certificates, Header, from_counts
+
+
+@pytest.fixture
+def log() -> Callable[..., Certificates]:
+    """A log of rows (label, predict, radius)."""
+
+    def table(rows: Sequence[tuple[int, int, float]], name: str = "log", **facts: float) -> Certificates:
+        label, predict, radius = zip(*rows, strict=True) if rows else ((), (), ())
+        return Certificates(
+            Header(**facts),  # type: ignore[arg-type]
+            np.arange(len(rows)),
+            np.array(label, np.int64),
+            np.array(predict, np.int64),
+            np.array(radius, np.float64),
+            np.zeros(len(rows)),
+            name=name,
+        )
+
+    return table
+
+
+@pytest.fixture
+def counted() -> Callable[..., Certificates]:
+    """A two-class table of images of class 0 that got their label in `hits` (N,) of n samples."""
+
+    def table(hits: Sequence[int], n: int = 1000, name: str = "counted", sigma: float = 0.5) -> Certificates:
+        k = np.asarray(hits, np.int64)
+        counts = np.stack([k, n - k], axis=1)
+        header = Header(sigma=sigma, n0=n, n=n, alpha=0.001)
+        zeros = np.zeros(len(k), np.int64)
+        return from_counts(
+            header,
+            idx=np.arange(len(k)),
+            label=zeros,
+            counts0=counts,
+            counts=counts,
+            seconds=np.zeros(len(k)),
+            name=name,
+        )
+
+    return table
+
+
+@pytest.fixture
+def logs() -> Path:
+    """Folder of the published CIFAR-10 logs at sigma 0.5; the test is skipped without."""
+    data = os.environ.get("RANDSMOOTH_DATA")
+    folder = Path(data or ".") / ".." / "published-logs" / "cifar10-sigma0.5"
+    if not data or not folder.is_dir():
+        pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
+    return folder

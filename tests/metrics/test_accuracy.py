@@ -1,0 +1,76 @@
+"""Every metric against a slow derivation in plain Python."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+
+Log = Callable[..., Certificates]
+
+ROWS = [
+    (0, 0, 0.5), (0, -1, 0.0), (1, 1, 1.25), (1, 0, 0.75), (2, 2, 0.0), (2, 2, 0.5), (0, 0, 0.25), (1, -1, 0.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("r", [0.0, 0.2, 0.25, 0.250001, 0.5, 1.25, 2.0])
+def test_certified_accuracy_counts_right_images_that_reach_the_radius(log: Log, r: float) -> None:
+    hits = sum(1 for label, predict, radius in ROWS if label == predict and radius >= r)
+    estimate = metrics.certified_accuracy(log(ROWS), r)
+    assert estimate.value == hits / len(ROWS)
+    assert estimate.images == len(ROWS)
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_the_other_metrics(log: Log) -> None:
+    table = log(ROWS)
+    right = [radius for label, predict, radius in ROWS if label == predict]
+    assert metrics.acr(table).value == pytest.approx(sum(right) / len(ROWS), abs=1e-15)
+    assert metrics.abstention(table).value == 2 / 8
+    assert metrics.clean_accuracy(table) == metrics.certified_accuracy(table, 0.0)
+    assert metrics.clean_accuracy(table).value == 5 / 8
+
+
+def test_the_staircase_is_certified_accuracy_everywhere(log: Log) -> None:
+    table = log(ROWS)
+    radii, shares = metrics.accuracy_curve(table)
+    assert radii.tolist() == [0.0, 0.25, 0.5, 1.25]
+    for r, share in zip(radii, shares, strict=True):
+        assert share == metrics.certified_accuracy(table, float(r)).value
+
+
+def test_acr_is_the_area_under_the_staircase(log: Log) -> None:
+    table = log(ROWS)
+    radii, shares = metrics.accuracy_curve(table)
+    assert metrics.acr(table).value == pytest.approx(float(np.diff(radii) @ shares[1:]), abs=1e-15)
+
+
+def test_per_class_hits_add_up_to_the_whole(log: Log) -> None:
+    table = log(ROWS)
+    for r in (0.0, 0.25, 0.5):
+        by_class = metrics.per_class(table, [r])
+        assert sorted(by_class) == [0, 1, 2]
+        hits = sum(round(at[r].value * at[r].images) for at in by_class.values())
+        assert hits == metrics.certified(table, r).sum()
+        assert sum(at[r].images for at in by_class.values()) == len(table)
+
+
+def test_usual_radii_reach_as_far_as_a_right_image(log: Log) -> None:
+    assert metrics.usual_radii([log(ROWS)]) == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
+    assert metrics.usual_radii([log([(0, 1, 9.0)])]) == [0.0]
+
+
+@pytest.mark.parametrize("metric", [metrics.acr, metrics.abstention, metrics.clean_accuracy, metrics.p_a])
+def test_no_metric_of_no_image(log: Log, metric: Callable[[Certificates], object]) -> None:
+    with pytest.raises(InputError, match="no image"):
+        metric(log([], sigma=0.5, n=100, alpha=0.01))
+
+
+@pytest.mark.parametrize("r", [-0.1, math.nan, math.inf])
+def test_a_radius_must_make_sense(log: Log, r: float) -> None:
+    with pytest.raises(InputError, match=f"radius {r}"):
+        metrics.certified_accuracy(log(ROWS), r)

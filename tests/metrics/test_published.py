@@ -1,0 +1,54 @@
+"""The figures of the released CIFAR-10 logs at sigma 0.5, as printed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates, read
+
+# ACR, then certified accuracy (%) at radius 0, 0.5, 1.0, 1.5
+PRINTED = {
+    "gaussian": ("0.571", "68.8", "46.2", "24.5", "10.2"),
+    "macer": ("0.680", "64.6", "49.5", "34.0", "19.2"),
+    "smoothadv": ("0.703", "66.4", "50.8", "35.1", "20.2"),
+    "consistency": ("0.716", "64.1", "50.3", "35.9", "22.6"),
+    "smoothmix": ("0.738", "60.6", "49.3", "37.6", "26.4"),
+    "catrs": ("0.757", "62.3", "50.5", "38.5", "27.1"),
+    "ours": ("0.760", "59.3", "49.6", "38.9", "29.0"),
+}
+# share of images with p_A >= 0.5, 0.75, 0.9, 0.99
+P_A = {
+    "gaussian": (0.6875, 0.5433, 0.3972, 0.1933),
+    "smoothadv": (0.6641, 0.5616, 0.4647, 0.3074),
+    "catrs": (0.6229, 0.5487, 0.4732, 0.3534),
+    "ours": (0.5927, 0.5329, 0.4676, 0.3596),
+}
+
+
+def table(logs: Path, method: str) -> Certificates:
+    return read(logs / f"{method}.tsv").assuming(sigma=0.5, n=100_000, alpha=0.001)
+
+
+@pytest.mark.parametrize("method", PRINTED)
+def test_acr_and_certified_accuracy(logs: Path, method: str) -> None:
+    summary = metrics.summarize(table(logs, method), [0.0, 0.5, 1.0, 1.5])
+    accuracies = [f"{100 * summary.accuracy[r].value:.1f}" for r in (0.0, 0.5, 1.0, 1.5)]
+    assert (f"{summary.acr.value:.3f}", *accuracies) == PRINTED[method]
+    assert summary.images == 10_000
+    assert summary.acr.low < summary.acr.value < summary.acr.high
+
+
+@pytest.mark.parametrize("method", P_A)
+def test_p_a_curve(logs: Path, method: str) -> None:
+    x = np.array([0.4, 0.5, 0.75, 0.9, 0.99])
+    shares = metrics.p_a_curve(table(logs, method), x)
+    assert np.isnan(shares[0])
+    np.testing.assert_allclose(shares[1:], P_A[method], rtol=0, atol=0.001)
+
+
+def test_ours_overtakes_gaussian_between_77_and_78_percent(logs: Path) -> None:
+    curve = metrics.curve_difference(table(logs, "ours"), table(logs, "gaussian"), resamples=50)
+    place = {round(float(x), 2): d for x, d in zip(curve.x, curve.difference, strict=True)}
+    assert place[0.77] < 0.0 < place[0.78]
