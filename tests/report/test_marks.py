@@ -1,0 +1,79 @@
+"""Ranks, the baseline, names and remarks: what a reader is told about the rows."""
+
+from collections.abc import Callable
+
+import pytest
+
+from randsmooth.certificates import Certificates
+from randsmooth.report import baseline, naming, sheet
+from randsmooth.report.colours import BASELINE, looks
+from randsmooth.report.ranks import Mark, marks
+
+Make = Callable[..., Certificates]
+
+BEST, SECOND, BELOW, PLAIN = Mark(best=True), Mark(second=True), Mark(below=True), Mark()
+
+
+@pytest.mark.parametrize(
+    ("printed", "reference", "expected"),
+    [
+        (["1.0"], None, [PLAIN]),
+        (["1.0", "3.0", "2.0"], None, [PLAIN, BEST, SECOND]),
+        (["3.0", "3.0", "2.0", "2.0", "1.0"], None, [BEST, BEST, SECOND, SECOND, PLAIN]),
+        (["1.0", "1.0"], 0, [BEST, BEST]),
+        (["2.0", "3.0", "1.0"], 0, [SECOND, BEST, BELOW]),
+        (["9.0", "10.0", "8.9"], 0, [SECOND, BEST, BELOW]),
+        (["2.0", "1.0"], 0, [BEST, Mark(second=True, below=True)]),
+    ],
+)
+def test_marks(printed: list[str], reference: int | None, expected: list[Mark]) -> None:
+    assert marks(printed, reference) == expected
+
+
+def test_figures_are_ranked_as_printed(log: Make) -> None:
+    tables = [log([1.00001], "a"), log([1.00002], "b")]
+    assert [mark.best for mark in sheet.build(tables).acr.marks] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "expected"),
+    [
+        ([("a", None), ("b", None)], None, None),
+        ([("a", "macer"), ("b", "gaussian")], None, 1),
+        ([("gaussian", "macer"), ("b", "gaussian")], None, 1),
+        ([("gaussian-2", None), ("Gaussian", None)], None, 1),
+        ([("x", None), ("cifar-gaussian-0.5", None)], None, 1),
+        ([("gaussian-1", None), ("gaussian-2", None)], None, None),
+        ([("a", "gaussian"), ("b", "gaussian")], None, None),
+        ([("gaussian", None), ("b", None)], "b", 1),
+    ],
+)
+def test_the_baseline(make: Make, given: list[tuple[str, str | None]], name: str | None, expected: int | None) -> None:
+    tables = [make(called, model=method and {"method": method}) for called, method in given]
+    assert baseline.find(tables, name) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "a", "a"], ["a", "a (2)", "a (3)"]),
+        (["a", "a (2)", "a"], ["a", "a (2)", "a (3)"]),
+        (["", " ", "x\n"], ["table 1", "table 2", "x\ufffd"]),
+    ],
+)
+def test_names_are_told_apart(log: Make, names: list[str], expected: list[str]) -> None:
+    assert [table.name for table in naming.distinct([log([1.0], name) for name in names])] == expected
+
+
+def test_remarks(make: Make, log: Make) -> None:
+    assert sheet.remarks([make(), make(seed=1)]) == []
+    said = sheet.remarks([make(), make(sigma=0.25, n=1000, images=30)])
+    assert [part for part in ("same images", "sigma (0.25, 0.5)", "n (500, 1,000)") if part in " ".join(said)] == [
+        "same images", "sigma (0.25, 0.5)", "n (500, 1,000)",
+    ]  # fmt: skip
+
+
+def test_every_table_looks_different() -> None:
+    drawn = looks(21, baseline=3)
+    assert len(set(drawn)) == 21
+    assert drawn[3].colour == BASELINE and drawn[3].faint(0.15) == "rgba(128,128,128,0.15)"

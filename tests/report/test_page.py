@@ -1,0 +1,186 @@
+"""The page: self-contained, true to the tables, safe against what files call things."""
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.report import page, write
+
+Make = Callable[..., Certificates]
+
+SCRIPT = "</script><script>alert(1)</script>"
+EVIL = [SCRIPT, "<b>x</b>", "\"'><img src=x onerror=alert(1)>", "م" * 300, "{{ 7 * 7 }}", "${alert(1)}"]
+
+
+class Read(HTMLParser):
+    """The page's elements, its visible text, and the JSON that its script draws from."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.visible: list[str] = []
+        self.scripts: list[str] = []
+        self.inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = "" if tag in ("script", "style") else self.inside
+
+    def handle_data(self, data: str) -> None:
+        if self.inside == "script":
+            self.scripts[-1] += data
+        elif self.inside != "style":
+            self.visible.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.visible))
+
+    @property
+    def data(self) -> dict:  # type: ignore[type-arg]
+        return dict(json.loads(self.scripts[0]))
+
+
+@pytest.fixture(scope="module")
+def evil(make: Make) -> Read:
+    facts = {
+        "classes": ("<i>cat</i>", SCRIPT, "dog"),
+        "model": {"method": SCRIPT, SCRIPT: {SCRIPT: 0.1 + 0.2}},
+        "dataset": SCRIPT,
+        "notes": (SCRIPT,),
+    }
+    tables = [make(name, seed=place, **facts) for place, name in enumerate(EVIL)]
+    return Read(page(tables, radii=[0.1 + 0.2, 0.5], title=SCRIPT, command=SCRIPT))
+
+
+def test_what_files_say_stays_text(evil: Read) -> None:
+    assert len(evil.scripts) == 3  # the data, plotly.js, the page's own
+    assert not [tag for tag, _ in evil.tags if tag in ("img", "i", "iframe")]
+    assert not [name for _, attrs in evil.tags for name in attrs if name.startswith("on")]
+    for name in [*EVIL, "<i>cat</i>"]:
+        assert name in evil.text
+    assert "49" not in evil.scripts[2] and "alert" not in evil.scripts[2]
+
+
+def test_plotly_gets_names_without_markup(evil: Read) -> None:
+    names = [trace.get("name", "") for plot in evil.data["plots"].values() for trace in plot["data"]]
+    assert "&lt;b&gt;x&lt;/b&gt;" in names
+    assert not [name for name in names if "<" in name]
+    assert max(map(len, names)) < 200
+
+
+def test_no_raw_floats(evil: Read) -> None:
+    assert not re.findall(r"\d\.\d{4,}", evil.text)
+    assert not re.findall(r"\d\.\d{5,}", evil.scripts[0])
+    assert not [value for _, attrs in evil.tags for value in attrs.values() if re.search(r"\d\.\d{4,}", value or "")]
+
+
+def test_nothing_is_fetched(evil: Read) -> None:
+    assert not [attrs for _, attrs in evil.tags if {"src", "href"} & set(attrs)]
+    assert "cdn." not in evil.text + evil.scripts[2]
+
+
+def test_the_plots_are_valid_and_true(make: Make) -> None:
+    table = make("gaussian")
+    data = Read(page([table, make("b", seed=1)])).data
+    for plot in data["plots"].values():
+        figure = go.Figure(plot)
+        assert len(figure.data) == 6
+    curve = data["plots"]["radius"]["data"][2]
+    for r, share in zip(curve["x"], curve["y"], strict=True):
+        exact = 100.0 * ((table.radius >= r) & table.correct).mean()
+        assert share == pytest.approx(exact, abs=1e-3)
+    low, high = (data["plots"]["radius"]["data"][i]["y"] for i in (0, 1))
+    assert all(a <= s <= b for a, s, b in zip(low, curve["y"], high, strict=True))
+    p_a = data["plots"]["p_a"]["data"][2]
+    hits = table.evidence()[1][range(len(table)), table.label]
+    for x, share in zip(p_a["x"], p_a["y"], strict=True):
+        assert share == pytest.approx(100.0 * (hits / 500 >= x).mean(), abs=1e-3)
+
+
+def test_ten_thousand_images_are_drawn_with_few_points(log: Make) -> None:
+    table = log([i / 2500 for i in range(10_000)], sigma=1.0, n=100_000, alpha=0.001)
+    text = page([table])
+    assert all(len(trace["x"]) <= 510 for plot in Read(text).data["plots"].values() for trace in plot["data"])
+    assert len(text) - len(Read(text).scripts[1]) < 150_000
+
+
+def test_the_table_is_marked(log: Make) -> None:
+    text = page([log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5])
+    cells = re.findall(r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)", text.split("<tbody>")[1].split("</tbody>")[0])
+    figures = [(value, mark, bool(grey)) for grey, mark, value in cells]
+    assert ("1.000", "<b>", False) in figures and ("0.750", "<u>", False) in figures
+    assert ("50.0", "<u>", True) in figures  # b at radius 0, below the baseline's 100.0
+    assert 'title="95% interval' in text and "baseline</span>" in text
+
+
+def test_classes_without_script_and_with(make: Make) -> None:
+    read = Read(page([make("a"), make("b", seed=1)], radii=[0, 0.25, 0.5]))
+    cells = read.data["cells"]
+    assert (len(cells), len(cells[0]), len(cells[0][0])) == (3, 3, 2)
+    table = make("a")
+    for at, r in enumerate([0, 0.25, 0.5]):
+        for label in range(3):
+            rows = table.label == label
+            right = ((table.radius >= r) & table.correct)[rows].mean()
+            assert cells[at][label][0][0] == round(1000 * right)
+    assert "class 2" in read.text and f"{cells[2][1][0][0] / 10:.1f}" in read.text
+
+
+def test_logs_without_facts_say_what_would_help(log: Make) -> None:
+    read = Read(page([log([1.0, 0.2], "a", n=1000), log([0.4, 0.2], "b")]))
+    assert read.data["plots"]["p_a"] is None
+    assert "a is not drawn" in read.text and "Give --sigma, --alpha to recover" in read.text
+    assert "Give --sigma, --n, --alpha to recover" in read.text
+
+
+def test_a_log_beside_counts_is_drawn_from_one_half(make: Make, log: Make) -> None:
+    read = Read(page([make("a", images=3), log([1.0, 0.2, 0.3], "b", sigma=0.5, n=1000, alpha=0.001)]))
+    counted, logged = (read.data["plots"]["p_a"]["data"][i]["x"][0] for i in (2, 5))
+    assert (counted, logged) == (0.0, 0.5)
+    assert "below 1/2 its curve is unknown" in read.text
+
+
+def test_unpaired_tables_and_a_lone_one_make_a_page(make: Make) -> None:
+    unpaired = Read(page([make("a"), make("b", images=40)]))
+    assert "not about the same images" in unpaired.text and "p_A curve lies" not in unpaired.text
+    assert "No baseline was found" in unpaired.text and "--baseline" in unpaired.text
+    alone = Read(page([make("only")]))
+    assert "measured on 150 images" in alone.text
+
+
+def test_the_summary_names_who_leads(log: Make) -> None:
+    tables = [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")]
+    text = Read(page(tables, radii=[0, 1.5])).text
+    assert "Of 2 tables, b has the highest ACR (1.000);" in text
+    assert "certified accuracy is highest under gaussian at 1, b at 1 of 2 radii." in text
+
+
+def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
+    model = {"method": "macer", "lr": 0.1 + 0.2, "weights": "ab" * 32}
+    text = Read(page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])).text
+    assert "data set digits" in text
+    assert "samples to bound p_A, n 500 1000" in text
+    assert "model: lr not recorded 0.3" in text and "ab" * 32 in text
+    assert "Not recorded in any of the files: split;" in text
+
+
+def test_it_is_written_whole(make: Make, tmp_path: Path) -> None:
+    write([make()], tmp_path / "deep" / "report.html", title="Title")
+    assert (tmp_path / "deep" / "report.html").read_text().rstrip().endswith("</html>")
+    with pytest.raises(InputError):
+        write([make()], tmp_path / "bad.html", baseline="nobody")
+    assert not (tmp_path / "bad.html").exists()

@@ -1,0 +1,146 @@
+"""The table of a comparison in each of its formats."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.report import FORMATS, render
+
+Make = Callable[..., Certificates]
+
+SPECIAL = "a_b & <b>|</b> 50% $x$ {~} ^ \\ #1"
+
+
+def test_the_text_fits_a_terminal_and_shows_every_interval(make: Make) -> None:
+    table = make("gaussian", images=9_999)
+    radii = [0.25 * i for i in range(8)]
+    lines = render([table, make("amplify")], radii=radii).splitlines()
+    assert max(map(len, lines)) <= 120
+    head, figures, intervals = lines[0], lines[1], lines[2]
+    assert head.split() == ["name", "images", "ACR", *(f"{r:g}" for r in radii), "abstain"]
+    summary = metrics.summarize(table, radii)
+    shares = [*(summary.accuracy[r] for r in radii), summary.abstention]
+    expected = ["gaussian", "9,999", f"{summary.acr.value:.3f}", *(f"{100 * s.value:.1f}" for s in shares)]
+    assert figures.split() == expected
+    ends = [f"{summary.acr.low:.3f}-{summary.acr.high:.3f}"]
+    assert intervals.split() == ends + [f"{100 * s.low:.1f}-{100 * s.high:.1f}" for s in shares]
+
+
+def test_text_columns_are_aligned(make: Make) -> None:
+    lines = render([make("a"), make("a much longer name", seed=1)], radii=[0, 0.5]).splitlines()[:5]
+    for column in ("ACR", "0.5", "abstain"):
+        end = lines[0].index(column) + len(column)
+        assert all(line[end - 1] != " " and line[end : end + 1] in ("", " ") for line in lines)
+
+
+def test_csv_is_one_row_a_table_at_full_precision(make: Make) -> None:
+    table = make('quoted, "name"')
+    rows = list(csv.DictReader(io.StringIO(render([table], radii=[0, 0.5], format="csv"))))
+    assert len(rows) == 1 and rows[0]["name"] == 'quoted, "name"' and rows[0]["images"] == "150"
+    for column, estimate in {
+        "acr": metrics.acr(table),
+        "accuracy@0.5": metrics.certified_accuracy(table, 0.5),
+        "abstention": metrics.abstention(table),
+    }.items():
+        ends = [float(rows[0][column + end]) for end in ("", "_low", "_high")]
+        assert ends == [estimate.value, estimate.low, estimate.high]
+
+
+def test_json_carries_the_evidence_and_the_facts(make: Make) -> None:
+    tables = [make("gaussian"), make("other", seed=1, model={"method": "macer", "sha256": "ab" * 32})]
+    content = json.loads(render(tables, radii=[0, 0.1 + 0.2], format="json"))
+    assert content["baseline"] == "gaussian" and content["level"] == 0.95
+    assert content["radii"] == [0, 0.1 + 0.2]
+    second = content["tables"][1]
+    estimate = metrics.certified_accuracy(tables[1], 0.1 + 0.2)
+    assert second["certified_accuracy"][1] == {
+        "radius": 0.1 + 0.2,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "images": 150,
+    }
+    assert second["header"]["sigma"] == 0.5
+    assert second["header"]["model"]["sha256"] == "ab" * 32
+
+
+def test_latex_marks_best_second_and_below_the_baseline(log: Make) -> None:
+    tables = [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "x"), log([0.9, 0.2], "y")]
+    lines = render(tables, radii=[0, 1.0], format="latex").splitlines()
+    rows = {line.split(" &")[0]: line for line in lines if line.endswith(r"\\")}
+    assert r"\underline{0.750}" in rows["gaussian"] and r"& \textbf{100.0} & \textbf{50.0} &" in rows["gaussian"]
+    assert r"\textbf{1.000}" in rows["x"] and r"& \textcolor{gray}{\underline{50.0}} & \textbf{50.0}" in rows["x"]
+    assert r"\textcolor{gray}{0.550}" in rows["y"]
+    assert r"& \textbf{100.0} & \textcolor{gray}{\underline{0.0}} &" in rows["y"]
+    assert r"\textcolor{gray}" not in rows["gaussian"]
+
+
+def test_markdown_marks_best_and_second(log: Make) -> None:
+    text = render([log([1.0, 0.5], "a"), log([2.0, -1.0], "b")], radii=[0], format="md")
+    assert "| a | 2 | <u>0.750</u> " in text and "| **100.0** |" in text
+    assert "| b | 2 | **1.000** " in text and "| <u>50.0</u> |" in text
+
+
+@pytest.mark.parametrize(
+    ("format", "shown"),
+    [
+        ("md", r"a\_b \& \<b\>\|\</b\> 50% \$x\$ \{\~\} ^ \\ \#1"),
+        (
+            "latex",
+            r"a\_b \& \textless{}b\textgreater{}|\textless{}/b\textgreater{} 50\% \$x\$ \{\textasciitilde{}\} "
+            r"\textasciicircum{} \textbackslash{} \#1",
+        ),
+        ("text", SPECIAL),
+        ("csv", SPECIAL),
+        ("json", json.dumps(SPECIAL)),
+    ],
+)
+def test_names_are_escaped(log: Make, format: str, shown: str) -> None:
+    assert shown in render([log([1.0], SPECIAL)], format=format)
+
+
+def test_latex_does_not_take_a_name_for_an_option(log: Make) -> None:
+    assert "\n{[}3pt] & " in render([log([1.0], "[3pt]")], format="latex")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_control_characters_never_reach_the_reader(log: Make, format: str) -> None:
+    text = render([log([1.0], "a\x1b[31m\nb\u202e")], format=format)
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", text)
+
+
+def test_no_raw_floats(make: Make) -> None:
+    for format in ("text", "md", "latex"):
+        assert not re.search(r"\d\.\d{4,}", render([make()], radii=[0.1 + 0.2], format=format))
+
+
+@pytest.mark.parametrize(
+    ("tables", "options", "named"),
+    [
+        ([], {}, "no certificate table"),
+        (["gaussian"], {"format": "markdwn"}, "unknown format 'markdwn'.*known are csv, json, latex, md, text"),
+        (["gaussian"], {"baseline": "gausian"}, "unknown baseline 'gausian': did you mean 'gaussian'"),
+        (["gaussian"], {"radii": [-0.5]}, "radius -0.5"),
+    ],
+)
+def test_bad_input_is_named(make: Make, tables: list[str], options: dict[str, object], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        render([make(name) for name in tables], **options)  # type: ignore[arg-type]
+
+
+def test_tables_load_no_plot_library() -> None:
+    code = (
+        "import sys, randsmooth.report; "
+        "bad = {'matplotlib', 'plotly', 'torch'} & set(sys.modules); sys.exit(', '.join(bad) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
