@@ -9,6 +9,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import page, write
@@ -116,6 +117,14 @@ def test_ten_thousand_images_are_drawn_with_few_points(log: Make) -> None:
     text = page([table])
     assert all(len(trace["x"]) <= 510 for plot in Read(text).data["plots"].values() for trace in plot["data"])
     assert len(text) - len(Read(text).scripts[1]) < 150_000
+
+
+@pytest.mark.parametrize("r", [0.0, 0.25, 0.5, 1.0])
+def test_the_curve_meets_the_table_at_a_radius_that_images_have(log: Make, r: float) -> None:
+    table = log([0.25, 0.5, 0.5, 1.0, -1.0])
+    curve = Read(page([table])).data["plots"]["radius"]["data"][2]
+    share = dict(zip(curve["x"], curve["y"], strict=True))[r]
+    assert share == 100.0 * metrics.certified_accuracy(table, r).value
 
 
 def test_the_table_is_marked(log: Make) -> None:

@@ -19,7 +19,8 @@ from randsmooth.noise import Stream, perturb
 BLOCK = 128  # samples that share one noise stream; a block is never split between batches
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16}
 
-# Pixels a forward pass by default. On a CPU the activations of a bigger batch no longer fit its caches.
+# Samples and pixels a forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
+SAMPLES = {"cpu": 1024, "cuda": 8192}
 PIXELS = {"cpu": 2**19, "cuda": 2**24}
 
 
@@ -52,8 +53,9 @@ def pack(queue: Iterable[Segment], batch: int) -> Iterator[list[Segment]]:
 
 def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     """Samples a forward pass for images of `shape`: a whole number of blocks, at least one."""
-    pixels = PIXELS.get(device.type, PIXELS["cuda"])
-    return max(1, pixels // math.prod(shape) // BLOCK) * BLOCK
+    kind = "cpu" if device.type == "cpu" else "cuda"
+    samples = min(SAMPLES[kind], PIXELS[kind] // math.prod(shape))
+    return max(1, samples // BLOCK) * BLOCK
 
 
 class Engine:

@@ -22,7 +22,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.certification.engine import BLOCK, usual_batch
 from randsmooth.certification.smoothed import ESTIMATE, SELECT, SmoothedClassifier
-from randsmooth.data import Images
+from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.progress import Reporter
@@ -73,16 +73,19 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
-def check_fit(model: Classifier, images: Images) -> None:
-    """Raise InputError unless the model takes these images and knows their classes."""
-    spec = images.spec
+def check_fit(model: Classifier, spec: DatasetSpec) -> None:
+    """Raise InputError unless the model takes the images of `spec` and knows their classes."""
+    trained_on = model.provenance.get("dataset", "not recorded")
     if model.num_classes != spec.num_classes:
         raise InputError(
             f"the model has {model.num_classes} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
-            f"it was trained on ({model.provenance.get('dataset', 'not recorded')})"
+            f"it was trained on ({trained_on})"
         )
     if tuple(model.shape) != tuple(spec.shape):
-        raise InputError(f"the model takes images of shape {model.shape}; those of {spec.name} are {spec.shape}")
+        raise InputError(
+            f"the model takes images of shape {model.shape} and those of {spec.name} are {spec.shape}: pass the "
+            f"--dataset it was trained on ({trained_on})"
+        )
 
 
 def prepare(out: Path, header: Header, *, resume: bool, overwrite: bool) -> Journal | None:
@@ -91,22 +94,27 @@ def prepare(out: Path, header: Header, *, resume: bool, overwrite: bool) -> Jour
     Raises:
         InputError: `out` or its journal exists and neither flag is given, or belongs to another run.
     """
-    if resume and overwrite:
-        raise InputError("--resume goes on with a run and --overwrite discards it: give one of them")
+    check_flags(out, resume=resume, overwrite=overwrite)
     path = journal_path(out)
     if overwrite:
         out.unlink(missing_ok=True)
-    elif resume and out.exists():
+    elif out.exists():
         different = read_parquet(out).header.differences(header)
         if different:
             raise InputError(f"{out} is of another run ({different[0]}); repeat its settings or use --overwrite")
         return None
-    elif resume and path.exists():
+    elif path.exists():
         return Journal.resume(path, header)
-    elif out.exists() or path.exists():
-        there = out if out.exists() else path
-        raise InputError(f"{there} exists; use --resume to go on with it, --overwrite, or another --out")
     return Journal.create(path, header)
+
+
+def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
+    if resume and overwrite:
+        raise InputError("--resume goes on with a run and --overwrite discards it: give one of them")
+    there = next((path for path in (out, journal_path(out)) if path.exists()), None)
+    if there is not None and not (resume or overwrite):
+        raise InputError(f"{there} exists; use --resume to go on with it, --overwrite, or another --out")
 
 
 def journal_path(out: Path) -> Path:

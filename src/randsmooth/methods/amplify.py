@@ -33,6 +33,7 @@ class Amplify:
         E_t: epoch (from 0) at which the three parts begin.
         discard: drop, once, images whose p_A is below p_t.
         p_t: the threshold; p_A is the label's share of `discard_noises` noisy copies.
+        p_A_from: folder of a trained model to take that p_A from (as on ImageNet); None: the model in training.
         reweight: sample images by their approximate certified radius, renewed `reweight_every` epochs.
         p_min: the smallest share of `reweight_noises` that weighs 1, bounded at level `reweight_alpha`.
         weight: "bound" divides by the radius of the bound of p_min, "literal" by Phi^-1(p_min) itself.
@@ -46,6 +47,7 @@ class Amplify:
     discard: bool = True
     p_t: float = 0.4
     discard_noises: int = 100
+    p_A_from: str | None = None
     reweight: bool = True
     reweight_every: int = field(default=10, metadata=EPOCHS)
     reweight_noises: int = 16
@@ -67,6 +69,11 @@ class Amplify:
         one_of("weight", self.weight, ("bound", "literal"))
         one_of("norm", self.norm, ("l2", "linf"))
         bounds.check_alpha(self.reweight_alpha)
+        if self.discard and self.E_t == 0 and self.p_A_from is None:
+            raise InputError(
+                "E_t=0 discards images before any training: name a model trained at this sigma to take p_A from, "
+                "p_A_from=MODEL_DIR (--set on the command line)"
+            )
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
@@ -157,7 +164,7 @@ class AmplifySchedule(Schedule):
 
     def _discard(self, total: int, probe: Probe) -> Tensor:
         noises = self.method.discard_noises
-        p_a = probe(torch.arange(total), noises) / noises
+        p_a = probe(torch.arange(total), noises, of=self.method.p_A_from) / noises
         kept = p_a >= self.method.p_t
         if not kept.any():
             shares = ", ".join(f"{(p_a >= t).double().mean():.1%} at {t}" for t in (0.1, 0.2, 0.3, 0.4, 0.5))

@@ -36,8 +36,14 @@ class Method(Protocol):
         """A fresh schedule for one training run."""
 
 
-# (indices (M,), m) -> (M,) int64: how many of an image's m noisy copies the model gives its label.
-Probe = Callable[[Tensor, int], Tensor]
+class Probe(Protocol):
+    """Asks a model how often it is right about training images under noise."""
+
+    def __call__(self, indices: Tensor, m: int, of: str | None = None) -> Tensor:
+        """(M,) int64: to how many of m noisy copies of each image at `indices` (M,) its label is given.
+
+        `of` names the folder of another model to ask instead of the one in training.
+        """
 
 
 class Schedule:

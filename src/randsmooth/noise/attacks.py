@@ -84,4 +84,5 @@ def sphere_attack(
 def _step(gradient: Tensor, eps: float, norm: str) -> Tensor:
     if norm == "l2":
         return unit(gradient) * eps
-    return gradient.sign() * (eps / gradient[0].numel() ** 0.5)
+    step: float = eps / gradient[0].numel() ** 0.5
+    return gradient.sign() * step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from randsmooth import models
 from randsmooth.data import Images
 from randsmooth.methods import Probe
 from randsmooth.noise import Stream, draw, frozen
@@ -19,13 +20,14 @@ def make_probe(model: nn.Module, images: Images, sigma: float, stream: Stream, d
     """
 
     @torch.inference_mode()
-    def probe(indices: Tensor, m: int) -> Tensor:
+    def probe(indices: Tensor, m: int, of: str | None = None) -> Tensor:
+        asked = model if of is None else models.load(of, device=device)
         chunks = indices.split(max(1, SAMPLES // m))
         counts = []
-        with frozen(model):
+        with frozen(asked):
             for place, (x, y) in enumerate(images.batches(list(chunks))):
                 noise = draw((m, *x.shape), sigma, stream=stream.at(m, place), device=device)
-                logits = model((x[None] + noise).flatten(0, 1))  # (m*B, K)
+                logits = asked((x[None] + noise).flatten(0, 1))  # (m*B, K)
                 right = logits.argmax(dim=1).view(m, len(x)) == y
                 counts.append(right.sum(dim=0))
         return torch.cat(counts).cpu()

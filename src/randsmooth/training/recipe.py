@@ -156,6 +156,8 @@ def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, 
 
 def _typed(key: str, value: Any, default: Any) -> Any:
     """`value` as the type that the hyperparameter's default has; a whole number may stand for a float."""
+    if default is None:  # only names of files default to nothing
+        default = ""
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):

@@ -1,0 +1,96 @@
+"""`randsmooth compare`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from randsmooth.cli import reading
+from randsmooth.cli.evaluate import BASELINE, RADII
+from randsmooth.cli.verb import Settings, argument, numbers, option, words
+from randsmooth.errors import InputError, unknown
+
+FIGURES = ("png", "pdf")
+SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "json"}
+
+
+class Compare(Settings):
+    """Settings of `randsmooth compare`."""
+
+    files: list[Path] = argument(reading.FILES)
+    out: Path = option("The HTML page to write; it works offline.", Path("report.html"))
+    title: str | None = option("Title of the page.")
+    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
+        RADII, json_schema_extra={"cli": str, "metavar": "R,R,..."}
+    )
+    baseline: str | None = option(BASELINE)
+    figures: Annotated[list[str], BeforeValidator(words)] = option(
+        "Also write both plots beside the page: png, pdf or both.",
+        [],
+        json_schema_extra={"cli": str, "metavar": "png,pdf"},
+    )
+    tables: Annotated[list[str], BeforeValidator(words)] = option(
+        "Also write the table beside the page: text, md, latex, csv, json.",
+        [],
+        json_schema_extra={"cli": str, "metavar": "md,latex,..."},
+    )
+    sigma: float | None = option(reading.SIGMA)
+    n: int | None = option(reading.N)
+    alpha: float | None = option(reading.ALPHA)
+    overwrite: bool = option("Replace files that exist.", False)
+
+
+def compare(settings: Compare) -> None:
+    """Compare certificate files on one HTML page: table, radius and p_A curves, classes, provenance.
+
+    Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html --figures png --tables latex
+    """
+    from randsmooth import report
+
+    wanted = outputs(settings)
+    if not settings.overwrite:
+        refuse_existing(list(wanted))
+    loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+    report.write(
+        loaded,
+        settings.out,
+        radii=settings.radii,
+        baseline=settings.baseline,
+        title=settings.title,
+        command="randsmooth " + shlex.join(sys.argv[1:]),
+    )
+    draw = {"radius": report.radius_accuracy, "p_A": report.p_a_curves}
+    for path, what in wanted.items():
+        if what in draw:
+            draw[what](loaded, path, baseline=settings.baseline)
+        elif what != "page":
+            text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
+            path.write_text(text)
+        print(path)
+
+
+def outputs(settings: Compare) -> dict[Path, str]:
+    """The files to write and what each is; InputError for a format that is not known."""
+    for kind in settings.figures:
+        if kind not in FIGURES:
+            raise unknown("figure format", kind, FIGURES)
+    for kind in settings.tables:
+        if kind not in SUFFIXES:
+            raise unknown("table format", kind, SUFFIXES)
+    beside = settings.out.with_suffix("")
+    wanted = {settings.out: "page"}
+    for kind in settings.figures:
+        wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in ("radius", "p_A")}
+    return wanted | {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
+
+
+def refuse_existing(paths: Sequence[Path]) -> None:
+    """Raise InputError when one of `paths` exists."""
+    for path in paths:
+        if path.exists():
+            raise InputError(f"{path} exists; use --overwrite or another --out")

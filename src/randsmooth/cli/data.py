@@ -1,0 +1,53 @@
+"""`randsmooth data list` and `randsmooth data describe`."""
+
+from __future__ import annotations
+
+import typer
+
+from randsmooth.cli.verb import Settings, add, argument
+
+app = typer.Typer(help="The data sets that have a name here.", no_args_is_help=True)
+
+
+class List(Settings):
+    """`randsmooth data list` has no settings."""
+
+
+class Describe(Settings):
+    """Settings of `randsmooth data describe`."""
+
+    dataset: str = argument("Name, or path to a folder of images or Parquet files.")
+
+
+def list_(settings: List) -> None:
+    """List the named data sets. `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` is where a name is looked for first."""
+    from randsmooth import data
+
+    for name in data.names():
+        print(f"{name:15} {data.spec(name).description}")
+
+
+def describe(settings: Describe) -> None:
+    """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
+    from randsmooth import data
+
+    spec = data.describe(settings.dataset)
+    sizes = ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items())
+    classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
+    rows = {
+        "name": spec.name,
+        "what": spec.description,
+        "images": sizes,
+        "shape": " x ".join(map(str, spec.shape)) + " (channels, height, width), pixels in (default: 0, 1)",
+        "classes": f"{spec.num_classes}: {classes}",
+        "normalisation": "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)",
+        "augmentation": spec.augment,
+        "architecture": spec.arch,
+        "hub": spec.hub or "not on the hub",
+    }
+    for key, value in rows.items():
+        print(f"{key:14} {value}")
+
+
+add(app, List, list_)
+add(app, Describe, describe)

@@ -1,0 +1,34 @@
+"""`randsmooth export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from randsmooth.cli import reading
+from randsmooth.cli.compare import refuse_existing
+from randsmooth.cli.verb import Settings, argument, option
+
+
+class Export(Settings):
+    """Settings of `randsmooth export`."""
+
+    file: Path = argument("Parquet file of `randsmooth certify`.")
+    out: Path | None = option("TSV file to write. (default: FILE.tsv)")
+    n: int | None = option(reading.N)
+    alpha: float | None = option(reading.ALPHA)
+    overwrite: bool = option("Replace a file that exists.", False)
+
+
+def export(settings: Export) -> None:
+    """Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.
+
+    Example: randsmooth export gaussian.parquet --out gaussian.tsv
+    """
+    from randsmooth.certificates import write_tsv
+
+    out = settings.out or settings.file.with_suffix(".tsv")
+    if not settings.overwrite:
+        refuse_existing([out])
+    (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
+    write_tsv(table, out)
+    print(out)

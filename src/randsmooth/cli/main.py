@@ -1,0 +1,60 @@
+"""The command line: `randsmooth VERB`."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from randsmooth import __version__
+from randsmooth.cli import certify, compare, data, evaluate, export, methods, predict, quickstart, train
+from randsmooth.cli.verb import add
+from randsmooth.errors import InputError
+
+BAD_INPUT, FAILURE = 2, 1
+
+app = typer.Typer(
+    name="randsmooth",
+    help="Train classifiers whose robustness can be proved, certify them, and judge them fairly.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with `randsmooth quickstart`. Exit codes: 0 done, 2 bad input, 1 failure.",
+)
+add(app, quickstart.Quickstart, quickstart.quickstart)
+add(app, train.Train, train.train)
+add(app, certify.Certify, certify.certify)
+add(app, predict.Predict, predict.predict)
+add(app, evaluate.Evaluate, evaluate.evaluate)
+add(app, compare.Compare, compare.compare)
+add(app, export.Export, export.export)
+app.add_typer(data.app, name="data")
+add(app, methods.Methods, methods.methods)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+) -> None:
+    if show:
+        print(f"randsmooth {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
+    try:
+        app()
+    except InputError as error:
+        sys.exit(_stop(f"randsmooth: {error}", BAD_INPUT))
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.exit(_stop("", FAILURE))
+    except (OSError, RuntimeError) as error:
+        sys.exit(_stop(f"randsmooth: {type(error).__name__}: {error}", FAILURE))
+
+
+def _stop(message: str, code: int) -> int:
+    if message:
+        print(message, file=sys.stderr)
+    return code

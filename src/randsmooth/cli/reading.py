@@ -1,0 +1,41 @@
+"""Certificate files as the verbs read them: what a log does not say is filled in, another budget is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from randsmooth import bounds, certificates
+from randsmooth.certificates import Certificates, check_budget
+from randsmooth.errors import InputError
+
+# The words of the options that mean the same to every verb that reads tables.
+FILES = "Parquet files of `randsmooth certify`, or TSV logs of the literature."
+SIGMA = "Noise that TSV logs were made with; they do not say. Needed for their p_A."
+N = "Judge on this many samples an image (a random subset of those stored); for TSV logs, the n they were made with."
+ALPHA = "Judge at this alpha; for TSV logs, the alpha they were made with."
+
+
+def load(
+    files: Sequence[Path], *, sigma: float | None = None, n: int | None = None, alpha: float | None = None
+) -> list[Certificates]:
+    """The tables in `files`, at another n or alpha where asked for.
+
+    Raises:
+        InputError: no file, an unreadable one, or a budget that a table cannot be judged at.
+    """
+    if not files:
+        raise InputError("no certificate file given")
+    if sigma is not None:
+        bounds.check_sigma(sigma)
+    if alpha is not None:
+        bounds.check_alpha(alpha)
+    return [_judged(certificates.read(file), sigma, n, alpha) for file in files]
+
+
+def _judged(table: Certificates, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
+    if table.counts is not None:
+        return table if n is None and alpha is None else table.at(n=n, alpha=alpha)
+    if n is not None and alpha is not None:
+        check_budget(1, n, alpha)
+    return table.assuming(sigma=sigma, n=n, alpha=alpha)
