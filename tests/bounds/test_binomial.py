@@ -79,6 +79,12 @@ def test_counts_are_recovered_from_their_bound(n: int, alpha: float) -> None:
     np.testing.assert_array_equal(bounds.successes_of_tail(bounds.lower_tail(k, n, alpha), n, alpha), k)
 
 
+def test_recovered_counts_keep_their_shape_and_order() -> None:
+    k = np.array([[70, 100, 70], [51, 99, 100]])
+    np.testing.assert_array_equal(bounds.successes_of_tail(bounds.lower_tail(k, 100, 0.01), 100, 0.01), k)
+    assert bounds.successes_of_tail(bounds.lower_tail(70, 100, 0.01), 100, 0.01) == 70
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [

@@ -87,11 +87,12 @@ def successes_of_tail(q: ArrayLike, n: int, alpha: float) -> Ints:
         q: 1 - p_lower, any shape, in (0, 1).
         n, alpha: as the certificate was made.
     """
-    q = np.asarray(q, np.float64)
+    shape = np.shape(q)
+    q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)  # printed radii repeat: invert each once
     low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)
     while np.any(high - low > 1):  # the tail falls as k grows
         middle = (low + high) // 2
         above = lower_tail(middle, n, alpha) > q
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     nearer_low = np.abs(lower_tail(low, n, alpha) - q) <= np.abs(lower_tail(high, n, alpha) - q)
-    return np.where(nearer_low, low, high)
+    return np.asarray(np.where(nearer_low, low, high)[place].reshape(shape))
