@@ -76,6 +76,7 @@ def _draw(axes: Any, tables: Sequence[Certificates], drawn: Sequence[Curve], ref
         )
     highest = max(float(np.max(curve.high)) for curve in drawn)
     axes.set_ylim(0.0, min(100.0, 10.0 * np.ceil(10.0 * highest + 0.3)))
+    axes.figure.set_figheight(max(4.0, 0.4 + 0.21 * len(tables)))  # room for every line of the legend
     legend = axes.figure.legend(loc="outside right upper", frameon=False)
     for text in legend.get_texts():
         text.update(TEXT)
