@@ -101,7 +101,12 @@ def add(app: typer.Typer, settings: type[S], run: Callable[[S], None]) -> None:
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    app.command(verb, help=inspect.cleandoc(run.__doc__ or ""))(command)
+    app.command(verb, help=paragraphs(run.__doc__ or ""))(command)
+
+
+def paragraphs(docstring: str) -> str:
+    """A docstring with each paragraph on one line, for the terminal to break."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(docstring).split("\n\n"))
 
 
 def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:

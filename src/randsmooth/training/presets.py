@@ -27,7 +27,7 @@ class Optimisation:
 CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
 MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
 IMAGENET = Optimisation(epochs=90, lr=0.1, lr_drops=(30, 60))
-DIGITS = Optimisation(epochs=60, lr=0.05, lr_drops=(20, 40), batch=256)
+DIGITS = Optimisation(epochs=40, lr=0.05, lr_drops=(15, 30))
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "mnist": ("mnist", "fashion-mnist"),

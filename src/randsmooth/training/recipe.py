@@ -97,7 +97,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     arch = request.arch or spec.arch
     optimisation = preset.optimisation or usual_optimisation(spec.name, arch)
     hyper, steps = split_settings(request.method, request.settings)
-    epochs = request.epochs or optimisation.epochs
+    epochs = optimisation.epochs if request.epochs is None else request.epochs
     if epochs < 1:
         raise InputError(f"epochs={epochs} must be at least 1")
     notes = [*_sigma_note(preset, request.sigma, hyper)]

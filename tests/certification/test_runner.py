@@ -1,0 +1,149 @@
+"""Certifying a data set into a file: resumed runs give the uninterrupted table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from randsmooth import load_data, models, read
+from randsmooth.certificates import Certificates, Header
+from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header, prepare
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+from randsmooth.progress import Silent
+
+INDICES = [0, 3, 50, 7, 120]
+
+
+@pytest.fixture(scope="module")
+def images():
+    return load_data("digits", "test")
+
+
+@pytest.fixture(scope="module")
+def model() -> Classifier:
+    torch.manual_seed(0)
+    return Classifier(arch="small-cnn", classes=[str(i) for i in range(10)], shape=[1, 8, 8]).eval()
+
+
+def run(
+    model: Classifier, images, out: Path, *, reporter=None, resume=False, overwrite=False, **budget
+) -> Certificates:
+    smoothed = SmoothedClassifier(model, 0.5, seed=budget.pop("seed", 0))
+    asked = {"n0": 20, "n": 300, "alpha": 0.01} | budget
+    header = make_header(smoothed, model, images, selection="some", **asked)
+    journal = prepare(out, header, resume=resume, overwrite=overwrite)
+    if journal is None:
+        return read(out)
+    return certify_images(smoothed, images, INDICES, journal, out, reporter or Silent())
+
+
+def same(a: Certificates, b: Certificates) -> bool:
+    arrays = ("idx", "label", "predict", "radius", "counts0", "counts")
+    return a.header == b.header and all(np.array_equal(getattr(a, key), getattr(b, key)) for key in arrays)
+
+
+class StopAfter(Silent):
+    def __init__(self, images: int) -> None:
+        self.left = images
+
+    def advance(self, steps: int, info: str = "") -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def test_the_table_is_what_the_api_gives(model: Classifier, images, tmp_path: Path) -> None:
+    table = run(model, images, tmp_path / "a.parquet")
+    x, y = images.batch(torch.tensor(INDICES))
+    direct = SmoothedClassifier(model, 0.5).certify(x, 20, 300, 0.01, numbers=INDICES)
+    assert table.idx.tolist() == INDICES
+    assert table.label.tolist() == y.tolist()
+    assert np.array_equal(table.counts, direct.counts)
+    assert np.array_equal(table.predict, direct.predict)
+    assert np.array_equal(table.radius, direct.radius)
+    assert same(read(tmp_path / "a.parquet"), table)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+@pytest.mark.parametrize("stops", [[0], [1], [3], [1, 0, 2], [0, 4]])
+def test_interrupted_runs_resume_to_the_same_table(stops: list[int], model, images, tmp_path: Path) -> None:
+    whole = run(model, images, tmp_path / "whole.parquet")
+    for stop in stops:
+        with pytest.raises(KeyboardInterrupt):
+            run(model, images, tmp_path / "cut.parquet", reporter=StopAfter(stop), resume=True)
+    assert not (tmp_path / "cut.parquet").exists()
+    assert same(run(model, images, tmp_path / "cut.parquet", resume=True), whole)
+
+
+def test_the_header_tells_everything(model: Classifier, images, tmp_path: Path) -> None:
+    header = run(model, images, tmp_path / "a.parquet").header
+    assert header.model is not None
+    assert header.model["weights"] == models.weights_hash(model)
+    assert (header.sigma, header.n0, header.n, header.alpha, header.seed) == (0.5, 20, 300, 0.01, 0)
+    assert (header.dataset, header.split, header.selection) == ("digits", "test", "some")
+    assert header.device == "cpu" and "float32" in (header.precision or "")
+    told = {key for key, value in header.model_dump().items() if value is not None}
+    assert told == set(Header.model_fields)
+
+
+@pytest.mark.parametrize(("change", "named"), [({"n": 301}, "n: "), ({"alpha": 0.05}, "alpha"), ({"seed": 1}, "seed")])
+@pytest.mark.parametrize("finished", [False, True])
+def test_resuming_another_run_names_the_difference(change, named, finished, model, images, tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    if finished:
+        run(model, images, out)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            run(model, images, out, reporter=StopAfter(2))
+    with pytest.raises(InputError, match=f"another run.*{named}"):
+        run(model, images, out, resume=True, **change)
+
+
+def test_an_output_that_exists(model: Classifier, images, tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    first = run(model, images, out)
+    with pytest.raises(InputError, match="--resume"):
+        run(model, images, out)
+    with pytest.raises(InputError, match="one of them"):
+        run(model, images, out, resume=True, overwrite=True)
+    assert same(run(model, images, out, resume=True), first)
+    assert run(model, images, out, overwrite=True, n=400).header.n == 400
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, tmp_path / "b.parquet", reporter=StopAfter(1))
+    with pytest.raises(InputError, match=r"b.parquet.partial exists"):
+        run(model, images, tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize(
+    ("classes", "shape", "message"),
+    [(7, [1, 8, 8], "7 classes and digits has 10"), (10, [1, 28, 28], r"\(1, 28, 28\)")],
+)
+def test_a_model_for_other_images(classes: int, shape: list[int], message: str, images) -> None:
+    other = Classifier(arch="small-cnn", classes=[str(i) for i in range(classes)], shape=shape)
+    with pytest.raises(InputError, match=message):
+        check_fit(other, images.spec)
+
+
+class NanOn(torch.nn.Module):
+    """Wraps a network so that it breaks on noisy copies of one image, told by their mean over the batch."""
+
+    def __init__(self, network: torch.nn.Module, image: torch.Tensor) -> None:
+        super().__init__()
+        self.network = network
+        self.image = image
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        near = (x.mean(dim=0) - self.image).abs().mean() < 0.1
+        return self.network(x) * (float("nan") if near else 1.0)
+
+
+def test_a_nan_names_the_image_and_keeps_those_before(images, tmp_path: Path) -> None:
+    broken = Classifier(arch="small-cnn", classes=[str(i) for i in range(10)], shape=[1, 8, 8]).eval()
+    broken.network = NanOn(broken.network, images.batch(torch.tensor([50]))[0][0]).eval()
+    with pytest.raises(InputError, match="image 50"):
+        run(broken, images, tmp_path / "a.parquet")
+    assert len((tmp_path / "a.parquet.partial").read_text().splitlines()) == 1 + INDICES.index(50)

@@ -1,0 +1,251 @@
+"""The command line, run in this process: what it prints, its exit codes, its configuration files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from PIL import Image
+
+from randsmooth import load_data, read
+from randsmooth.cli.main import main
+
+VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "methods")
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Result]:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)  # a verb that wrongly starts must not write into the checkout
+
+    def run(*words: object) -> Result:
+        monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return Result(int(stop.value.code or 0), printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a trained `model`, and its certificates in `a.parquet`."""
+    from randsmooth.cli.certify import Certify
+    from randsmooth.cli.certify import run as certify
+    from randsmooth.training import Request, train
+    from randsmooth.training.train import silent
+
+    folder = tmp_path_factory.mktemp("cli")
+    train(Request(dataset="digits", sigma=0.25, epochs=6), folder / "model")
+    certify(Certify(model=str(folder / "model"), take=20, n=500, out=folder / "a.parquet"), silent)
+    return folder
+
+
+def test_train_certify_evaluate_compare(cli, tmp_path: Path) -> None:
+    model, table, page = tmp_path / "m", tmp_path / "gaussian.parquet", tmp_path / "report.html"
+    trained = cli(
+        "train", "digits", "--sigma", "0.25", "--epochs", "3", "--set", "lr=1e-2", "--set", "m=2", "--out", model
+    )
+    assert trained.code == 0, trained.err
+    assert "schedule of 40 epochs compressed to 3" in trained.out
+    assert "lr=0.01 instead of the preset's" in trained.out
+    assert cli("certify", model, "--take", "10", "--n", "200", "--out", table).code == 0
+    assert len(read(table)) == 10
+    evaluated = cli("evaluate", table, "--radii", "0,0.1", "--format", "json")
+    assert json.loads(evaluated.out)
+    compared = cli("compare", table, table, "--out", page, "--figures", "png,pdf", "--tables", "md,latex,csv")
+    assert compared.code == 0, compared.err
+    written = {path.name for path in tmp_path.glob("report*")}
+    curves = {f"report-{curve}.{kind}" for curve in ("radius", "p_A") for kind in ("png", "pdf")}
+    assert written == {"report.html", "report-table.md", "report-table.tex", "report-table.csv"} | curves
+
+
+def test_a_run_is_repeated_from_its_yaml(cli, made: Path, tmp_path: Path) -> None:
+    first = cli(
+        "certify",
+        made / "model",
+        "--take",
+        5,
+        "--n",
+        300,
+        "--out",
+        tmp_path / "a.parquet",
+        "--save-config",
+        tmp_path / "run.yaml",
+    )
+    assert first.code == 0, first.err
+    again = cli("certify", "--config", tmp_path / "run.yaml", "--out", tmp_path / "b.parquet")
+    assert again.code == 0, again.err
+    a, b = read(tmp_path / "a.parquet"), read(tmp_path / "b.parquet")
+    assert a.header == b.header
+    assert (a.counts == b.counts).all()
+
+
+def test_training_leaves_a_yaml_that_repeats_it(cli, tmp_path: Path) -> None:
+    words = (
+        "train",
+        "digits",
+        "--sigma",
+        0.5,
+        "--epochs",
+        1,
+        "--take",
+        50,
+        "--set",
+        "lr=0.02",
+        "--out",
+        tmp_path / "a",
+    )
+    assert cli(*words).code == 0
+    assert yaml.safe_load((tmp_path / "a" / "run.yaml").read_text())["set"] == {"lr": 0.02}
+    assert cli("train", "--config", tmp_path / "a" / "run.yaml", "--out", tmp_path / "b").code == 0
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "ab"]
+    assert weights[0] == weights[1]
+
+
+def test_predict_names_class_and_radius(cli, made: Path, tmp_path: Path) -> None:
+    images = load_data("digits", "test")
+    pixels, label = images.batch(torch.tensor([3]))
+    Image.fromarray((pixels[0, 0] * 255).round().to(torch.uint8).numpy()).save(tmp_path / "digit.png")
+    told = cli("predict", made / "model", tmp_path / "digit.png", "--n", 500, "--format", "json")
+    (answer,) = json.loads(told.out)
+    assert answer["label"] == str(int(label[0]))
+    assert 0.0 < answer["radius"] < 1.0
+    text = cli("predict", made / "model", tmp_path / "digit.png", "--n", 500).out
+    assert float(text.split()[-1]) <= answer["radius"]
+
+
+def test_evaluate_judges_at_another_budget(cli, made: Path) -> None:
+    def acr(*words: object) -> float:
+        return json.loads(cli("evaluate", made / "a.parquet", "--format", "json", *words).out)["tables"][0]["acr"][
+            "value"
+        ]
+
+    assert acr("--alpha", 1e-6) < acr() < acr("--alpha", 0.1)
+    assert acr("--n", 50) < acr()
+
+
+def test_export_rounds_down(cli, made: Path, tmp_path: Path) -> None:
+    assert cli("export", made / "a.parquet", "--out", tmp_path / "a.tsv").code == 0
+    log, table = read(tmp_path / "a.tsv"), read(made / "a.parquet")
+    assert (log.radius <= table.radius).all()
+    assert abs(log.radius - table.radius).max() < 1e-6
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "data list", "data describe"])
+def test_every_verb_explains_itself(verb: str, cli) -> None:
+    told = cli(*verb.split(), "--help")
+    assert told.code == 0
+    assert "Usage" in told.out
+    assert "--config" in told.out
+
+
+def test_lists(cli) -> None:
+    assert "cifar10-jpeg" in cli("data", "list").out
+    assert "28" in cli("data", "describe", "mnist").out
+    methods = cli("methods").out
+    assert "gaussian" in methods and "E_t" in methods and "ICML 2025" in methods
+    assert "acr/amplify" in cli("methods", "amplify", "--presets").out
+    assert cli("--version").out.startswith("randsmooth ")
+
+
+BAD = [
+    ("train", "train digits", "--sigma"),
+    ("train sigma", "train digits --sigma 0", "sigma=0"),
+    ("train nan", "train digits --sigma nan", "sigma=nan"),
+    ("train word", "train digits --sigma much", "--sigma"),
+    ("train data", "train digit --sigma 0.5", "digits"),
+    ("train method", "train digits --method gausian --sigma 0.5", "gaussian"),
+    ("train arch", "train digits --arch lenett --sigma 0.5", "lenet"),
+    ("train preset", "train digits --preset acr/gauss --sigma 0.5", "acr/gaussian"),
+    ("train set", "train digits --sigma 0.5 --set lr", "key=value"),
+    ("train key", "train digits --sigma 0.5 --set lrr=1", "lr"),
+    ("train epochs", "train digits --sigma 0.5 --epochs 0", "epochs=0"),
+    ("train precision", "train digits --sigma 0.5 --precision fp8", "bf16-mixed"),
+    ("certify alpha", "certify {model} --alpha 2", "alpha=2"),
+    ("certify n", "certify {model} --n 5", "n >= 10"),
+    ("certify both", "certify {model} --take 5 --skip 5", "one of them"),
+    ("certify take", "certify {model} --take 100000", "100000"),
+    ("certify split", "certify {model} --split val", "train"),
+    ("certify model", "certify {tmp}/nothing", "nothing"),
+    ("certify data", "certify {model} --dataset mnits", "mnist"),
+    ("certify exists", "certify {model} --out {table}", "--overwrite"),
+    ("certify precision", "certify {model} --precision 16", "bf16"),
+    ("certify sigma", "certify {model} --sigma -1", "sigma=-1"),
+    ("predict image", "predict {model} {tmp}/nothing.png", "nothing.png"),
+    ("predict format", "predict {model} x.png --format xml", "json"),
+    ("evaluate file", "evaluate {tmp}/nothing.parquet", "nothing.parquet"),
+    ("evaluate none", "evaluate", "FILES"),
+    ("evaluate format", "evaluate {table} --format markdown", "md"),
+    ("evaluate radii", "evaluate {table} --radii 0,much", "0,0.5,1"),
+    ("evaluate radius", "evaluate {table} --radii -1", "-1"),
+    ("evaluate n", "evaluate {table} --n 501", "501"),
+    ("evaluate alpha", "evaluate {table} --alpha 0", "alpha=0"),
+    ("compare exists", "compare {table} --out {table}", "--overwrite"),
+    ("compare figures", "compare {table} --out {tmp}/r.html --figures gif", "png"),
+    ("compare baseline", "compare {table} --out {tmp}/r.html --baseline nobody", "nobody"),
+    ("export exists", "export {log}", "--overwrite"),
+    ("methods", "methods gausian", "gaussian"),
+    ("describe", "data describe cifar11", "cifar10"),
+    ("verb", "trian", "train"),
+    ("option", "train digits --sgima 1", "--sigma"),
+    ("config", "train --config {tmp}/none.yaml", "none.yaml"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+def test_bad_input_is_named_and_exits_with_2(words: str, named: str, cli, made: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.tsv"
+    log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.5\t1\t0:00:01.5\n")
+    places = {"model": made / "model", "table": made / "a.parquet", "tmp": tmp_path, "log": log}
+    told = cli(*words.format(**places).split())
+    assert told.code == 2, told
+    assert named in told.err
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("dataset: digits\nsigma: 0.5\nepoch: 3\n", "epochs"),
+        ("verb: certify\nmodel: x\n", "randsmooth certify"),
+        ("- a list\n", "key: value"),
+        ("dataset: [unclosed\n", "not YAML"),
+        ("dataset: digits\nsigma: [1]\n", "--sigma"),
+    ],
+)
+def test_bad_configuration_files(text: str, named: str, cli, tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text(text)
+    told = cli("train", "--config", tmp_path / "run.yaml")
+    assert told.code == 2
+    assert named in told.err
+
+
+def test_a_damaged_model_is_named(cli, made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "model", tmp_path / "m")
+    weights = tmp_path / "m" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    told = cli("certify", tmp_path / "m")
+    assert (told.code, "model.safetensors" in told.err) == (2, True)
+
+
+def test_a_failure_exits_with_1(cli, tmp_path: Path) -> None:
+    told = cli("train", "digits", "--sigma", 0.5, "--epochs", 1, "--set", "lr=1e30", "--out", tmp_path / "m")
+    assert told.code == 1
+    assert "not finite" in told.err
+    assert "Traceback" not in told.err

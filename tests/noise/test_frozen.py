@@ -1,0 +1,92 @@
+"""`frozen`: eval mode without parameter gradients inside, everything as before outside."""
+
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from randsmooth.noise import frozen
+
+Flags = tuple[dict[str, bool], dict[str, bool]]
+
+
+def network() -> nn.Sequential:
+    inner = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.5))
+    return nn.Sequential(nn.Linear(4, 4), inner, nn.Linear(4, 2))
+
+
+def flags(model: nn.Module) -> Flags:
+    modes = {name: module.training for name, module in model.named_modules()}
+    return modes, {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+
+
+def all_train(model: nn.Sequential) -> None:
+    model.train()
+
+
+def all_eval(model: nn.Sequential) -> None:
+    model.eval().requires_grad_(False)
+
+
+def mixed(model: nn.Sequential) -> None:
+    model.train()
+    model[1][1].eval()  # a frozen batch-norm inside a network in training
+    model[0].requires_grad_(False)
+
+
+def outer_eval_inner_train(model: nn.Sequential) -> None:
+    model.eval()
+    model[1][2].train()
+    model[2].bias.requires_grad_(False)
+
+
+STATES = [all_train, all_eval, mixed, outer_eval_inner_train]
+
+
+@pytest.mark.parametrize(("state", "raises"), list(itertools.product(STATES, [False, True])))
+def test_every_flag_is_given_back(state, raises: bool) -> None:  # type: ignore[no-untyped-def]
+    model = network()
+    state(model)
+    before = flags(model)
+    with pytest.raises(RuntimeError, match="inside") if raises else frozen(network()), frozen(model) as inside:
+        assert inside is model
+        modes, wanted = flags(model)
+        assert not any(modes.values()) and not any(wanted.values())
+        if raises:
+            raise RuntimeError("inside")
+    assert flags(model) == before
+
+
+def test_statistics_and_gradients_are_untouched() -> None:
+    model = network().train()
+    model(torch.randn(8, 4)).sum().backward()
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    gradients = [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+    x = torch.randn(8, 4, requires_grad=True)
+    with frozen(model):
+        assert torch.equal(model(x), model(x))  # no dropout
+        model(x).sum().backward()
+    assert x.grad is not None and x.grad.abs().sum() > 0
+    assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+    assert all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), gradients, strict=True))
+
+
+def test_it_nests() -> None:
+    model = network()
+    mixed(model)
+    before = flags(model)
+    with frozen(model):
+        with frozen(model):
+            pass
+        assert not any(flags(model)[0].values()) and not any(flags(model)[1].values())
+    assert flags(model) == before
+
+
+def test_a_shared_parameter_is_given_back() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    model[1].weight = model[0].weight
+    before = flags(model)
+    with frozen(model):
+        assert not model[0].weight.requires_grad
+    assert flags(model) == before

@@ -1,0 +1,94 @@
+"""Gaussian noise: its distribution, its units, and that neither order nor threads touch it."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from randsmooth.noise import Stream, draw, fill, perturb
+
+STREAM = Stream(7, "certify")
+SAMPLES = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def sample() -> np.ndarray:
+    """A million numbers as certification draws them: block by block."""
+    return torch.cat([draw((1000,), 1.0, stream=STREAM.at(block)) for block in range(1000)]).double().numpy()
+
+
+def test_mean_and_variance_are_those_of_the_standard_normal(sample: np.ndarray) -> None:
+    assert len(sample) == SAMPLES
+    assert abs(sample.mean()) < 4 / SAMPLES**0.5
+    assert abs(sample.var() - 1.0) < 4 * (2 / SAMPLES) ** 0.5
+
+
+def test_distribution_is_normal(sample: np.ndarray) -> None:
+    assert stats.kstest(sample, stats.norm.cdf).pvalue > 0.01
+
+
+@pytest.mark.parametrize("beyond", [2.0, 3.0, 4.0])
+def test_tails_are_normal(sample: np.ndarray, beyond: float) -> None:
+    for tail in (sample, -sample):
+        assert stats.binomtest(int((tail > beyond).sum()), SAMPLES, stats.norm.sf(beyond)).pvalue > 0.01
+
+
+NEIGHBOURS = {
+    "blocks of an image": [STREAM.at(0, block) for block in range(10)],
+    "images": [STREAM.at(image, 0) for image in range(10)],
+    "seeds": [Stream(seed, "certify") for seed in range(10)],
+    "names": [Stream(0, name) for name in ("certify/select", "certify/estimate", "train/noise", "train/order")],
+}
+
+
+@pytest.mark.parametrize("streams", NEIGHBOURS.values(), ids=NEIGHBOURS)
+def test_neighbours_are_uncorrelated(streams: list[Stream]) -> None:
+    size = 50_000
+    rows = np.stack([draw((size,), 1.0, stream=stream).numpy() for stream in streams])
+    correlation = np.corrcoef(rows) - np.eye(len(streams))
+    assert np.abs(correlation).max() < 5 / size**0.5
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.25, 0.5, 1.0, 3.0])
+def test_draw_scales_by_sigma(sigma: float) -> None:
+    unit = draw((4, 3, 8, 8), 1.0, stream=STREAM)
+    noise = draw((4, 3, 8, 8), sigma, stream=STREAM)
+    assert noise.shape == (4, 3, 8, 8) and noise.dtype == torch.float32
+    assert torch.equal(noise, unit * sigma)
+    assert float(noise.std()) == pytest.approx(sigma, rel=0.1)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 8, 8)])
+def test_perturb_is_the_image_plus_the_noise(shape: tuple[int, ...], sigma: float) -> None:
+    x = torch.rand(shape, generator=STREAM.torch())
+    out = torch.full((5, *shape), torch.nan)
+    perturb(out, x, sigma, stream=STREAM.at(1))
+    assert torch.equal(out, x + draw((5, *shape), sigma, stream=STREAM.at(1)))
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (999,), (2, 3, 5), (4, 1, 8, 8)])
+def test_shorter_fill_is_a_prefix_of_a_longer_one(shape: tuple[int, ...]) -> None:
+    longer, shorter = torch.empty(1000), torch.empty(shape)
+    fill(longer, STREAM)
+    fill(shorter, STREAM)
+    assert torch.equal(shorter.flatten(), longer[: shorter.numel()])
+
+
+def test_order_and_threads_do_not_matter() -> None:
+    x = torch.rand(3, 8, 8, generator=STREAM.torch())
+    inputs = list(range(64))
+
+    def block(place: int) -> tuple[int, torch.Tensor]:
+        out = torch.empty(50, 3, 8, 8)
+        perturb(out, x, 0.5, stream=STREAM.at(place))
+        return place, out
+
+    in_order = dict(map(block, inputs))
+    random.Random(0).shuffle(inputs)
+    with ThreadPoolExecutor(8) as pool:
+        shuffled = dict(pool.map(block, inputs))
+    assert all(torch.equal(in_order[place], shuffled[place]) for place in in_order)

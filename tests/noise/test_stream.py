@@ -1,0 +1,91 @@
+"""Streams: an address always gives the same numbers, and any other address others."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from randsmooth.noise import Stream
+
+# No two of these are the same address.
+ADDRESSES = [
+    Stream(0, "certify"),
+    Stream(1, "certify"),
+    Stream(2**32, "certify"),
+    Stream(2**63 - 1, "certify"),
+    Stream(0, "certifY"),
+    Stream(0, ""),
+    Stream(0, "certify", (0,)),
+    Stream(0, "certify", (0, 0)),
+    Stream(0, "certify", (0, 0, 0)),
+    Stream(0, "certify", (1,)),
+    Stream(0, "certify", (1, 0)),
+    Stream(0, "certify", (0, 1)),
+    Stream(0, "certify", (1, 0, 0)),
+    Stream(0, "certify", (12,)),
+    Stream(0, "certify", (1, 2)),
+    Stream(0, "certify", (2, 1)),
+    Stream(0, "certify1", (2,)),
+    Stream(0, "certify/1"),
+    Stream(0, "certify/1", (2,)),
+    Stream(0, "certify", (2**32,)),
+    Stream(0, "certify", (2**32 - 1,)),
+    Stream(1, "certify", (0,)),
+]
+
+
+FIRST = [-0.6706801, -0.6925982, 0.98884344]  # of Stream(0, "certify").at(3, 1)
+
+
+def numbers(stream: Stream) -> np.ndarray:
+    return stream.numpy().integers(0, 2**63, 4)
+
+
+def torch_numbers(stream: Stream) -> torch.Tensor:
+    return torch.randint(2**62, (4,), generator=stream.torch())
+
+
+@pytest.mark.parametrize("stream", ADDRESSES, ids=str)
+def test_an_address_always_gives_the_same_numbers(stream: Stream) -> None:
+    np.testing.assert_array_equal(numbers(stream), numbers(Stream(stream.seed, stream.name, stream.position)))
+    assert torch.equal(torch_numbers(stream), torch_numbers(Stream(stream.seed, stream.name, stream.position)))
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(ADDRESSES, 2)))
+def test_another_address_gives_other_numbers(one: Stream, other: Stream) -> None:
+    assert not np.any(numbers(one) == numbers(other))
+    assert not torch.equal(torch_numbers(one), torch_numbers(other))
+
+
+def test_the_first_numbers_are_fixed_for_ever() -> None:
+    # A stored certificate is reproduced from its seed: a change here changes every one of them.
+    drawn = Stream(0, "certify").at(3, 1).numpy().standard_normal(3, dtype=np.float32)
+    np.testing.assert_array_equal(drawn, np.array(FIRST, np.float32))
+
+
+def test_at_goes_below_and_leaves_the_stream_alone() -> None:
+    stream = Stream(5, "train/noise", (1,))
+    assert stream.at(2, 3) == Stream(5, "train/noise", (1, 2, 3)) == stream.at(2).at(3)
+    assert stream.at() == stream == Stream(5, "train/noise", (1,))
+
+
+def test_drawing_from_one_generator_does_not_advance_another() -> None:
+    stream = Stream(0, "certify")
+    first = stream.numpy()
+    first.standard_normal(1000)
+    np.testing.assert_array_equal(stream.numpy().integers(0, 2**63, 4), numbers(stream))
+
+
+def test_global_generators_are_left_alone() -> None:
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    numbers(Stream(0, "certify"))
+    torch_numbers(Stream(0, "certify"))
+    assert torch.equal(torch.get_rng_state(), before[0])
+    np.testing.assert_array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("stream", [Stream(-1, "certify"), Stream(0, "certify", (-1,))], ids=str)
+def test_negative_parts_are_refused(stream: Stream) -> None:
+    with pytest.raises(ValueError, match="non-negative"):
+        stream.numpy()

@@ -1,0 +1,210 @@
+"""Training runs: deterministic, resumable bit for bit, stopped when the loss is lost."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+from randsmooth import models
+from randsmooth.errors import InputError
+from randsmooth.progress import Silent
+from randsmooth.training import Request, TrainingDiverged, train
+from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
+
+TAKE, EPOCHS = 160, 4
+GAUSSIAN = Request(dataset="digits", sigma=0.25, epochs=EPOCHS, take=TAKE)
+AMPLIFY = GAUSSIAN.model_copy(
+    update={"method": "amplify", "settings": {"E_t": 1, "reweight_every": 2, "p_t": 0.2, "T": 2, "discard_noises": 8}}
+)
+DISCARD_ONLY = AMPLIFY.model_copy(update={"settings": AMPLIFY.settings | {"reweight": False, "attack": False}})
+REQUESTS = {"gaussian": GAUSSIAN, "amplify": AMPLIFY, "discard only": DISCARD_ONLY}
+
+
+class Interrupted(Exception):
+    """Stands for whatever stops a run between two steps."""
+
+
+class StopAfter(Silent):
+    """A reporter that stops the run once `images` images were seen."""
+
+    def __init__(self, images: int) -> None:
+        self.left = images
+
+    def advance(self, steps: int, info: str = "") -> None:
+        self.left -= steps
+        if self.left <= 0:
+            raise Interrupted
+
+
+def stopping_after(images: int):
+    @contextmanager
+    def progress(title: str, total: int, unit: str):
+        yield StopAfter(images)
+
+    return progress
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folders = {name: tmp_path_factory.mktemp("run") / "model" for name in REQUESTS}
+    for name, request in REQUESTS.items():
+        train(request, folders[name])
+    return folders
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("images", [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40])
+def test_a_resumed_run_ends_with_the_same_bits(name: str, images: int, uninterrupted, tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        train(REQUESTS[name], tmp_path / "model", progress=stopping_after(images))
+    resumed = train(REQUESTS[name], tmp_path / "model", resume=True)
+    assert models.weights_hash(resumed) == models.weights_hash(models.load(uninterrupted[name]))
+    columns = [c for c in pd.read_csv(uninterrupted[name] / HISTORY).columns if c != "seconds"]
+    left, right = (pd.read_csv(folder / HISTORY)[columns] for folder in (tmp_path / "model", uninterrupted[name]))
+    pd.testing.assert_frame_equal(left, right)
+
+
+def test_the_seed_decides_the_weights(uninterrupted, tmp_path: Path) -> None:
+    again = train(GAUSSIAN, tmp_path / "again")
+    other = train(GAUSSIAN.model_copy(update={"seed": 1}), tmp_path / "other")
+    first = models.load(uninterrupted["gaussian"])
+    assert models.weights_hash(again) == models.weights_hash(first)
+    assert models.weights_hash(other) != models.weights_hash(first)
+
+
+def test_the_global_generator_decides_nothing(uninterrupted, tmp_path: Path) -> None:
+    torch.manual_seed(12345)
+    model = train(GAUSSIAN, tmp_path / "model")
+    assert models.weights_hash(model) == models.weights_hash(models.load(uninterrupted["gaussian"]))
+
+
+def test_the_discarded_images_are_in_the_checkpoint(uninterrupted) -> None:
+    state = torch.load(uninterrupted["amplify"] / CHECKPOINT, weights_only=True)["schedule"]
+    assert state["kept"].shape == (TAKE,)
+    assert 0 < int(state["kept"].sum()) < TAKE
+    assert torch.equal(state["weights"] == 0, ~state["kept"])
+
+
+def test_a_run_leaves_a_model_a_history_and_curves(uninterrupted) -> None:
+    folder = uninterrupted["amplify"]
+    config = json.loads((folder / "config.json").read_text())["provenance"]
+    assert (config["dataset"], config["method"], config["sigma"], config["seed"]) == ("digits", "amplify", 0.25, 0)
+    assert config["hyperparameters"]["E_t"] == 1
+    assert {"torch", "randsmooth", "python"} <= set(config["versions"])
+    history = pd.read_csv(folder / HISTORY)
+    assert history["epoch"].tolist() == list(range(EPOCHS))
+    assert history["discarded_share"].notna().tolist() == [False, True, True, True]
+    assert any((folder / EVENTS).iterdir())
+
+
+def test_training_learns(tmp_path: Path) -> None:
+    from randsmooth import SmoothedClassifier, load_data
+
+    model = train(GAUSSIAN.model_copy(update={"epochs": 15, "take": None}), tmp_path / "model")
+    images = load_data("digits", "test")
+    x, y = images.batch(torch.arange(0, len(images), 4))
+    predicted = SmoothedClassifier(model, 0.25).predict(x, n=100)
+    assert (predicted == y.numpy()).mean() > 0.85
+
+
+def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        train(GAUSSIAN, tmp_path / "m", progress=stopping_after(TAKE + 1))
+    before = (tmp_path / "m" / CHECKPOINT).read_bytes()
+    diverging = GAUSSIAN.model_copy(update={"settings": {"lr": 1e30}})
+    with pytest.raises(TrainingDiverged, match=r"epoch 0.*cross_entropy.*lr"):
+        train(diverging, tmp_path / "lost")
+    assert not (tmp_path / "lost" / CHECKPOINT).exists()
+    assert (tmp_path / "m" / CHECKPOINT).read_bytes() == before
+
+
+def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
+    before = models.weights_hash(models.load(uninterrupted["gaussian"]))
+    assert models.weights_hash(train(GAUSSIAN, uninterrupted["gaussian"], resume=True)) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"sigma": 0.5}, "sigma: 0.25 there, 0.5 now"),
+        ({"seed": 7}, "seed"),
+        ({"epochs": 5}, "epochs"),
+        ({"take": 100}, "take"),
+        ({"settings": {"lr": 0.001}}, "lr"),
+        ({"precision": "bf16-mixed"}, "precision"),
+        ({"method": "amplify"}, "method"),
+    ],
+)
+def test_resuming_with_other_settings_names_them(change: dict, named: str, uninterrupted) -> None:
+    with pytest.raises(InputError, match=named):
+        train(GAUSSIAN.model_copy(update=change), uninterrupted["gaussian"], resume=True)
+
+
+def test_a_folder_in_use_is_refused(uninterrupted, tmp_path: Path) -> None:
+    folder = uninterrupted["gaussian"]
+    with pytest.raises(InputError, match="--resume, --overwrite"):
+        train(GAUSSIAN, folder)
+    with pytest.raises(InputError, match="one of them"):
+        train(GAUSSIAN, folder, resume=True, overwrite=True)
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError, match=r"thesis.tex"):
+        train(GAUSSIAN, tmp_path, overwrite=True)
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_overwriting_starts_anew(tmp_path: Path) -> None:
+    train(GAUSSIAN.model_copy(update={"seed": 3}), tmp_path / "m")
+    anew = train(GAUSSIAN, tmp_path / "m", overwrite=True)
+    assert anew.provenance["seed"] == 0
+    assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_checkpoint_is_named(share: float, uninterrupted, tmp_path: Path) -> None:
+    data = (uninterrupted["gaussian"] / CHECKPOINT).read_bytes()
+    (tmp_path / CHECKPOINT).write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(InputError, match=r"checkpoint.pt is damaged"):
+        train(GAUSSIAN, tmp_path, resume=True)
+
+
+def test_bf16_trains(tmp_path: Path) -> None:
+    model = train(GAUSSIAN.model_copy(update={"precision": "bf16-mixed"}), tmp_path / "m")
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    losses = pd.read_csv(tmp_path / "m" / HISTORY)["cross_entropy"]
+    assert losses.iloc[-1] < losses.iloc[0]
+
+
+def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> None:
+    settings = AMPLIFY.settings | {"E_t": 0, "p_A_from": str(uninterrupted["gaussian"])}
+    train(AMPLIFY.model_copy(update={"settings": settings, "epochs": 1}), tmp_path / "m")
+    assert 0.0 < pd.read_csv(tmp_path / "m" / HISTORY)["discarded_share"][0] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dataset": "mnits"}, "mnist"),
+        ({"arch": "resnt20"}, "resnet20"),
+        ({"arch": "resnet50"}, "32"),
+        ({"device": "tpu"}, "auto, cpu or cuda"),
+        ({"take": 10**6}, "1000000"),
+        ({"method": "amplify", "settings": {"p_t": 1.0, "E_t": 0, "p_A_from": "/nowhere"}}, "nowhere"),
+    ],
+)
+def test_bad_requests(change: dict, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        train(GAUSSIAN.model_copy(update=change), tmp_path / "m")
+
+
+@pytest.mark.slow
+def test_a_compiled_run_learns_the_same(tmp_path: Path) -> None:
+    train(GAUSSIAN, tmp_path / "eager")
+    train(GAUSSIAN.model_copy(update={"compile": True}), tmp_path / "compiled")
+    eager, compiled = (pd.read_csv(tmp_path / name / HISTORY)["cross_entropy"] for name in ("eager", "compiled"))
+    assert (eager - compiled).abs().max() < 1e-3
+    assert models.load(tmp_path / "compiled").arch == "small-cnn"
