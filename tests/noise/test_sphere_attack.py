@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from noise import slow
 from torch import Tensor, nn
 
+from noise import slow
 from randsmooth.noise import sphere_attack
 
 NOISES = 40
@@ -89,7 +89,7 @@ def test_the_model_sees_only_the_noises_still_walking() -> None:
 
 
 def test_it_ends_when_every_noise_has_won() -> None:
-    model, x, y, noise = problem(0)
+    model, x, _, noise = problem(0)
     always_wrong = (model(x + noise).argmax(dim=1) + 1) % slow.CLASSES
     model.seen.clear()
     assert torch.equal(sphere_attack(model, x, always_wrong, noise, steps=50, eps=0.25), noise)

@@ -1,0 +1,180 @@
+"""What Amplify does from epoch to epoch: discard once, reweight now and then, attack from E_t on."""
+
+import io
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+
+from randsmooth import methods
+from randsmooth.errors import InputError
+from randsmooth.methods.amplify import image_weights
+from randsmooth.noise import Stream
+
+TOTAL = 40
+SHARES = torch.arange(TOTAL) / (TOTAL - 1)  # p_A of each image, 0 to 1
+
+
+class Probe:
+    """A model that is right as often as `shares` says; `calls` lists what it was asked."""
+
+    def __init__(self, shares: Tensor = SHARES) -> None:
+        self.shares = shares
+        self.calls: list[tuple[int, int, str | None]] = []
+
+    def __call__(self, indices: Tensor, m: int, of: str | None = None) -> Tensor:
+        self.calls.append((len(indices), m, of))
+        return (self.shares[indices] * m).round().long()
+
+
+def schedule(**hyper: Any) -> methods.Schedule:
+    return methods.create("amplify", **{"E_t": 3, "p_t": 0.4} | hyper).schedule()
+
+
+def advance(schedule: methods.Schedule, epochs: range, probe: Probe) -> list[dict[str, float]]:
+    return [schedule.advance(epoch, len(probe.shares), probe) for epoch in epochs]
+
+
+def orders(schedule: methods.Schedule, epochs: range, total: int = TOTAL) -> list[list[int]]:
+    return [schedule.order(epoch, total, Stream(0, "train/order").at(epoch)).tolist() for epoch in epochs]
+
+
+def test_before_e_t_it_is_gaussian_training() -> None:
+    amplify, probe = schedule(), Probe()
+    plain = methods.create("gaussian", m=4).schedule()
+    assert advance(amplify, range(3), probe) == [{}] * 3
+    assert probe.calls == []
+    assert [amplify.objective(epoch) for epoch in range(3)] == [methods.create("gaussian", m=4)] * 3
+    assert orders(amplify, range(3)) == orders(plain, range(3))
+
+
+def test_discards_once_and_reweights_every_ten_epochs() -> None:
+    amplify, probe = schedule(), Probe()
+    asked = []
+    for epoch in range(30):
+        probe.calls.clear()
+        amplify.advance(epoch, TOTAL, probe)
+        asked += [(epoch, *call) for call in probe.calls]
+        if epoch == 3:
+            probe.shares = 1.0 - SHARES  # nobody is discarded for what the model says later
+    left = int((SHARES >= 0.4).sum())
+    assert asked == [
+        (3, TOTAL, 100, None),
+        (3, left, 16, None),
+        (13, left, 16, None),
+        (23, left, 16, None),
+    ]
+
+
+def test_the_period_can_be_set() -> None:
+    amplify, probe = schedule(discard=False, reweight_every=4, reweight_noises=20), Probe()
+    advance(amplify, range(12), probe)
+    assert probe.calls == [(TOTAL, 20, None)] * 3  # epochs 3, 7, 11
+
+
+@pytest.mark.parametrize("noises", [16, 50, 100])
+def test_exactly_the_images_below_the_threshold_go(noises: int) -> None:
+    counts = torch.arange(noises + 1)
+    for least in counts[1:].tolist():  # p_t = least / noises, as a float: that share itself stays
+        amplify, probe = schedule(p_t=least / noises, discard_noises=noises, reweight=False), Probe(counts / noises)
+        advance(amplify, range(4), probe)
+        assert amplify.state()["kept"].tolist() == (counts >= least).tolist()
+
+
+def test_figures() -> None:
+    amplify = schedule()
+    figures = advance(amplify, range(5), Probe())
+    kept = SHARES[SHARES >= 0.4]
+    weights = image_weights(amplify.method, (kept * 16).round().long())  # type: ignore[arg-type]
+    expected = {"discarded_share": 1.0 - len(kept) / TOTAL, "mean_weight": float(weights.mean())}
+    assert figures[3] == figures[4] == pytest.approx(expected)
+
+
+PARTS = list(itertools.product([False, True], repeat=3))
+
+
+@pytest.mark.parametrize(("discard", "reweight", "attack"), PARTS)
+def test_each_part_alone_and_any_together(discard: bool, reweight: bool, attack: bool) -> None:
+    amplify, probe = schedule(discard=discard, reweight=reweight, attack=attack), Probe()
+    figures = advance(amplify, range(4), probe)[-1]
+    assert (amplify.state()["kept"] is not None, "discarded_share" in figures) == (discard, discard)
+    assert (amplify.state()["weights"] is not None, "mean_weight" in figures) == (reweight, reweight)
+    assert amplify.objective(3) == (amplify.method if attack else methods.create("gaussian", m=4))
+    assert len(probe.calls) == discard + reweight
+    drawn = orders(amplify, range(3, 40))
+    assert all(len(order) == TOTAL for order in drawn)
+    seen = {image for order in drawn for image in order}
+    assert seen == {image for image in range(TOTAL) if not discard or SHARES[image] >= 0.4}
+    once = all(len(set(order)) == TOTAL for order in drawn)
+    assert once == (not discard and not reweight)
+
+
+def test_without_reweighting_what_is_left_takes_turns() -> None:
+    amplify = schedule(reweight=False)
+    advance(amplify, range(4), Probe())
+    left = int((SHARES >= 0.4).sum())
+    for order in orders(amplify, range(3, 10)):
+        times = torch.bincount(torch.tensor(order), minlength=TOTAL)[SHARES >= 0.4]
+        assert set(times.tolist()) <= {TOTAL // left, TOTAL // left + 1}
+    first, second = orders(amplify, range(3, 5))
+    assert first != second
+
+
+@pytest.mark.parametrize("discard", [False, True])
+def test_images_are_drawn_as_often_as_they_weigh(discard: bool) -> None:
+    amplify = schedule(discard=discard)
+    advance(amplify, range(4), Probe())
+    weights = amplify.state()["weights"].numpy()
+    drawn = torch.tensor(orders(amplify, range(3, 503))).flatten()
+    times = torch.bincount(drawn, minlength=TOTAL).numpy()
+    possible = weights > 0
+    assert times[~possible].sum() == 0
+    expected = times.sum() * weights[possible] / weights[possible].sum()
+    assert stats.chisquare(times[possible], expected).pvalue > 0.01
+    assert stats.chisquare(times[possible]).pvalue < 1e-6  # and not all alike
+
+
+@pytest.mark.parametrize(("discard", "reweight", "attack"), PARTS)
+def test_a_resumed_schedule_goes_on_the_same(discard: bool, reweight: bool, attack: bool) -> None:
+    hyper = {"discard": discard, "reweight": reweight, "attack": attack}
+    for stopped in (2, 4, 8, 14):  # epochs finished: before E_t, just after it, later, after a second reweighting
+        whole, probe = schedule(**hyper), Probe()
+        advance(whole, range(stopped), probe)
+        buffer = io.BytesIO()
+        torch.save(whole.state(), buffer)
+        buffer.seek(0)
+        resumed, fresh = schedule(**hyper), Probe()
+        resumed.restore(torch.load(buffer, weights_only=True))
+        probe.shares = fresh.shares = 1.0 - SHARES / 2
+        probe.calls.clear()
+        for epoch in range(stopped, 20):
+            assert resumed.advance(epoch, TOTAL, fresh) == whole.advance(epoch, TOTAL, probe)
+            assert orders(resumed, range(epoch, epoch + 1)) == orders(whole, range(epoch, epoch + 1))
+            assert resumed.objective(epoch) == whole.objective(epoch)
+        assert fresh.calls == probe.calls
+
+
+def test_p_a_may_come_from_another_model() -> None:
+    amplify, probe = schedule(E_t=0, p_A_from="models/gaussian", discard_noises=50), Probe()
+    advance(amplify, range(1), probe)
+    left = int((SHARES >= 0.4).sum())
+    assert probe.calls == [(TOTAL, 50, "models/gaussian"), (left, 16, None)]
+
+
+def test_discarding_every_image_is_refused_with_what_lower_thresholds_leave() -> None:
+    probe = Probe(torch.tensor([0.05, 0.15, 0.25, 0.35]))
+    left = "75.0% at 0.1, 50.0% at 0.2, 25.0% at 0.3, 0.0% at 0.4, 0.0% at 0.5"
+    with pytest.raises(InputError, match=f"p_t=0.4 would discard every image; left would be {left}"):
+        advance(schedule(), range(4), probe)
+
+
+def test_other_methods_see_every_image_once_an_epoch() -> None:
+    plain, probe = methods.create("gaussian").schedule(), Probe()
+    assert advance(plain, range(3), probe) == [{}] * 3 and probe.calls == []
+    drawn = orders(plain, range(3))
+    assert all(sorted(order) == list(range(TOTAL)) for order in drawn)
+    assert drawn[0] != drawn[1] and drawn == orders(plain, range(3))
+    assert plain.state() == {}

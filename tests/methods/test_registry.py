@@ -1,0 +1,106 @@
+"""The registry, and hyperparameters that are refused by name."""
+
+import dataclasses
+
+import pytest
+
+from randsmooth import methods
+from randsmooth.errors import InputError
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_every_method_meets_the_contract(name: str) -> None:
+    kind = methods.get(name)
+    method = methods.create(name)
+    assert type(method) is kind and kind.__doc__
+    assert kind.source and "source" not in {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    assert method.m >= 1
+    assert isinstance(method.schedule(), methods.Schedule)
+    assert method.schedule() is not method.schedule()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        method.m = 2  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        kind(2)  # type: ignore[call-arg]  # by keyword only
+
+
+def test_the_names_are_sorted() -> None:
+    assert {"amplify", "gaussian"} <= set(methods.names())
+    assert methods.names() == sorted(methods.names())
+
+
+@pytest.mark.parametrize(
+    ("name", "suggested"), [("gausian", "gaussian"), ("Gaussian", "gaussian"), ("amplified", "amplify")]
+)
+def test_an_unknown_name_suggests_the_nearest(name: str, suggested: str) -> None:
+    with pytest.raises(InputError, match=f"unknown method '{name}': did you mean '{suggested}'.*known are amplify, "):
+        methods.get(name)
+    with pytest.raises(InputError, match=suggested):
+        methods.create(name)
+
+
+def test_a_name_is_taken_once() -> None:
+    before = methods.get("gaussian")
+    with pytest.raises(ValueError, match="'gaussian' is registered twice"):
+        methods.register("gaussian")(methods.get("amplify"))
+    assert methods.get("gaussian") is before
+
+
+def test_defaults_are_overridden_one_by_one() -> None:
+    method = methods.create("amplify", E_t=60, p_t=0.5, T=3)
+    changed = dataclasses.replace(methods.create("amplify"), E_t=60, p_t=0.5, T=3)  # type: ignore[type-var]
+    assert method == changed != methods.create("amplify")
+
+
+BAD = [
+    ("gaussian", {"m": 0}, "m=0 must be at least 1"),
+    ("gaussian", {"m": -1}, "m=-1 must be at least 1"),
+    ("gaussian", {"m": float("nan")}, "m=nan"),
+    ("gaussian", {"n": 4}, "unknown hyperparameter of gaussian 'n'"),
+    ("gaussian", {"eps": 0.5}, "unknown hyperparameter of gaussian 'eps'.*known are m"),
+    ("amplify", {"m": 0}, "m=0"),
+    ("amplify", {"epss": 0.5}, "did you mean 'eps'"),
+    ("amplify", {"E_t": -1}, "E_t=-1 must be at least 0"),
+    ("amplify", {"p_t": -0.1}, r"p_t=-0.1 must lie in \[0.0, 1.0\]"),
+    ("amplify", {"p_t": 1.1}, "p_t=1.1"),
+    ("amplify", {"p_t": float("nan")}, "p_t=nan"),
+    ("amplify", {"discard_noises": 0}, "discard_noises=0 must be at least 1"),
+    ("amplify", {"reweight_noises": 0}, "reweight_noises=0"),
+    ("amplify", {"reweight_every": 0}, "reweight_every=0"),
+    ("amplify", {"reweight_alpha": 0.0}, "alpha=0.0"),
+    ("amplify", {"reweight_alpha": 1.0}, "alpha=1.0"),
+    ("amplify", {"p_min": 0.4}, r"p_min=0.4 must lie in \[0.5, 1.0\]"),
+    ("amplify", {"p_min": 1.1}, "p_min=1.1"),
+    ("amplify", {"p_min": 0.6}, "p_min=0.6 of 16 noises certifies nothing at level 0.1.*raise p_min"),
+    ("amplify", {"p_min": 0.5, "weight": "literal"}, "p_min=0.5"),
+    ("amplify", {"reweight_noises": 2}, "p_min=0.75 of 2 noises|reweight_noises=2"),
+    ("amplify", {"T": 0}, "T=0 must be at least 1"),
+    ("amplify", {"eps": 0.0}, "eps=0.0 must be a finite number above 0"),
+    ("amplify", {"eps": -1.0}, "eps=-1.0"),
+    ("amplify", {"eps": float("inf")}, "eps=inf"),
+    ("amplify", {"eps": float("nan")}, "eps=nan"),
+    ("amplify", {"norm": "l1"}, "norm='l1' must be one of l2, linf"),
+    ("amplify", {"weight": "ratio"}, "weight='ratio' must be one of bound, literal"),
+    ("amplify", {"E_t": 0}, "E_t=0 discards images before any training.*p_A_from=MODEL_DIR"),
+]
+
+
+@pytest.mark.parametrize(("name", "hyper", "message"), BAD)
+def test_bad_hyperparameters_are_named(name: str, hyper: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        methods.create(name, **hyper)
+
+
+@pytest.mark.parametrize(
+    "hyper",
+    [
+        {"E_t": 0, "p_A_from": "models/gaussian"},
+        {"E_t": 0, "discard": False},
+        {"p_t": 0.0},
+        {"p_t": 1.0},
+        {"p_min": 1.0},
+        {"p_min": 0.6, "reweight": False},  # certifies nothing, but nothing asks it to
+    ],
+)
+def test_edges_that_are_fine(hyper: dict[str, object]) -> None:
+    method = methods.create("amplify", **hyper)
+    assert {key: getattr(method, key) for key in hyper} == hyper

@@ -1,0 +1,30 @@
+"""A mistyped name is answered with the nearest one."""
+
+import pytest
+
+from randsmooth.errors import InputError, unknown
+
+KNOWN = ("gaussian", "amplify", "cat-rs", "E_t")
+
+CASES = [
+    ("gausian", "unknown method 'gausian': did you mean 'gaussian'? known are E_t, amplify, cat-rs, gaussian"),
+    ("GAUSSIAN", "unknown method 'GAUSSIAN': did you mean 'gaussian'? known are E_t, amplify, cat-rs, gaussian"),
+    ("catrs", "unknown method 'catrs': did you mean 'cat-rs'? known are E_t, amplify, cat-rs, gaussian"),
+    ("e_t", "unknown method 'e_t': did you mean 'E_t'? known are E_t, amplify, cat-rs, gaussian"),
+    ("xyz", "unknown method 'xyz': known are E_t, amplify, cat-rs, gaussian"),
+    ("", "unknown method '': known are E_t, amplify, cat-rs, gaussian"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), CASES)
+def test_unknown(name: str, message: str) -> None:
+    error = unknown("method", name, KNOWN)
+    assert isinstance(error, InputError) and str(error) == message
+
+
+def test_unknown_takes_any_iterable_once() -> None:
+    assert str(unknown("set", "minst", iter(["mnist"]))) == "unknown set 'minst': did you mean 'mnist'? known are mnist"
+
+
+def test_an_input_error_is_a_value_error() -> None:
+    assert issubclass(InputError, ValueError)

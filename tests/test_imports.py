@@ -1,0 +1,216 @@
+"""Who imports whom: the house rules, read from the source and tried in a fresh interpreter."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import randsmooth
+
+ROOT = Path(randsmooth.__file__).parent
+
+# Modules at the top that any room may import and that import nothing of ours.
+LEAVES = {"errors", "progress", "atomic", "versions"}
+
+ALLOWED: dict[str, set[str]] = {
+    "bounds": set(),
+    "certificates": {"bounds"},
+    "metrics": {"certificates", "bounds"},
+    "noise": set(),
+    "data": set(),
+    "models": {"noise", "data"},
+    "methods": {"noise", "bounds"},
+    "training": {"data", "models", "methods", "noise", "bounds"},
+    "certification": {"models", "noise", "data", "bounds", "certificates"},
+    "papers": {"training", "certification", "metrics", "certificates", "report", "bounds"},
+    "report": {"metrics", "certificates", "bounds"},
+    "cluster": {"training", "certification", "certificates"},
+}
+ROOMS = {*ALLOWED, "cli"}
+TORCH_FREE = {"bounds", "certificates", "metrics", "report", "cli", *LEAVES}
+PLOTTING = {"matplotlib", "plotly", "jinja2"}
+
+PARSED = {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+MODULES = [pytest.param(path, id=path.relative_to(ROOT).as_posix()) for path in PARSED]
+
+
+class Import(NamedTuple):
+    module: str  # dotted and absolute
+    line: int
+
+
+def room(path: Path) -> str:
+    """The folder under src/randsmooth that a file is in, or the name of the module itself."""
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports(path: Path, tree: ast.AST | None = None) -> Iterator[Import]:
+    """Every import, wherever it stands: at the top, in a function, under TYPE_CHECKING."""
+    for node in ast.walk(tree or PARSED[path]):
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            yield from (Import(f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "randsmooth":
+            yield Import(f"randsmooth.{node.attr}", node.lineno)  # `import randsmooth`, then randsmooth.X
+
+
+def home(module: str) -> str | None:
+    """The room that `module` of ours belongs to; None for the package itself and its version."""
+    parts = module.split(".")
+    if len(parts) == 1 or parts[1] == "__version__":
+        return None
+    lazy = randsmooth._HOMES.get(parts[1]) if len(parts) == 2 else None
+    return lazy[0] if lazy else parts[1]
+
+
+def ours(path: Path) -> set[str]:
+    found = {home(module) for module, _ in imports(path) if module.split(".")[0] == "randsmooth"}
+    return {there for there in found if there is not None} - {room(path)}
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_no_arrow_but_those_of_the_table(path: Path) -> None:
+    here = room(path)
+    if here in ("__init__", "__main__", "cli"):
+        assert ours(path) <= ROOMS | LEAVES
+    elif here in LEAVES:
+        assert ours(path) == set()
+    else:
+        assert here in ALLOWED, f"{here} has no row in the table"
+        assert ours(path) <= ALLOWED[here] | LEAVES
+
+
+def test_the_reader_of_imports_sees_every_kind() -> None:
+    source = """
+import randsmooth.report.page
+from randsmooth import bounds, read
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from randsmooth.models import Classifier
+def f():
+    import randsmooth
+    from randsmooth.data.load import load
+    return randsmooth.certification, randsmooth.train, randsmooth.__version__
+"""
+    found = {home(module) for module, _ in imports(ROOT, ast.parse(source)) if module.startswith("randsmooth")}
+    rooms = {"report", "bounds", "certificates", "models", "data", "certification", "training"}
+    assert found == rooms | {None}
+
+
+def test_the_package_itself_imports_nothing_of_ours_until_asked() -> None:
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    at_once = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    named = {module.split(".")[0] for node in at_once for module, _ in imports(ROOT / "__init__.py", node)}
+    assert "randsmooth" not in named
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_nothing_is_imported_by_a_name_that_cannot_be_read(path: Path) -> None:
+    if path == ROOT / "__init__.py":
+        return  # the lazy names, which `home` knows
+    called = {name(node.func) for node in ast.walk(PARSED[path]) if isinstance(node, ast.Call)}
+    assert not called & {"import_module", "importlib.import_module", "__import__", "exec", "eval"}
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_only_the_report_draws(path: Path) -> None:
+    drawing = {module for module, _ in imports(path) if module.split(".")[0] in PLOTTING}
+    assert not drawing or room(path) == "report"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if room(path.values[0]) in TORCH_FREE - {"cli"}])  # type: ignore[arg-type]
+def test_rooms_without_torch_do_not_name_it(path: Path) -> None:
+    assert not {module for module, _ in imports(path) if module.split(".")[0] in ("torch", "lightning_fabric")}
+
+
+READS_AND_REPORTS = """
+import sys
+import randsmooth, randsmooth.bounds, randsmooth.metrics, randsmooth.report
+log = randsmooth.read(sys.argv[1])
+for format in randsmooth.report.FORMATS:
+    assert randsmooth.report.render([log], format=format)
+randsmooth.report.write([log], sys.argv[2])
+randsmooth.report.radius_accuracy([log], sys.argv[3])
+assert "matplotlib" in sys.modules and "plotly" in sys.modules
+print(*sorted({"torch", "lightning_fabric", "datasets", "tensorboard"} & set(sys.modules)))
+"""
+
+ONLY_IMPORTS = """
+import sys
+import randsmooth, randsmooth.report, randsmooth.metrics, randsmooth.cli.main
+print(*sorted({"torch", "matplotlib", "plotly"} & set(sys.modules)))
+"""
+
+
+def run(source: str, *arguments: Path) -> str:
+    command = [sys.executable, "-c", source, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+
+
+def test_reading_and_reporting_a_log_loads_no_torch(tmp_path: Path) -> None:
+    log = tmp_path / "gaussian.tsv"
+    log.write_text(
+        "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
+    )
+    assert run(READS_AND_REPORTS, log, tmp_path / "report.html", tmp_path / "figure.pdf") == ""
+
+
+def test_importing_loads_neither_torch_nor_a_plotting_library() -> None:
+    assert run(ONLY_IMPORTS) == ""
+
+
+def name(node: ast.expr) -> str:
+    """`a.b.c` of a call's function; of what is no plain name, its last part."""
+    if isinstance(node, ast.Attribute):
+        return f"{name(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
+
+
+# Whatever these read can run code.
+UNSAFE = {
+    *("pickle.load", "pickle.loads", "pickle.Unpickler", "dill.load", "dill.loads", "joblib.load", "shelve.open"),
+    *("pandas.read_pickle", "pd.read_pickle", "torch.jit.load", "yaml.load", "yaml.unsafe_load", "yaml.full_load"),
+}
+
+
+def unsafe(tree: ast.AST) -> list[str]:
+    found = []
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        options = {word.arg: getattr(word.value, "value", None) for word in call.keywords}
+        called = name(call.func)
+        wrong = called in UNSAFE or options.get("allow_pickle") is True or "pickle_module" in options
+        if wrong or (called == "torch.load" and options.get("weights_only") is not True):
+            found.append(f"line {call.lineno}: {called}")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_no_pickle_is_ever_loaded(path: Path) -> None:
+    assert unsafe(PARSED[path]) == []
+    for module, line in imports(path):  # so that no call hides behind a shorter name
+        hidden = module in UNSAFE | {"torch.load"} and not module.startswith("torch.jit")
+        assert not hidden, f"line {line}: from-import of {module}"
+
+
+@pytest.mark.parametrize(
+    ("source", "refused"),
+    [
+        ("torch.load(p, weights_only=True)", False),
+        ("torch.load(p)", True),
+        ("torch.load(p, weights_only=False)", True),
+        ("torch.load(p, weights_only=flag)", True),
+        ("pickle.loads(b)", True),
+        ("x = f(pickle.load(open(p)))", True),
+        ("np.load(p, allow_pickle=True)", True),
+        ("np.load(p)", False),
+        ("yaml.safe_load(p)", False),
+    ],
+)
+def test_the_reader_of_calls_sees_pickle(source: str, refused: bool) -> None:
+    assert bool(unsafe(ast.parse(source))) == refused

@@ -1,0 +1,240 @@
+"""From a request to a recipe: what overrides what, what is scaled, what is said and what is refused."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from randsmooth import data
+from randsmooth.errors import InputError
+from randsmooth.training import Recipe, Request, resolve
+from randsmooth.training.recipe import HOW
+
+
+def ask(
+    dataset: str = "cifar10", method: str = "amplify", sigma: float = 0.5, **asked: Any
+) -> tuple[Recipe, list[str]]:
+    return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.spec(dataset))
+
+
+def test_without_wishes_nothing_is_said() -> None:
+    recipe, notes = ask()
+    assert notes == []
+    assert (recipe.dataset, recipe.arch, recipe.sigma, recipe.take) == ("cifar10", "resnet110", 0.5, None)
+    assert (recipe.seed, recipe.precision, recipe.device, recipe.compile) == (0, "32", "auto", False)
+
+
+def test_wishes_reach_the_recipe() -> None:
+    asked = {"arch": "resnet20", "take": 1000, "precision": "bf16-mixed", "device": "cpu", "compile": True, "seed": 3}
+    recipe, _ = ask(**asked)
+    assert recipe.model_dump(include=set(asked)) == asked
+
+
+# epochs -> lr_drops, E_t, reweight_every of a preset of 150 with 50 and 100, 70, 10
+COMPRESSED = [
+    (150, (50, 100), 70, 10),
+    (75, (25, 50), 35, 5),
+    (30, (10, 20), 14, 2),
+    (15, (5, 10), 7, 1),
+    (300, (100, 200), 140, 20),
+]
+
+
+@pytest.mark.parametrize(("epochs", "lr_drops", "e_t", "every"), COMPRESSED)
+def test_all_that_is_measured_in_epochs_is_scaled_together(
+    epochs: int, lr_drops: tuple[int, ...], e_t: int, every: int
+) -> None:
+    recipe, notes = ask(epochs=epochs)
+    found = (recipe.epochs, recipe.lr_drops, recipe.hyperparameters["E_t"], recipe.hyperparameters["reweight_every"])
+    assert found == (epochs, lr_drops, e_t, every)
+    assert len(notes) == (epochs != 150) and all("150" in note and str(epochs) in note for note in notes)
+    whole, _ = ask()
+    for key in ("m", "p_t", "T", "eps", "discard_noises", "reweight_noises"):  # not in epochs
+        assert recipe.hyperparameters[key] == whole.hyperparameters[key]
+    assert (recipe.lr, recipe.batch) == (whole.lr, whole.batch)
+
+
+@pytest.mark.parametrize("epochs", range(3, 40))
+def test_short_runs_keep_every_phase(epochs: int) -> None:
+    recipe, _ = ask(epochs=epochs)
+    assert 1 <= recipe.hyperparameters["E_t"] < epochs
+    assert recipe.hyperparameters["reweight_every"] >= 1
+    assert 1 <= recipe.lr_drops[0] < recipe.lr_drops[1] < epochs
+
+
+def test_epoch_0_stays_the_first() -> None:
+    recipe, _ = ask("imagenet", epochs=9, settings={"p_A_from": "models/gaussian"})
+    assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (0, (3, 6))
+
+
+@pytest.mark.parametrize(("epoch", "lr"), [(0, 0.1), (49, 0.1), (50, 0.01), (99, 0.01), (100, 0.001), (149, 0.001)])
+def test_the_learning_rate_drops_at_its_epochs(epoch: int, lr: float) -> None:
+    assert ask()[0].lr_at(epoch) == pytest.approx(lr, rel=1e-12)
+
+
+SETTINGS = [
+    ("T", 2, 2),
+    ("eps", 0.5, 0.5),
+    ("eps", 1, 1.0),  # a whole number may stand for a float
+    ("p_t", 0, 0.0),
+    ("E_t", 12, 12),
+    ("discard", False, False),
+    ("norm", "linf", "linf"),
+    ("p_A_from", "models/gaussian", "models/gaussian"),
+    ("m", 8, 8),
+]
+
+
+@pytest.mark.parametrize(("key", "given", "kept"), SETTINGS)
+def test_settings_of_the_method_override_the_preset_and_are_said(key: str, given: Any, kept: Any) -> None:
+    recipe, notes = ask(settings={key: given})
+    assert recipe.hyperparameters[key] == kept and type(recipe.hyperparameters[key]) is type(kept)
+    assert notes == [f"{key}={given!r} instead of the preset's"]
+    others = {k: v for k, v in ask()[0].hyperparameters.items() if k != key}
+    assert {k: v for k, v in recipe.hyperparameters.items() if k != key} == others
+
+
+STEPS = [
+    ("lr", 0.05),
+    ("batch", 128),
+    ("weight_decay", 0.0),
+    ("momentum", 0.5),
+    ("lr_factor", 0.5),
+    ("lr_drops", (5, 9)),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), STEPS)
+def test_settings_of_the_steps_override_the_preset_and_are_said(key: str, value: Any) -> None:
+    recipe, notes = ask(settings={key: value})
+    assert getattr(recipe, key) == value
+    assert notes == [f"{key}={value!r} instead of the preset's"]
+    assert recipe.hyperparameters == ask()[0].hyperparameters
+
+
+def test_what_is_set_is_not_scaled() -> None:
+    recipe, _ = ask(epochs=30, settings={"E_t": 20, "lr_drops": [8, 16]})
+    assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (20, (8, 16))
+    assert recipe.hyperparameters["reweight_every"] == 2  # the rest is
+
+
+@pytest.mark.parametrize(
+    ("m", "batch", "images"), [(1, 256, 256), (4, 256, 64), (8, 256, 32), (256, 256, 1), (3, 12, 4)]
+)
+def test_a_batch_is_m_noises_of_each_image(m: int, batch: int, images: int) -> None:
+    assert ask(settings={"m": m, "batch": batch})[0].images_a_step == images
+
+
+SIGMAS = [(0.12, 0.25), (0.3, 0.25), (0.4, 0.5), (0.7, 0.5), (0.8, 1.0), (2.0, 1.0)]
+
+
+@pytest.mark.parametrize(("sigma", "nearest"), SIGMAS)
+def test_an_unpublished_sigma_takes_the_nearest_and_says_so(sigma: float, nearest: float) -> None:
+    recipe, notes = ask(sigma=sigma)
+    assert recipe.sigma == sigma
+    assert recipe.hyperparameters == ask(sigma=nearest)[0].hyperparameters
+    assert len(notes) == 1
+    for part in ("acr/amplify", f"sigma={sigma}:", "E_t, p_t, T, eps", f"sigma={nearest}"):
+        assert part in notes[0]
+
+
+def test_only_values_that_are_not_given_are_borrowed() -> None:
+    _, notes = ask(sigma=0.3, settings={"E_t": 60, "T": 3})
+    assert "p_t, eps are those of sigma=0.25" in notes[0]
+    _, notes = ask(sigma=0.3, settings={"E_t": 60, "T": 3, "p_t": 0.5, "eps": 0.3})
+    assert not any("has no values" in note for note in notes)
+    assert ask(method="gaussian", sigma=0.3)[1] == []
+
+
+NAN, INF = math.nan, math.inf
+BAD = [
+    ({"sigma": NAN}, "sigma=nan must be a finite number > 0"),
+    ({"sigma": 0.0}, "sigma=0.0 must be a finite number > 0"),
+    ({"sigma": -0.5}, "sigma=-0.5 must be a finite number > 0"),
+    ({"sigma": INF}, "sigma=inf must be a finite number > 0"),
+    ({"method": "amplifi"}, "unknown method 'amplifi': did you mean 'amplify'"),
+    ({"preset": "acr/amplifi"}, "did you mean 'acr/amplify'"),
+    ({"epochs": 0}, "epochs=0 must be at least 1"),
+    ({"epochs": -3}, "epochs=-3 must be at least 1"),
+    ({"seed": -1}, "seed=-1 must be 0 or more"),
+    ({"settings": {"epsilon": 0.5}}, "unknown setting of amplify 'epsilon'"),
+    ({"settings": {"weight_deca": 0.5}}, "did you mean 'weight_decay'"),
+    ({"settings": {"epochs": 5}}, "unknown setting of amplify 'epochs'"),
+    ({"method": "gaussian", "settings": {"eps": 0.5}}, "unknown setting of gaussian 'eps'"),
+    ({"settings": {"T": 2.0}}, "T=2.0 must be of type int"),
+    ({"settings": {"T": "2"}}, "T='2' must be of type int"),
+    ({"settings": {"T": True}}, "T=True must be of type int"),
+    ({"settings": {"eps": "far"}}, "eps='far' must be of type float"),
+    ({"settings": {"eps": True}}, "eps=True must be of type float"),
+    ({"settings": {"discard": 1}}, "discard=1 must be of type bool"),
+    ({"settings": {"norm": 2}}, "norm=2 must be of type str"),
+    ({"settings": {"norm": "l3"}}, "norm='l3' must be one of l2, linf"),
+    ({"settings": {"p_A_from": 3}}, "p_A_from=3 must be of type str"),
+    ({"settings": {"eps": NAN}}, "eps=nan"),
+    ({"settings": {"p_t": 1.5}}, "p_t=1.5 must lie in"),
+    ({"settings": {"batch": 254}}, "batch=254 must be a multiple of m=4"),
+    ({"settings": {"batch": 3}}, "batch=3 must be a multiple of m=4"),
+    ({"settings": {"batch": 0}}, "batch=0 must be a multiple of m=4"),
+    ({"settings": {"batch": -4}}, "batch=-4 must be a multiple of m=4"),
+    ({"settings": {"m": 5}}, "batch=256 must be a multiple of m=5"),
+    ({"settings": {"lr": 0.0}}, "lr=0.0 must be a finite number above 0"),
+    ({"settings": {"lr": NAN}}, "lr=nan"),
+    ({"settings": {"lr": INF}}, "lr=inf"),
+    ({"settings": {"lr_factor": -0.1}}, "lr_factor=-0.1"),
+    ({"settings": {"E_t": 150}}, "E_t=150 lies beyond the last epoch of 150"),
+    ({"epochs": 10, "settings": {"E_t": 70}}, "E_t=70 lies beyond the last epoch of 10"),
+    ({"dataset": "imagenet"}, "E_t=0 discards images before any training.*p_A_from"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), BAD)
+def test_what_cannot_be_used_is_named(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ask(**asked)
+
+
+def test_the_last_epoch_is_fine_for_e_t() -> None:
+    assert ask(settings={"E_t": 149})[0].hyperparameters["E_t"] == 149
+
+
+def dumped(recipe: Recipe) -> dict[str, Any]:
+    """As it lies in a checkpoint."""
+    return json.loads(json.dumps(recipe.model_dump(mode="json")))  # type: ignore[no-any-return]
+
+
+def test_a_recipe_is_the_same_after_a_round_trip() -> None:
+    recipe, _ = ask(settings={"eps": 0.5}, take=100)
+    assert Recipe.model_validate(dumped(recipe)) == recipe
+    assert recipe.differences(dumped(recipe)) == []
+    assert recipe.build_method() == Recipe.model_validate(dumped(recipe)).build_method()
+
+
+DIFFERENT = [
+    ({"seed": 1}, ["seed: 0 there, 1 now"]),
+    ({"take": 7}, ["take: None there, 7 now"]),
+    ({"arch": "resnet20"}, ["arch: 'resnet110' there, 'resnet20' now"]),
+    ({"precision": "bf16-mixed"}, ["precision"]),
+    ({"settings": {"lr": 0.2}}, ["lr: 0.1 there, 0.2 now"]),
+    ({"settings": {"lr_drops": [1]}}, ["lr_drops"]),
+    ({"settings": {"eps": 0.75}}, ["hyperparameters"]),
+    ({"epochs": 75}, ["hyperparameters", "epochs", "lr_drops"]),
+    ({"method": "gaussian"}, ["method", "hyperparameters", "preset"]),
+    ({"sigma": 0.51}, ["sigma"]),
+    ({"device": "cpu"}, []),
+    ({"compile": True}, []),
+    ({"device": "cuda", "compile": True}, []),
+]
+
+
+@pytest.mark.parametrize(("asked", "named"), DIFFERENT)
+def test_differences_name_what_changes_the_weights_and_nothing_else(asked: dict[str, Any], named: list[str]) -> None:
+    found = ask(**asked)[0].differences(dumped(ask()[0]))
+    assert len(found) == len(named)
+    assert {text.split(":")[0] for text in found} == {text.split(":")[0] for text in named}
+    assert all(text in found for text in named if ":" in text)
+
+
+def test_where_to_compute_is_all_that_may_differ() -> None:
+    assert HOW == ("device", "compile")
+    assert ask()[0].differences({}) != []
