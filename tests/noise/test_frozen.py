@@ -90,3 +90,13 @@ def test_a_shared_parameter_is_given_back() -> None:
     with frozen(model):
         assert not model[0].weight.requires_grad
     assert flags(model) == before
+
+
+def test_a_shared_module_is_given_back() -> None:
+    shared = nn.Dropout(0.5)
+    model = nn.Sequential(nn.Sequential(shared), nn.Sequential(shared)).train()
+    shared.eval()
+    before = flags(model)
+    with frozen(model):
+        assert not model[1].training
+    assert flags(model) == before
