@@ -143,3 +143,20 @@ def test_the_model_is_as_it_was() -> None:
     assert [p.requires_grad for p in model.parameters()] == [False, True, True, True, True, True]
     assert all(p.grad is None for p in model.parameters())
     assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+
+
+W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0, 8.0, 16.0])  # margins of 6 to 98
+def test_sure_images_take_whole_steps_too(scale: float) -> None:
+    """Where the label's probability rounds to 1 in float32, the step keeps its length and its direction."""
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False))
+    model[1].weight.data = scale * W3
+    noise = torch.tensor([2.0, -1.0, 0.5, 0.1])
+    logits = scale * W3.double() @ noise.double()
+    uphill = torch.softmax(logits[1:], 0) @ W3[1:].double() - W3[0].double()
+    moved = noise.double() + 0.5 * uphill / uphill.norm()
+    found = sphere_attack(model, torch.zeros(1, 1, 2, 2), torch.tensor([0]), noise.view(1, 1, 2, 2), steps=1, eps=0.5)
+    want = (moved / moved.norm() * noise.norm()).float()
+    torch.testing.assert_close(found.flatten(), want, rtol=1e-5, atol=1e-5)

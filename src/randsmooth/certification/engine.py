@@ -20,7 +20,7 @@ BLOCK = 128  # samples that share one noise stream; a block is never split betwe
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16}
 
 # Samples and pixels a forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
-SAMPLES = {"cpu": 1024, "cuda": 8192}
+SAMPLES = {"cpu": 256, "cuda": 8192}
 PIXELS = {"cpu": 2**19, "cuda": 2**24}
 
 

@@ -34,8 +34,21 @@ def norms(v: Tensor) -> Tensor:
 
 
 def unit(v: Tensor) -> Tensor:
-    """Each row of `v` (B, ...) scaled to L2 norm 1; a zero row stays zero."""
+    """Each row of `v` (B, ...) scaled to L2 norm 1, however short it is; a zero row stays zero."""
+    largest = v.flatten(1).abs().amax(dim=1).view(-1, *(1,) * (v.dim() - 1))
+    v = v / largest.clamp_min(torch.finfo(v.dtype).tiny)  # first, so that no square underflows
     return v / norms(v).clamp_min(TINY)
+
+
+def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
+    """(B,) cross-entropy of logits (B, K), written as log(1 + exp(others - own)).
+
+    Where the label's probability rounds to 1, the gradient of the usual form loses its part for the label;
+    this one keeps its direction, and those are the images that an attack is for.
+    """
+    label = F.one_hot(y, logits.shape[1]).bool()
+    others = logits.masked_fill(label, -torch.inf).logsumexp(dim=1)
+    return F.softplus(others - logits[label])
 
 
 def sphere_attack(
@@ -71,7 +84,7 @@ def sphere_attack(
         for _ in range(steps):
             delta = attacked[active].requires_grad_()
             logits = model(x[active] + delta).float()
-            (gradient,) = torch.autograd.grad(F.cross_entropy(logits, y[active], reduction="sum"), delta)
+            (gradient,) = torch.autograd.grad(cross_entropy(logits, y[active]).sum(), delta)
             right = logits.argmax(dim=1) == y[active]
             active = active[right]
             if not len(active):

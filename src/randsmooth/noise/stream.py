@@ -26,9 +26,10 @@ class Stream:
         return replace(self, position=self.position + position)
 
     def sequence(self) -> np.random.SeedSequence:
-        """All of the address as entropy. The length is in it, so that no two addresses read alike."""
-        name = int.from_bytes(blake2b(self.name.encode(), digest_size=8).digest(), "little")
-        return np.random.SeedSequence((self.seed, name, len(self.position), *self.position))
+        """The whole address as entropy, hashed, so that no two addresses read alike."""
+        address = repr((int(self.seed), self.name, tuple(map(int, self.position))))
+        digest = blake2b(address.encode(), digest_size=32).digest()
+        return np.random.SeedSequence(int.from_bytes(digest, "little"))
 
     def numpy(self) -> np.random.Generator:
         return np.random.Generator(np.random.SFC64(self.sequence()))

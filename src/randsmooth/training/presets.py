@@ -82,7 +82,7 @@ PRESETS = (
     Preset(
         name="cat-rs/gaussian",
         method="gaussian",
-        source="Jeong et al., AAAI 2023, appendix B.2",
+        source="Jeong et al., AAAI 2023, section 4 (training setups)",
         datasets=FAMILIES["mnist"],
         optimisation=MNIST,
         fixed={"m": 1},
@@ -98,7 +98,7 @@ PRESETS = (
     Preset(
         name="cat-rs/gaussian",
         method="gaussian",
-        source="Jeong et al., AAAI 2023, appendix B.2",
+        source="Jeong et al., AAAI 2023, section 4 (training setups)",
         datasets=FAMILIES["cifar10"],
         optimisation=CIFAR,
         fixed={"m": 1},
@@ -106,14 +106,14 @@ PRESETS = (
     Preset(
         name="macer/gaussian",
         method="gaussian",
-        source="Zhai et al., ICLR 2020, section 5 (their Cohen et al. baseline)",
+        source="Zhai et al., ICLR 2020, section 5.1 (baselines)",
         datasets=(*FAMILIES["cifar10"], "mnist", "svhn"),
         fixed={"m": 1},
     ),
     Preset(
         name="acr/gaussian",
         method="gaussian",
-        source="Sun et al., ICML 2025, table 4 and appendix A.1",
+        source="Sun et al., ICML 2025, appendix A.1",
         datasets=("imagenet",),
         optimisation=IMAGENET,
         fixed={"m": 1},
@@ -121,7 +121,7 @@ PRESETS = (
     Preset(
         name="acr/amplify",
         method="amplify",
-        source="Sun et al., ICML 2025, table 2 and appendix A.1",
+        source="Sun et al., ICML 2025, appendix A.1, table 6",
         datasets=FAMILIES["cifar10"],
         optimisation=CIFAR,
         fixed={"m": 4},
@@ -130,7 +130,7 @@ PRESETS = (
     Preset(
         name="acr/amplify",
         method="amplify",
-        source="Sun et al., ICML 2025, table 4 and appendix A.1",
+        source="Sun et al., ICML 2025, appendix A.1, table 7",
         datasets=("imagenet",),
         optimisation=IMAGENET,
         fixed={"E_t": 0, "reweight": False, "discard_noises": 50},
@@ -180,10 +180,11 @@ def find(method: str, dataset: str, preset: str | None = None) -> Preset:
     raise InputError(f"preset {preset!r} is for {', '.join(served)}, not {dataset!r}; leave --preset out")
 
 
+USUAL = {"digits": DIGITS, "imagenet": IMAGENET, "cifar100": CIFAR, "svhn": CIFAR}
+USUAL |= dict.fromkeys(FAMILIES["mnist"], MNIST) | dict.fromkeys(FAMILIES["cifar10"], CIFAR)
+USUAL_OF_ARCH = {"small-cnn": DIGITS, "lenet": MNIST}
+
+
 def usual_optimisation(dataset: str, arch: str) -> Optimisation:
-    """The literature's schedule for a data set, or for the architecture where the data set is the user's own."""
-    if dataset == "digits" or arch == "small-cnn":
-        return DIGITS
-    if arch == "lenet":
-        return MNIST
-    return IMAGENET if dataset == "imagenet" else CIFAR
+    """The literature's schedule for a data set; for the user's own, the one usual for the architecture."""
+    return USUAL.get(dataset) or USUAL_OF_ARCH.get(arch, CIFAR)

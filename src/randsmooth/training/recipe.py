@@ -13,7 +13,7 @@ from randsmooth import bounds, methods
 from randsmooth.data import DatasetSpec
 from randsmooth.errors import InputError, unknown
 from randsmooth.methods import Method
-from randsmooth.training.presets import Optimisation, Preset, find, usual_optimisation
+from randsmooth.training.presets import CIFAR, Optimisation, Preset, find, usual_optimisation
 
 Precision = Literal["32", "bf16-mixed"]
 
@@ -78,8 +78,22 @@ class Recipe(BaseModel):
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """The settings in which a recipe, dumped as `other`, would compute other weights."""
-        mine = self.model_dump(mode="json", exclude=set(HOW))
-        return [f"{key}: {other.get(key)!r} there, {mine[key]!r} now" for key in mine if mine[key] != other.get(key)]
+        if other.get("method") != self.method:  # all else follows from it
+            return [f"method: {other.get('method')!r} there, {self.method!r} now"]
+        mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
+        keys = sorted((mine.keys() | theirs.keys()) - set(HOW))
+        absent = "nothing"
+        return [
+            f"{key}: {theirs.get(key, absent)!r} there, {mine.get(key, absent)!r} now"
+            for key in keys
+            if mine.get(key, absent) != theirs.get(key, absent)
+        ]
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings with the hyperparameters among them."""
+    flat = {key: value for key, value in settings.items() if key != "hyperparameters"}
+    return flat | dict(settings.get("hyperparameters", {}))
 
 
 def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
@@ -105,7 +119,8 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     factor = epochs / (preset.reference_epochs or optimisation.epochs)
     values = _scaled_hyperparameters(request.method, preset.hyperparameters(request.sigma), factor)
     if epochs != optimisation.epochs:
-        notes.append(f"schedule of {optimisation.epochs} epochs compressed to {epochs}")
+        verb = "compressed" if epochs < optimisation.epochs else "stretched"
+        notes.append(f"schedule of {optimisation.epochs} epochs {verb} to {epochs}")
     notes += [f"{key}={value!r} instead of the preset's" for key, value in request.settings.items()]
     method = methods.create(request.method, **values | hyper)
     recipe = Recipe(
@@ -134,9 +149,15 @@ def check(recipe: Recipe) -> None:
     for name in ("lr", "lr_factor"):
         if not (math.isfinite(value := getattr(recipe, name)) and value > 0):
             raise InputError(f"{name}={value} must be a finite number above 0")
+    for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
+        if not 0.0 <= (value := getattr(recipe, name)) < most:
+            raise InputError(f"{name}={value} must lie in [0, {most})")
     begins = recipe.hyperparameters.get("E_t", 0)
     if begins >= recipe.epochs:
-        raise InputError(f"E_t={begins} lies beyond the last epoch of {recipe.epochs} (they count from 0)")
+        raise InputError(
+            f"E_t={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: train longer or set "
+            "a smaller E_t (--set E_t=...)"
+        )
     if recipe.seed < 0:
         raise InputError(f"seed={recipe.seed} must be 0 or more")
 
@@ -150,7 +171,7 @@ def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, 
             raise unknown(f"setting of {method}", key, {*own, *steps})
     return (
         {key: _typed(key, value, own[key].default) for key, value in settings.items() if key in own},
-        {key: value for key, value in settings.items() if key in steps},
+        {key: _typed_step(key, value) for key, value in settings.items() if key in steps},
     )
 
 
@@ -163,6 +184,16 @@ def _typed(key: str, value: Any, default: Any) -> Any:
     if type(value) is not type(default):
         raise InputError(f"{key}={value!r} must be of type {type(default).__name__}, like {default!r}")
     return value
+
+
+def _typed_step(key: str, value: Any) -> Any:
+    """`value` as the optimisation wants it; `lr_drops` are rising epochs."""
+    if key != "lr_drops":
+        return _typed(key, value, getattr(CIFAR, key))
+    drops: list[Any] = list(value) if isinstance(value, list | tuple) else [None]
+    if not all(type(drop) is int and drop > 0 for drop in drops) or drops != sorted(set(drops)):
+        raise InputError(f"lr_drops={value!r} must be epochs above 0 in rising order, such as [50, 100]")
+    return tuple(drops)
 
 
 def _sigma_note(preset: Preset, sigma: float, given: Mapping[str, Any]) -> list[str]:

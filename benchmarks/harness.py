@@ -1,0 +1,70 @@
+"""What the benchmarks share: rounds taken in turn, one line a figure, JSON with the machine, an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from randsmooth.versions import versions
+
+ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured ratio: of medians over rounds that were taken in turn."""
+
+    name: str
+    value: float
+    target: float
+    rounds: list[tuple[float, float]]
+
+    def line(self) -> str:
+        verdict = "" if self.value >= self.target else "   MISSED"
+        return f"{self.name}: {self.value:.2f}x, target {self.target:g}x{verdict}"
+
+
+def ratio(name: str, ours: Callable[[], float], theirs: Callable[[], float], target: float) -> Figure:
+    """Ours over theirs, both giving a rate (work a second), measured alternately after one warm-up each."""
+    theirs(), ours()
+    rounds = [(theirs(), ours()) for _ in range(ROUNDS)]
+    baseline, value = (statistics.median(column) for column in zip(*rounds, strict=True))
+    figure = Figure(name, value / baseline, target, rounds)
+    print(figure.line(), f"  ({baseline:,.0f} -> {value:,.0f} a second)", flush=True)
+    return figure
+
+
+def rate(work: int, run: Callable[[], object]) -> float:
+    """`work` over the seconds that `run` takes."""
+    start = time.perf_counter()
+    run()
+    return work / (time.perf_counter() - start)
+
+
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    cpu = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"cpu": cpu, "cores": os.cpu_count(), "gpu": gpu, "threads": torch.get_num_threads(), "versions": versions()}
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def finish(figures: list[Figure], out: Path) -> None:
+    """Write the figures with the machine to `out`; exit with 1 when a target is missed."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    told = {"command": " ".join(sys.argv), "machine": machine(), "figures": [asdict(figure) for figure in figures]}
+    out.write_text(json.dumps(told, indent=1) + "\n")
+    sys.exit(any(figure.value < figure.target for figure in figures))
