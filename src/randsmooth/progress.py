@@ -40,7 +40,7 @@ class _Bar:
 
     def advance(self, steps: int, info: str = "") -> None:
         self.rate.done += steps
-        self.bar.update(self.task, advance=steps, rate=f"{self.rate.per_second():,.0f} {self.unit}/s")
+        self.bar.update(self.task, advance=steps, rate=f"{figure(self.rate.per_second())} {self.unit}/s")
         if info:
             self.bar.update(self.task, info=info)
 
@@ -60,7 +60,7 @@ class _Lines:
         self.last = time.monotonic()
         per_second = self.rate.per_second()
         left = (self.total - self.rate.done) / per_second if per_second else 0.0
-        words = [f"{self.rate.done:,}/{self.total:,} {self.unit}", f"{per_second:,.0f} {self.unit}/s"]
+        words = [f"{self.rate.done:,}/{self.total:,} {self.unit}", f"{figure(per_second)} {self.unit}/s"]
         self.say("  ".join([self.title, *words, f"{clock(left)} left", *([info] if info else [])]))
 
     def say(self, line: str) -> None:
@@ -73,6 +73,11 @@ class _Rate:
 
     def per_second(self) -> float:
         return self.done / max(1e-9, time.monotonic() - self.start)
+
+
+def figure(value: float) -> str:
+    """A rate to read: whole from 10 up, one decimal below."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def clock(seconds: float) -> str:
