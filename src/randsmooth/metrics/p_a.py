@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates
@@ -66,8 +66,9 @@ def _recovered(table: Certificates) -> PA:
     return PA(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
 
 
-def p_a_curve(table: Certificates, x: Floats) -> Floats:
+def p_a_curve(table: Certificates, x: ArrayLike) -> Floats:
     """Share of images with p_A >= each of `x` (M,); NaN where the table does not know it."""
+    x = np.asarray(x, np.float64)
     measured = p_a(table)
     ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))
     shares = (len(table) - np.searchsorted(ordered, x, side="left")) / len(table)
