@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 LINE_EVERY = 10.0  # seconds between two plain lines
 
@@ -93,13 +93,13 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     if not sys.stdout.isatty():
         yield _Lines(title, total, unit)
         return
-    columns = ("{task.fields[rate]}", "{task.fields[info]}")
     bar = Progress(
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        *(TextColumn(column, markup=False) for column in columns),
-        TimeRemainingColumn(),
+        TextColumn(title, markup=False),
+        BarColumn(bar_width=12),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[info]}", markup=False),  # last: a narrow terminal cuts this one
     )
     with bar:
         yield _Bar(bar, total, unit)

@@ -49,20 +49,8 @@ def train(settings: Train) -> None:
     from randsmooth.training import Request
     from randsmooth.training import train as run
 
-    request = Request(
-        dataset=settings.dataset,
-        method=settings.method,
-        sigma=settings.sigma,
-        arch=settings.arch,
-        preset=settings.preset,
-        epochs=settings.epochs,
-        settings=settings.set,
-        take=settings.take,
-        precision=settings.precision,
-        device=settings.device,
-        compile=settings.compile,
-        seed=settings.seed,
-    )
+    shared = Request.model_fields.keys() & Train.model_fields.keys()
+    request = Request(settings=settings.set, **settings.model_dump(include=set(shared)))
     out = settings.out or default_folder(settings)
     run(request, out, resume=settings.resume, overwrite=settings.overwrite, progress=console)
     write_config(
