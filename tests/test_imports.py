@@ -80,7 +80,7 @@ def test_no_arrow_but_those_of_the_table(path: Path) -> None:
     if here in ("__init__", "__main__", "cli"):
         assert ours(path) <= ROOMS | LEAVES
     elif here in LEAVES:
-        assert ours(path) == set()
+        assert ours(path) <= {"errors"}
     else:
         assert here in ALLOWED, f"{here} has no row in the table"
         assert ours(path) <= ALLOWED[here] | LEAVES

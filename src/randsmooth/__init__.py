@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from randsmooth.certificates import Certificates as Certificates
     from randsmooth.certificates import read as read
     from randsmooth.certification import SmoothedClassifier as SmoothedClassifier
+    from randsmooth.certification import certify as certify
     from randsmooth.data import load as load_data  # noqa: F401
     from randsmooth.data import skip as skip
     from randsmooth.data import take as take
@@ -32,6 +33,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "InputError": ("errors", "InputError"),
     "Request": ("training", "Request"),
     "SmoothedClassifier": ("certification", "SmoothedClassifier"),
+    "certify": ("certification", "certify"),
     "load_data": ("data", "load"),
     "load_model": ("models", "load"),
     "metrics": ("metrics", None),

@@ -1,9 +1,14 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there, and outputs that one process holds at a time."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from randsmooth.errors import InputError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -15,3 +20,26 @@ def write_atomically(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold `path`, a file or a folder, against other processes; a kill lets go of it.
+
+    Raises:
+        InputError: another run holds it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"another run is writing {path}; wait for it or use another --out") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_scrap(path: Path) -> bool:
+    """Whether `path` is what a kill left of an unfinished `write_atomically`."""
+    return path.name.startswith(".") and path.name.endswith(".tmp")

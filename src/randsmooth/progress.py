@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich import progress as rich_progress
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 LINE_EVERY = 10.0  # seconds between two plain lines
 
@@ -18,6 +19,9 @@ class Reporter(Protocol):
 
     def advance(self, steps: int, info: str = "") -> None:
         """`steps` more are done; `info` is the newest figure to show."""
+
+    def skip(self, steps: int) -> None:
+        """`steps` were done by an earlier run: they count as done, not towards the speed."""
 
     def say(self, line: str) -> None:
         """A line worth keeping."""
@@ -29,13 +33,25 @@ class Silent:
     def advance(self, steps: int, info: str = "") -> None:
         pass
 
+    def skip(self, steps: int) -> None:
+        pass
+
     def say(self, line: str) -> None:
         pass
 
 
+# (title, total, unit) -> a context that gives the reporter
+Progress = Callable[[str, int, str], AbstractContextManager[Reporter]]
+
+
+def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter]:
+    """The progress of a library call: none."""
+    return nullcontext(Silent())
+
+
 class _Bar:
-    def __init__(self, bar: Progress, total: int, unit: str) -> None:
-        self.bar, self.unit, self.rate = bar, unit, _Rate(0)
+    def __init__(self, bar: rich_progress.Progress, total: int, unit: str) -> None:
+        self.bar, self.unit, self.rate = bar, unit, _Rate()
         self.task = bar.add_task("", total=total, info="", rate="")
 
     def advance(self, steps: int, info: str = "") -> None:
@@ -44,23 +60,30 @@ class _Bar:
         if info:
             self.bar.update(self.task, info=info)
 
+    def skip(self, steps: int) -> None:
+        self.bar.reset(self.task, completed=steps)  # a plain update would count as speed
+
     def say(self, line: str) -> None:
         self.bar.console.print(line, highlight=False, markup=False)
 
 
 class _Lines:
     def __init__(self, title: str, total: int, unit: str) -> None:
-        self.title, self.total, self.unit, self.rate = title, total, unit, _Rate(0)
-        self.last = time.monotonic()
+        self.title, self.total, self.unit, self.rate = title, total, unit, _Rate()
+        self.last, self.skipped = time.monotonic(), 0
+
+    def skip(self, steps: int) -> None:
+        self.skipped += steps
 
     def advance(self, steps: int, info: str = "") -> None:
         self.rate.done += steps
-        if time.monotonic() - self.last < LINE_EVERY and self.rate.done < self.total:
+        done = self.skipped + self.rate.done
+        if time.monotonic() - self.last < LINE_EVERY and done < self.total:
             return
         self.last = time.monotonic()
         per_second = self.rate.per_second()
-        left = (self.total - self.rate.done) / per_second if per_second else 0.0
-        words = [f"{self.rate.done:,}/{self.total:,} {self.unit}", f"{figure(per_second)} {self.unit}/s"]
+        left = (self.total - done) / per_second if per_second else 0.0
+        words = [f"{done:,}/{self.total:,} {self.unit}", f"{figure(per_second)} {self.unit}/s"]
         self.say("  ".join([self.title, *words, f"{clock(left)} left", *([info] if info else [])]))
 
     def say(self, line: str) -> None:
@@ -68,8 +91,8 @@ class _Lines:
 
 
 class _Rate:
-    def __init__(self, done: int) -> None:
-        self.done, self.start = done, time.monotonic()
+    def __init__(self) -> None:
+        self.done, self.start = 0, time.monotonic()
 
     def per_second(self) -> float:
         return self.done / max(1e-9, time.monotonic() - self.start)
@@ -93,7 +116,7 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     if not sys.stdout.isatty():
         yield _Lines(title, total, unit)
         return
-    bar = Progress(
+    bar = rich_progress.Progress(
         TextColumn(title, markup=False),
         BarColumn(bar_width=12),
         TaskProgressColumn(),

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from randsmooth import load_data, models, read
+from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Header
-from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header, prepare
+from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
@@ -29,16 +30,11 @@ def model() -> Classifier:
     return Classifier(arch="small-cnn", classes=[str(i) for i in range(10)], shape=[1, 8, 8]).eval()
 
 
-def run(
-    model: Classifier, images, out: Path, *, reporter=None, resume=False, overwrite=False, **budget
-) -> Certificates:
-    smoothed = SmoothedClassifier(model, 0.5, seed=budget.pop("seed", 0))
-    asked = {"n0": 20, "n": 300, "alpha": 0.01} | budget
-    header = make_header(smoothed, model, images, selection="some", **asked)
-    journal = prepare(out, header, resume=resume, overwrite=overwrite)
-    if journal is None:
-        return read(out)
-    return certify_images(smoothed, images, INDICES, journal, out, reporter or Silent())
+def run(model: Classifier, images, out: Path, *, seed: int = 0, **options) -> Certificates:
+    smoothed = SmoothedClassifier(model, 0.5, seed=seed)
+    budget = {key: options.pop(key, usual) for key, usual in (("n0", 20), ("n", 300), ("alpha", 0.01))}
+    header = make_header(smoothed, model, images, INDICES, selection="some", **budget)
+    return certify_images(smoothed, images, INDICES, header, out, **options)
 
 
 def same(a: Certificates, b: Certificates) -> bool:
@@ -69,7 +65,7 @@ def test_the_table_is_what_the_api_gives(model: Classifier, images, tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
-@pytest.mark.parametrize("stops", [[0], [1], [3], [1, 0, 2], [0, 4]])
+@pytest.mark.parametrize("stops", [[0], [1], [3], [1, 0, 0], [0, 2]])
 def test_interrupted_runs_resume_to_the_same_table(stops: list[int], model, images, tmp_path: Path) -> None:
     whole = run(model, images, tmp_path / "whole.parquet")
     for stop in stops:
@@ -116,6 +112,30 @@ def test_an_output_that_exists(model: Classifier, images, tmp_path: Path) -> Non
         run(model, images, tmp_path / "b.parquet", reporter=StopAfter(1))
     with pytest.raises(InputError, match=r"b.parquet.partial exists"):
         run(model, images, tmp_path / "b.parquet")
+
+
+def test_a_journal_left_behind_a_finished_table_goes(model: Classifier, images, tmp_path: Path) -> None:
+    run(model, images, tmp_path / "a.parquet")
+    (tmp_path / "a.parquet.partial").write_text("left by a kill")
+    run(model, images, tmp_path / "a.parquet", resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_two_runs_do_not_share_a_journal(model: Classifier, images, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
+    before = (tmp_path / "a.parquet.partial").read_bytes()
+    with held(tmp_path / "a.parquet.partial"), pytest.raises(InputError, match="another run is writing"):
+        run(model, images, tmp_path / "a.parquet", resume=True)
+    assert (tmp_path / "a.parquet.partial").read_bytes() == before
+
+
+def test_data_sets_of_one_name_are_told_apart(model: Classifier, images, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
+    others = images.subset(torch.arange(len(images)).flip(0))
+    with pytest.raises(InputError, match=r"another run.*data"):
+        run(model, others, tmp_path / "a.parquet", resume=True)
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,11 @@ WITH_NAN = IMAGE.clone().index_fill_(3, torch.tensor(0), float("nan"))
         (lambda s: s.certify(IMAGE, n=9), "n >= 10 to certify anything; got n=9"),
         (lambda s: s.certify(IMAGE, n0=0), "n0=0"),
         (lambda s: s.certify(IMAGE, numbers=[1, 2]), "2 numbers for 1 images"),
+        (lambda s: s.certify(IMAGE[:0]), "no image given"),
+        (lambda s: s.certify(IMAGE.numpy()), "ndarray; expected a tensor"),
+        (lambda s: s.certify(IMAGE, n=100.5), "n=100.5 must be a whole number"),
+        (lambda s: s.certify(IMAGE, n0="many"), "n0='many'"),
+        (lambda s: s.certify(IMAGE, alpha="x"), "alpha='x'"),
         (lambda s: s.predict(IMAGE, n=10, alpha=0.001), "n >= 11 to predict anything; got n=10"),
         (lambda s: s.predict(IMAGE, alpha=-1.0), "alpha=-1.0"),
     ],
@@ -132,9 +137,39 @@ def test_bad_input(call, message: str) -> None:
         call(SmoothedClassifier(HalfSpace().eval(), SIGMA))
 
 
-@pytest.mark.parametrize("sigma", [0.0, -0.5, float("nan"), float("inf")])
+def test_a_round_number_of_samples_may_be_written_as_a_float() -> None:
+    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA)
+    assert smoothed.certify(IMAGE, n=1e3).counts.sum() == 1000
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (lambda x: x, {}, "expected a torch.nn.Module"),
+        (HalfSpace().eval(), {"device": "gpu"}, "device='gpu'"),
+        (HalfSpace().eval(), {"precision": 32.5}, "unknown precision '32.5'"),
+    ],
+)
+def test_bad_classifiers(model, options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SmoothedClassifier(model, SIGMA, **options)
+
+
+def test_images_that_the_model_refuses_are_named() -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(12, 2)).eval()
+    with pytest.raises(InputError, match=r"refuses images of shape \(1, 4, 4\)"):
+        SmoothedClassifier(model, SIGMA).certify(torch.rand(2, 1, 4, 4), n=100)
+
+
+def test_one_logit_certifies_nothing() -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(12, 1)).eval()
+    with pytest.raises(InputError, match="K >= 2"):
+        SmoothedClassifier(model, SIGMA).certify(IMAGE, n=100)
+
+
+@pytest.mark.parametrize("sigma", [0.0, -0.5, float("nan"), float("inf"), "a", None])
 def test_bad_sigma(sigma: float) -> None:
-    with pytest.raises(InputError, match=f"sigma={sigma}"):
+    with pytest.raises(InputError, match=f"sigma={sigma!r}"):
         SmoothedClassifier(HalfSpace().eval(), sigma)
 
 

@@ -47,8 +47,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a trained `model`, and its certificates in `a.parquet`."""
     from randsmooth.cli.certify import Certify
     from randsmooth.cli.certify import run as certify
+    from randsmooth.progress import silent
     from randsmooth.training import Request, train
-    from randsmooth.training.train import silent
 
     folder = tmp_path_factory.mktemp("cli")
     train(Request(dataset="digits", sigma=0.25, epochs=6), folder / "model")

@@ -11,7 +11,10 @@ import pytest
 import torch
 
 from randsmooth import models
+from randsmooth.atomic import held
 from randsmooth.errors import InputError
+from randsmooth.methods import Loss
+from randsmooth.methods.gaussian import Gaussian
 from randsmooth.progress import Silent
 from randsmooth.training import Request, TrainingDiverged, train
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
@@ -19,9 +22,9 @@ from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
 TAKE, EPOCHS = 160, 4
 GAUSSIAN = Request(dataset="digits", sigma=0.25, epochs=EPOCHS, take=TAKE)
 AMPLIFY = GAUSSIAN.model_copy(
-    update={"method": "amplify", "settings": {"E_t": 1, "reweight_every": 2, "p_t": 0.2, "T": 2, "discard_noises": 8}}
+    update={"method": "amplify", "set": {"E_t": 1, "reweight_every": 2, "p_t": 0.2, "T": 2, "discard_noises": 8}}
 )
-DISCARD_ONLY = AMPLIFY.model_copy(update={"settings": AMPLIFY.settings | {"reweight": False, "attack": False}})
+DISCARD_ONLY = AMPLIFY.model_copy(update={"set": AMPLIFY.set | {"reweight": False, "attack": False}})
 REQUESTS = {"gaussian": GAUSSIAN, "amplify": AMPLIFY, "discard only": DISCARD_ONLY}
 
 
@@ -112,15 +115,37 @@ def test_training_learns(tmp_path: Path) -> None:
     assert (predicted == y.numpy()).mean() > 0.85
 
 
-def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(Interrupted):
-        train(GAUSSIAN, tmp_path / "m", progress=stopping_after(TAKE + 1))
-    before = (tmp_path / "m" / CHECKPOINT).read_bytes()
-    diverging = GAUSSIAN.model_copy(update={"settings": {"lr": 1e30}})
-    with pytest.raises(TrainingDiverged, match=r"epoch 0.*cross_entropy.*lr"):
-        train(diverging, tmp_path / "lost")
-    assert not (tmp_path / "lost" / CHECKPOINT).exists()
-    assert (tmp_path / "m" / CHECKPOINT).read_bytes() == before
+class Breaking:
+    """Gaussian's loss, NaN after the given number of calls."""
+
+    def __init__(self, after: int) -> None:
+        self.left, self.loss = after, Gaussian.loss
+
+    def __call__(self, method: Gaussian, *batch: torch.Tensor) -> Loss:
+        self.left -= 1
+        total, terms = self.loss(method, *batch)
+        factor = float("nan") if self.left < 0 else 1.0
+        return Loss(total * factor, {name: term * factor for name, term in terms.items()})
+
+
+def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
+    uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = -(-TAKE * 4 // 256)
+    broken = Breaking(after=2 * steps + 1)
+    with monkeypatch.context() as patch, pytest.raises(TrainingDiverged, match=r"epoch 2.*cross_entropy.*lr"):
+        patch.setattr(Gaussian, "loss", lambda *batch: broken(*batch))
+        train(GAUSSIAN, tmp_path / "m")
+    assert torch.load(tmp_path / "m" / CHECKPOINT, weights_only=True)["epoch"] == 2
+    resumed = train(GAUSSIAN, tmp_path / "m", resume=True)
+    assert models.weights_hash(resumed) == models.weights_hash(models.load(uninterrupted["gaussian"]))
+
+
+def test_weights_broken_by_an_epochs_last_step_are_not_saved(tmp_path: Path) -> None:
+    one_step = GAUSSIAN.model_copy(update={"take": 50, "epochs": 1, "set": {"lr": 1e30}})
+    with pytest.raises(TrainingDiverged, match="not finite"):
+        train(one_step, tmp_path / "m")
+    assert not {CHECKPOINT, "model.safetensors"} & {path.name for path in (tmp_path / "m").iterdir()}
 
 
 def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
@@ -135,7 +160,7 @@ def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
         ({"seed": 7}, "seed"),
         ({"epochs": 5}, "epochs"),
         ({"take": 100}, "take"),
-        ({"settings": {"lr": 0.001}}, "lr"),
+        ({"set": {"lr": 0.001}}, "lr"),
         ({"precision": "bf16-mixed"}, "precision"),
         ({"method": "amplify"}, "method"),
     ],
@@ -157,6 +182,35 @@ def test_a_folder_in_use_is_refused(uninterrupted, tmp_path: Path) -> None:
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
+def test_resuming_touches_no_strangers_files(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("a project of mine")
+    with pytest.raises(InputError, match=r"README.md.*no checkpoint to resume"):
+        train(GAUSSIAN, tmp_path, resume=True)
+    assert (tmp_path / "README.md").read_text() == "a project of mine"
+
+
+def test_a_refused_request_leaves_the_old_run(tmp_path: Path) -> None:
+    train(GAUSSIAN, tmp_path / "m")
+    before = models.weights_hash(models.load(tmp_path / "m"))
+    with pytest.raises(InputError, match="99999"):
+        train(GAUSSIAN.model_copy(update={"take": 99999}), tmp_path / "m", overwrite=True)
+    assert models.weights_hash(models.load(tmp_path / "m")) == before
+
+
+def test_what_a_kill_left_of_a_write_is_cleared(tmp_path: Path) -> None:
+    train(GAUSSIAN, tmp_path / "m")
+    (tmp_path / "m" / ".checkpoint.pt.123.tmp").write_bytes(b"half")
+    (tmp_path / "m" / ".saving-abc").mkdir()
+    train(GAUSSIAN, tmp_path / "m", overwrite=True)
+    assert not [path.name for path in (tmp_path / "m").iterdir() if path.name.startswith(".")]
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    with held(tmp_path / "m"), pytest.raises(InputError, match="another run is writing"):
+        train(GAUSSIAN, tmp_path / "m")
+
+
 def test_overwriting_starts_anew(tmp_path: Path) -> None:
     train(GAUSSIAN.model_copy(update={"seed": 3}), tmp_path / "m")
     anew = train(GAUSSIAN, tmp_path / "m", overwrite=True)
@@ -172,16 +226,17 @@ def test_a_truncated_checkpoint_is_named(share: float, uninterrupted, tmp_path: 
         train(GAUSSIAN, tmp_path, resume=True)
 
 
-def test_bf16_trains(tmp_path: Path) -> None:
-    model = train(GAUSSIAN.model_copy(update={"precision": "bf16-mixed"}), tmp_path / "m")
+@pytest.mark.parametrize("name", ["gaussian", "amplify"])
+def test_bf16_trains(name: str, tmp_path: Path) -> None:
+    model = train(REQUESTS[name].model_copy(update={"precision": "bf16-mixed"}), tmp_path / "m")
     assert {p.dtype for p in model.parameters()} == {torch.float32}
     losses = pd.read_csv(tmp_path / "m" / HISTORY)["cross_entropy"]
-    assert losses.iloc[-1] < losses.iloc[0]
+    assert losses.iloc[-1] < losses.iloc[0] or name == "amplify"  # whose loss rises when its attack begins
 
 
 def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> None:
-    settings = AMPLIFY.settings | {"E_t": 0, "p_A_from": str(uninterrupted["gaussian"])}
-    train(AMPLIFY.model_copy(update={"settings": settings, "epochs": 1}), tmp_path / "m")
+    settings = AMPLIFY.set | {"E_t": 0, "p_A_from": str(uninterrupted["gaussian"])}
+    train(AMPLIFY.model_copy(update={"set": settings, "epochs": 1}), tmp_path / "m")
     assert 0.0 < pd.read_csv(tmp_path / "m" / HISTORY)["discarded_share"][0] < 1.0
 
 
@@ -193,12 +248,19 @@ def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> No
         ({"arch": "resnet50"}, "32"),
         ({"device": "tpu"}, "auto, cpu or cuda"),
         ({"take": 10**6}, "1000000"),
-        ({"method": "amplify", "settings": {"p_t": 1.0, "E_t": 0, "p_A_from": "/nowhere"}}, "nowhere"),
+        ({"method": "amplify", "set": {"p_t": 1.0, "E_t": 0, "p_A_from": "/nowhere"}}, "nowhere"),
     ],
 )
 def test_bad_requests(change: dict, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         train(GAUSSIAN.model_copy(update=change), tmp_path / "m")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("precision", ["32", "bf16-mixed"])
+def test_amplify_trains_on_cuda(precision: str, tmp_path: Path) -> None:
+    model = train(AMPLIFY.model_copy(update={"device": "cuda", "precision": precision}), tmp_path / "m")
+    assert {parameter.device.type for parameter in model.parameters()} == {"cuda"}
 
 
 @pytest.mark.slow

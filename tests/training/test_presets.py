@@ -15,7 +15,7 @@ TEACHER = {"p_A_from": "models/gaussian"}  # ImageNet's Amplify takes p_A from a
 
 def recipe(dataset: str, method: str = "gaussian", sigma: float = 0.5, **asked: Any) -> Recipe:
     if (dataset, method) == ("imagenet", "amplify"):
-        asked["settings"] = TEACHER | asked.get("settings", {})
+        asked["set"] = TEACHER | asked.get("set", {})
     return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.spec(dataset))[0]
 
 

@@ -64,7 +64,7 @@ def test_short_runs_keep_every_phase(epochs: int) -> None:
 
 
 def test_epoch_0_stays_the_first() -> None:
-    recipe, _ = ask("imagenet", epochs=9, settings={"p_A_from": "models/gaussian"})
+    recipe, _ = ask("imagenet", epochs=9, set={"p_A_from": "models/gaussian"})
     assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (0, (3, 6))
 
 
@@ -88,7 +88,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("key", "given", "kept"), SETTINGS)
 def test_settings_of_the_method_override_the_preset_and_are_said(key: str, given: Any, kept: Any) -> None:
-    recipe, notes = ask(settings={key: given})
+    recipe, notes = ask(set={key: given})
     assert recipe.hyperparameters[key] == kept and type(recipe.hyperparameters[key]) is type(kept)
     assert notes == [f"{key}={given!r} instead of the preset's"]
     others = {k: v for k, v in ask()[0].hyperparameters.items() if k != key}
@@ -107,14 +107,14 @@ STEPS = [
 
 @pytest.mark.parametrize(("key", "value"), STEPS)
 def test_settings_of_the_steps_override_the_preset_and_are_said(key: str, value: Any) -> None:
-    recipe, notes = ask(settings={key: value})
+    recipe, notes = ask(set={key: value})
     assert getattr(recipe, key) == value
     assert notes == [f"{key}={value!r} instead of the preset's"]
     assert recipe.hyperparameters == ask()[0].hyperparameters
 
 
 def test_what_is_set_is_not_scaled() -> None:
-    recipe, _ = ask(epochs=30, settings={"E_t": 20, "lr_drops": [8, 16]})
+    recipe, _ = ask(epochs=30, set={"E_t": 20, "lr_drops": [8, 16]})
     assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (20, (8, 16))
     assert recipe.hyperparameters["reweight_every"] == 2  # the rest is
 
@@ -123,7 +123,7 @@ def test_what_is_set_is_not_scaled() -> None:
     ("m", "batch", "images"), [(1, 256, 256), (4, 256, 64), (8, 256, 32), (256, 256, 1), (3, 12, 4)]
 )
 def test_a_batch_is_m_noises_of_each_image(m: int, batch: int, images: int) -> None:
-    assert ask(settings={"m": m, "batch": batch})[0].images_a_step == images
+    assert ask(set={"m": m, "batch": batch})[0].images_a_step == images
 
 
 SIGMAS = [(0.12, 0.25), (0.3, 0.25), (0.4, 0.5), (0.7, 0.5), (0.8, 1.0), (2.0, 1.0)]
@@ -140,9 +140,9 @@ def test_an_unpublished_sigma_takes_the_nearest_and_says_so(sigma: float, neares
 
 
 def test_only_values_that_are_not_given_are_borrowed() -> None:
-    _, notes = ask(sigma=0.3, settings={"E_t": 60, "T": 3})
+    _, notes = ask(sigma=0.3, set={"E_t": 60, "T": 3})
     assert "p_t, eps are those of sigma=0.25" in notes[0]
-    _, notes = ask(sigma=0.3, settings={"E_t": 60, "T": 3, "p_t": 0.5, "eps": 0.3})
+    _, notes = ask(sigma=0.3, set={"E_t": 60, "T": 3, "p_t": 0.5, "eps": 0.3})
     assert not any("has no values" in note for note in notes)
     assert ask(method="gaussian", sigma=0.3)[1] == []
 
@@ -158,42 +158,42 @@ BAD = [
     ({"epochs": 0}, "epochs=0 must be at least 1"),
     ({"epochs": -3}, "epochs=-3 must be at least 1"),
     ({"seed": -1}, "seed=-1 must be 0 or more"),
-    ({"settings": {"epsilon": 0.5}}, "unknown setting of amplify 'epsilon'"),
-    ({"settings": {"weight_deca": 0.5}}, "did you mean 'weight_decay'"),
-    ({"method": "amplify", "settings": {"e_t": 5}}, "did you mean 'E_t'"),
-    ({"settings": {"lr": "fast"}}, "lr='fast'"),
-    ({"settings": {"batch": 2.5}}, "batch=2.5"),
-    ({"settings": {"batch": "256"}}, "batch='256'"),
-    ({"settings": {"lr_drops": 7}}, "lr_drops=7"),
-    ({"settings": {"lr_drops": [50, "x"]}}, "lr_drops="),
-    ({"settings": {"lr_drops": [100, 50]}}, "lr_drops="),
-    ({"settings": {"lr_drops": [-5]}}, "lr_drops="),
-    ({"settings": {"momentum": float("nan")}}, "momentum=nan"),
-    ({"settings": {"weight_decay": -1.0}}, "weight_decay=-1.0"),
-    ({"settings": {"epochs": 5}}, "unknown setting of amplify 'epochs'"),
-    ({"method": "gaussian", "settings": {"eps": 0.5}}, "unknown setting of gaussian 'eps'"),
-    ({"settings": {"T": 2.0}}, "T=2.0 must be of type int"),
-    ({"settings": {"T": "2"}}, "T='2' must be of type int"),
-    ({"settings": {"T": True}}, "T=True must be of type int"),
-    ({"settings": {"eps": "far"}}, "eps='far' must be of type float"),
-    ({"settings": {"eps": True}}, "eps=True must be of type float"),
-    ({"settings": {"discard": 1}}, "discard=1 must be of type bool"),
-    ({"settings": {"norm": 2}}, "norm=2 must be of type str"),
-    ({"settings": {"norm": "l3"}}, "norm='l3' must be one of l2, linf"),
-    ({"settings": {"p_A_from": 3}}, "p_A_from=3 must be of type str"),
-    ({"settings": {"eps": NAN}}, "eps=nan"),
-    ({"settings": {"p_t": 1.5}}, "p_t=1.5 must lie in"),
-    ({"settings": {"batch": 254}}, "batch=254 must be a multiple of m=4"),
-    ({"settings": {"batch": 3}}, "batch=3 must be a multiple of m=4"),
-    ({"settings": {"batch": 0}}, "batch=0 must be a multiple of m=4"),
-    ({"settings": {"batch": -4}}, "batch=-4 must be a multiple of m=4"),
-    ({"settings": {"m": 5}}, "batch=256 must be a multiple of m=5"),
-    ({"settings": {"lr": 0.0}}, "lr=0.0 must be a finite number above 0"),
-    ({"settings": {"lr": NAN}}, "lr=nan"),
-    ({"settings": {"lr": INF}}, "lr=inf"),
-    ({"settings": {"lr_factor": -0.1}}, "lr_factor=-0.1"),
-    ({"settings": {"E_t": 150}}, "E_t=150 lies beyond the last of 150 epochs"),
-    ({"epochs": 10, "settings": {"E_t": 70}}, "E_t=70 lies beyond the last of 10 epochs"),
+    ({"set": {"epsilon": 0.5}}, "unknown setting of amplify 'epsilon'"),
+    ({"set": {"weight_deca": 0.5}}, "did you mean 'weight_decay'"),
+    ({"method": "amplify", "set": {"e_t": 5}}, "did you mean 'E_t'"),
+    ({"set": {"lr": "fast"}}, "lr='fast'"),
+    ({"set": {"batch": 2.5}}, "batch=2.5"),
+    ({"set": {"batch": "256"}}, "batch='256'"),
+    ({"set": {"lr_drops": 7}}, "lr_drops=7"),
+    ({"set": {"lr_drops": [50, "x"]}}, "lr_drops="),
+    ({"set": {"lr_drops": [100, 50]}}, "lr_drops="),
+    ({"set": {"lr_drops": [-5]}}, "lr_drops="),
+    ({"set": {"momentum": float("nan")}}, "momentum=nan"),
+    ({"set": {"weight_decay": -1.0}}, "weight_decay=-1.0"),
+    ({"set": {"epochs": 5}}, "unknown setting of amplify 'epochs'"),
+    ({"method": "gaussian", "set": {"eps": 0.5}}, "unknown setting of gaussian 'eps'"),
+    ({"set": {"T": 2.0}}, "T=2.0 must be of type int"),
+    ({"set": {"T": "2"}}, "T='2' must be of type int"),
+    ({"set": {"T": True}}, "T=True must be of type int"),
+    ({"set": {"eps": "far"}}, "eps='far' must be of type float"),
+    ({"set": {"eps": True}}, "eps=True must be of type float"),
+    ({"set": {"discard": 1}}, "discard=1 must be of type bool"),
+    ({"set": {"norm": 2}}, "norm=2 must be of type str"),
+    ({"set": {"norm": "l3"}}, "norm='l3' must be one of l2, linf"),
+    ({"set": {"p_A_from": 3}}, "p_A_from=3 must be of type str"),
+    ({"set": {"eps": NAN}}, "eps=nan"),
+    ({"set": {"p_t": 1.5}}, "p_t=1.5 must lie in"),
+    ({"set": {"batch": 254}}, "batch=254 must be a multiple of m=4"),
+    ({"set": {"batch": 3}}, "batch=3 must be a multiple of m=4"),
+    ({"set": {"batch": 0}}, "batch=0 must be a multiple of m=4"),
+    ({"set": {"batch": -4}}, "batch=-4 must be a multiple of m=4"),
+    ({"set": {"m": 5}}, "batch=256 must be a multiple of m=5"),
+    ({"set": {"lr": 0.0}}, "lr=0.0 must be a finite number above 0"),
+    ({"set": {"lr": NAN}}, "lr=nan"),
+    ({"set": {"lr": INF}}, "lr=inf"),
+    ({"set": {"lr_factor": -0.1}}, "lr_factor=-0.1"),
+    ({"set": {"E_t": 150}}, "E_t=150 lies beyond the last of 150 epochs"),
+    ({"epochs": 10, "set": {"E_t": 70}}, "E_t=70 lies beyond the last of 10 epochs"),
     ({"dataset": "imagenet"}, "E_t=0 discards images before any training.*p_A_from"),
 ]
 
@@ -205,7 +205,7 @@ def test_what_cannot_be_used_is_named(asked: dict[str, Any], message: str) -> No
 
 
 def test_the_last_epoch_is_fine_for_e_t() -> None:
-    assert ask(settings={"E_t": 149})[0].hyperparameters["E_t"] == 149
+    assert ask(set={"E_t": 149})[0].hyperparameters["E_t"] == 149
 
 
 def dumped(recipe: Recipe) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def dumped(recipe: Recipe) -> dict[str, Any]:
 
 
 def test_a_recipe_is_the_same_after_a_round_trip() -> None:
-    recipe, _ = ask(settings={"eps": 0.5}, take=100)
+    recipe, _ = ask(set={"eps": 0.5}, take=100)
     assert Recipe.model_validate(dumped(recipe)) == recipe
     assert recipe.differences(dumped(recipe)) == []
     assert recipe.build_method() == Recipe.model_validate(dumped(recipe)).build_method()
@@ -225,9 +225,9 @@ DIFFERENT = [
     ({"take": 7}, ["take: None there, 7 now"]),
     ({"arch": "resnet20"}, ["arch: 'resnet110' there, 'resnet20' now"]),
     ({"precision": "bf16-mixed"}, ["precision"]),
-    ({"settings": {"lr": 0.2}}, ["lr: 0.1 there, 0.2 now"]),
-    ({"settings": {"lr_drops": [1]}}, ["lr_drops"]),
-    ({"settings": {"eps": 0.75}}, ["eps: 0.25 there, 0.75 now"]),
+    ({"set": {"lr": 0.2}}, ["lr: 0.1 there, 0.2 now"]),
+    ({"set": {"lr_drops": [1]}}, ["lr_drops"]),
+    ({"set": {"eps": 0.75}}, ["eps: 0.25 there, 0.75 now"]),
     ({"epochs": 75}, ["E_t", "reweight_every", "epochs", "lr_drops"]),
     ({"method": "gaussian"}, ["method"]),
     ({"sigma": 0.51}, ["sigma"]),

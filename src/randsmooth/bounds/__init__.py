@@ -10,7 +10,7 @@ from randsmooth.bounds.binomial import (
     two_sided_p_value,
     upper,
 )
-from randsmooth.bounds.radius import check_sigma, largest_radius, radius, radius_of_tail, tail_of_radius
+from randsmooth.bounds.radius import check_sigma, largest_radius, radius, radius_of_tail, round_down, tail_of_radius
 
 __all__ = [
     "check_alpha",
@@ -21,6 +21,7 @@ __all__ = [
     "lower_tail",
     "radius",
     "radius_of_tail",
+    "round_down",
     "smallest_n",
     "successes_of_tail",
     "tail_of_radius",

@@ -16,8 +16,12 @@ Ints = NDArray[np.int64]
 
 def check_alpha(alpha: float) -> None:
     """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1)."""
-    if not 0.0 < alpha < 1.0:
-        raise InputError(f"alpha={alpha} must lie strictly between 0 and 1; the literature uses 0.001")
+    try:
+        usable = 0.0 < alpha < 1.0
+    except TypeError:
+        usable = False
+    if not usable:
+        raise InputError(f"alpha={alpha!r} must lie strictly between 0 and 1; the literature uses 0.001")
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_DOWN, Decimal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +15,12 @@ from randsmooth.errors import InputError
 
 def check_sigma(sigma: float) -> None:
     """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a finite positive number."""
-    if not (math.isfinite(sigma) and sigma > 0.0):
-        raise InputError(f"sigma={sigma} must be a finite number > 0 (pixels lie in [0, 1]; 0.25 to 1 is usual)")
+    try:
+        usable = math.isfinite(sigma) and sigma > 0.0
+    except TypeError:
+        usable = False
+    if not usable:
+        raise InputError(f"sigma={sigma!r} must be a finite number > 0 (pixels lie in [0, 1]; 0.25 to 1 is usual)")
 
 
 def radius_of_tail(q: ArrayLike, sigma: float) -> Floats:
@@ -42,3 +47,8 @@ def tail_of_radius(r: ArrayLike, sigma: float) -> Floats:
 def largest_radius(n: int, alpha: float, sigma: float) -> float:
     """The radius that n successes of n certify: the ceiling of any certificate at this budget."""
     return float(radius_of_tail(-math.expm1(math.log(alpha) / n), sigma))
+
+
+def round_down(r: float, digits: int) -> Decimal:
+    """`r` with `digits` decimals, never above it: a radius printed is a radius certified."""
+    return Decimal(float(r)).quantize(Decimal(1).scaleb(-digits), ROUND_DOWN)

@@ -1,6 +1,5 @@
 """The certificate table, its files and its journal. No torch here."""
 
-from randsmooth.atomic import write_atomically
 from randsmooth.certificates.files import (
     read,
     read_parquet,
@@ -24,7 +23,6 @@ __all__ = [
     "read",
     "read_parquet",
     "read_tsv",
-    "write_atomically",
     "write_parquet",
     "write_tsv",
 ]

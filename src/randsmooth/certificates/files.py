@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from decimal import ROUND_DOWN, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +91,7 @@ def _stacked(column: pd.Series[Any], header: Header) -> Ints:
     return np.stack(column.to_list()).astype(np.int64)
 
 
-def parse_header(text: str, path: Path) -> Header:
+def parse_header(text: str | bytes, path: Path) -> Header:
     """The header in `text`, as read from `path`; InputError when it is damaged or newer than this code."""
     try:
         raw = json.loads(text)
@@ -100,7 +99,7 @@ def parse_header(text: str, path: Path) -> Header:
         if version != VERSION:
             raise InputError(f"{path} is in format {version}; this randsmooth reads format {VERSION}: upgrade it")
         return Header.model_validate(raw)
-    except (json.JSONDecodeError, AttributeError, ValidationError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, ValidationError) as error:
         raise InputError(f"{path} has a damaged header: {error}") from error
 
 
@@ -108,7 +107,7 @@ def write_tsv(table: Certificates, path: Path | str) -> None:
     """Write a log as the literature does; radii are rounded *down* to six decimals, to stay certified."""
     lines = ["\t".join(TSV_COLUMNS)]
     for row in range(len(table)):
-        radius = Decimal(float(table.radius[row])).quantize(Decimal("1e-6"), ROUND_DOWN)
+        radius = bounds.round_down(table.radius[row], 6)
         took = timedelta(seconds=float(table.seconds[row]))
         cells = (table.idx[row], table.label[row], table.predict[row], radius, int(table.correct[row]), took)
         lines.append("\t".join(map(str, cells)))

@@ -20,8 +20,9 @@ class Header(BaseModel):
         seed: seed of the noise streams.
         noise: how a sample's noise is addressed and generated.
         dataset, split, selection: which images, and how they were chosen among the split's.
+        data: a hash of the chosen images' labels and of the first of them.
         classes: class names, in the order of the counts.
-        model: the base classifier: folder, weights hash, architecture and how it was trained.
+        model: the base classifier: weights hash, architecture and how it was trained.
         precision, device: the arithmetic that the base classifier is defined by.
         versions: of the libraries that made the counts.
         notes: what was done to the table since (counts thinned, another alpha).
@@ -40,6 +41,7 @@ class Header(BaseModel):
     dataset: str | None = None
     split: str | None = None
     selection: str | None = None
+    data: str | None = None
     classes: tuple[str, ...] | None = None
     model: dict[str, Any] | None = None
     precision: str | None = None

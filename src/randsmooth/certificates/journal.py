@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +32,7 @@ class Row:
         return json.dumps(values | {"counts0": self.counts0.tolist(), "counts": self.counts.tolist()})
 
     @classmethod
-    def from_json(cls, line: str) -> Row:
+    def from_json(cls, line: str | bytes) -> Row:
         raw = json.loads(line)
         counts0, counts = (np.array(raw[key], np.int64) for key in ("counts0", "counts"))
         return cls(raw["idx"], raw["label"], counts0, counts, raw["seconds"])
@@ -48,7 +49,7 @@ class Journal:
     @classmethod
     def create(cls, path: Path, header: Header) -> Journal:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(header.model_dump_json() + "\n")
+        path.write_text(header.model_dump_json() + "\n", encoding="utf-8")
         return cls(path, header)
 
     @classmethod
@@ -59,19 +60,19 @@ class Journal:
             InputError: it belongs to a run with another header (the first difference is named), or a line
                 that was finished is damaged.
         """
-        *lines, torn = path.read_text().split("\n")
+        *lines, torn = path.read_bytes().split(b"\n")
         if not lines:  # killed while the header was being written
             return cls.create(path, header)
         different = parse_header(lines[0], path).differences(header)
         if different:
             raise InputError(f"{path} is of another run ({different[0]}); repeat its settings or use --overwrite")
-        if torn:
-            path.write_text("\n".join(lines) + "\n")
-        return cls(path, header, [_row(line, place, path) for place, line in enumerate(lines[1:], start=2)])
+        rows = [_row(line, place, path) for place, line in enumerate(lines[1:], start=2)]
+        os.truncate(path, path.stat().st_size - len(torn))  # not rewritten: a kill here loses no finished line
+        return cls(path, header, rows)
 
     def append(self, row: Row) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
-        with self.path.open("a") as file:
+        with self.path.open("a", encoding="utf-8") as file:
             file.write(row.to_json() + "\n")
         self.rows.append(row)
 
@@ -90,7 +91,7 @@ class Journal:
         )
 
 
-def _row(line: str, place: int, path: Path) -> Row:
+def _row(line: bytes, place: int, path: Path) -> Row:
     try:
         return Row.from_json(line)
     except (KeyError, TypeError, ValueError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -84,7 +85,7 @@ class Engine:
         seed: int = 0,
     ) -> None:
         if precision not in DTYPES:
-            raise unknown("precision", precision, DTYPES)
+            raise unknown("precision", str(precision), DTYPES)
         if batch is not None and batch < BLOCK:
             raise InputError(f"batch={batch} must be at least {BLOCK}, the samples that share a noise stream")
         self.dtype = DTYPES[precision]
@@ -109,15 +110,13 @@ class Engine:
         Raises:
             InputError: the model gave NaN or an infinite logit.
         """
+        if sum(n for _, n in plan) < 1:
+            raise InputError(f"a count needs at least one sample; got {plan}")
         x = x.to(self.device, torch.float32)
-        counts: Tensor | None = None
         batch = self.batch or usual_batch(self.device, x.shape)
-        for group in pack(segments(number, self.seed, plan), batch):
-            logits = self._logits(self._noisy(x, group))
-            if counts is None:  # one column more than classes: answers that are not finite
-                counts = torch.zeros(len(plan), logits.shape[1] + 1, dtype=torch.int64, device=self.device)
-            _add(counts, group, logits)
-        return _finite(number, counts)
+        groups = pack(segments(number, self.seed, plan), batch)
+        tallies = (_tally(group, self._logits(self._noisy(x, group)), len(plan)) for group in groups)
+        return _finite(number, functools.reduce(torch.add, tallies))
 
     def _noisy(self, x: Tensor, group: Sequence[Segment]) -> Tensor:
         """(n, C, H, W) the noisy copies of `x` that `group` names; on the CPU drawn by all threads at once."""
@@ -133,26 +132,33 @@ class Engine:
 
     def _logits(self, noisy: Tensor) -> Tensor:
         """(n, K) float32, or float64 from a model that computes in it."""
-        logits = self.model(noisy.to(self.dtype, memory_format=torch.channels_last))
-        if not isinstance(logits, Tensor) or logits.dim() != 2 or len(logits) != len(noisy):
+        try:
+            logits = self.model(noisy.to(self.dtype, memory_format=torch.channels_last))
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:  # torch's word for shapes that do not fit
+            reason = str(error).split("\n", 1)[0]
+            raise InputError(f"the model refuses images of shape {tuple(noisy.shape[1:])}: {reason}") from error
+        if not isinstance(logits, Tensor) or logits.dim() != 2 or len(logits) != len(noisy) or logits.shape[1] < 2:
             got = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-            raise InputError(f"the model answers {len(noisy)} images with {got}; expected logits ({len(noisy)}, K)")
+            raise InputError(
+                f"the model answers {len(noisy)} images with {got}; expected logits ({len(noisy)}, K), K >= 2"
+            )
         return logits.float() if logits.dtype == torch.bfloat16 else logits
 
 
-def _add(counts: Tensor, group: Sequence[Segment], logits: Tensor) -> None:
-    """Add the predictions for `group` to `counts` (parts, K + 1); column K takes logits that are not finite."""
-    classes = counts.shape[1] - 1
-    predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), classes)
-    parts = torch.tensor([segment.part for segment in group])
-    parts = parts.repeat_interleave(torch.tensor([segment.samples for segment in group]))
-    slots = parts.to(counts.device, non_blocking=True) * (classes + 1) + predicted
-    counts.view(-1).scatter_add_(0, slots, torch.ones_like(slots))
+def _tally(group: Sequence[Segment], logits: Tensor, parts: int) -> Tensor:
+    """Counts (parts, K + 1) of the predictions for `group`; column K takes answers that are not finite."""
+    columns = logits.shape[1] + 1
+    predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), columns - 1)
+    part = torch.tensor([segment.part for segment in group])
+    part = part.repeat_interleave(torch.tensor([segment.samples for segment in group]))
+    slots = part.to(logits.device, non_blocking=True) * columns + predicted
+    counts = torch.zeros(parts * columns, dtype=torch.int64, device=logits.device)
+    return counts.scatter_add_(0, slots, torch.ones_like(slots)).view(parts, columns)
 
 
-def _finite(number: int, counts: Tensor | None) -> NDArray[np.int64]:
-    if counts is None:
-        raise InputError("a count needs at least one sample")
+def _finite(number: int, counts: Tensor) -> NDArray[np.int64]:
     host: NDArray[np.int64] = counts.cpu().numpy()
     broken = int(host[:, -1].sum())
     if broken:

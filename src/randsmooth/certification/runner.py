@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from randsmooth import models
+from randsmooth.atomic import held
 from randsmooth.certificates import (
     Certificates,
     Header,
@@ -19,26 +22,32 @@ from randsmooth.certificates import (
     read_parquet,
     write_parquet,
 )
-from randsmooth.certification.engine import BLOCK, usual_batch
+from randsmooth.certification.engine import BLOCK, Engine, usual_batch
 from randsmooth.certification.smoothed import ESTIMATE, SELECT, SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
-from randsmooth.progress import Reporter
+from randsmooth.progress import Reporter, Silent
 from randsmooth.versions import versions
 
 
 def make_header(
     smoothed: SmoothedClassifier,
-    model: Classifier,
+    model: nn.Module,
     images: Images,
+    indices: Sequence[int],
     *,
     n0: int,
     n: int,
     alpha: float,
     selection: str,
 ) -> Header:
-    """The header of a certification of `images`: whatever else is equal, equal headers give equal counts."""
+    """The header of a certification of the images at `indices`: equal headers give equal counts.
+
+    Raises:
+        InputError: the budget could not certify any image.
+    """
+    check_budget(n0, n, alpha)
     engine = smoothed.engine
     generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
     batch = engine.batch or usual_batch(engine.device, images.spec.shape)
@@ -53,18 +62,34 @@ def make_header(
         dataset=images.spec.name,
         split=images.split,
         selection=selection,
+        data=fingerprint(images, indices),
         classes=images.spec.classes,
         model=describe_model(model),
-        precision=str(engine.dtype).removeprefix("torch.") + f", batches of {batch}",
+        precision=f"{arithmetic(engine)}, batches of {batch}",
         device=device_name(engine.device),
         versions=versions(),
     )
 
 
-def describe_model(model: Classifier) -> dict[str, Any]:
-    """What identifies a base classifier: the hash of its weights, and how they came to be."""
+def fingerprint(images: Images, indices: Sequence[int]) -> str:
+    """What tells two data sets of one name apart: a hash of the chosen labels and the first chosen image."""
+    x, _ = images.batch(torch.tensor(indices[:1]))
+    labels = images.labels[torch.tensor(indices)]
+    return "sha256:" + hashlib.sha256(labels.numpy().tobytes() + x.cpu().numpy().tobytes()).hexdigest()
+
+
+def arithmetic(engine: Engine) -> str:
+    """The number format of the network's layers. On CUDA, torch may shorten float32 factors to TF32."""
+    shortened = engine.device.type == "cuda" and engine.dtype == torch.float32 and torch.backends.cudnn.allow_tf32
+    return str(engine.dtype).removeprefix("torch.") + (" (TF32 convolutions)" if shortened else "")
+
+
+def describe_model(model: nn.Module) -> dict[str, Any]:
+    """What identifies a base classifier: the hash of its weights, and how they came to be where that is known."""
+    if not isinstance(model, Classifier):
+        return {"weights": models.weights_hash(model), "arch": type(model).__qualname__}
     normalisation = {"mean": model.config["mean"], "std": model.config["std"]}
-    return {"weights": models.weights_hash(model), "arch": model.arch, **normalisation, **model.provenance}
+    return model.provenance | {"weights": models.weights_hash(model), "arch": model.arch} | normalisation
 
 
 def device_name(device: torch.device) -> str:
@@ -72,8 +97,13 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
-def check_fit(model: Classifier, spec: DatasetSpec) -> None:
-    """Raise InputError unless the model takes the images of `spec` and knows their classes."""
+def check_fit(model: nn.Module, spec: DatasetSpec) -> None:
+    """Raise InputError unless the model takes the images of `spec` and knows their classes.
+
+    Another's module does not say; its logits are checked when they come.
+    """
+    if not isinstance(model, Classifier):
+        return
     trained_on = model.provenance.get("dataset", "not recorded")
     if model.num_classes != spec.num_classes:
         raise InputError(
@@ -85,26 +115,6 @@ def check_fit(model: Classifier, spec: DatasetSpec) -> None:
             f"the model takes images of shape {model.shape} and those of {spec.name} are {spec.shape}: pass the "
             f"--dataset it was trained on ({trained_on})"
         )
-
-
-def prepare(out: Path, header: Header, *, resume: bool, overwrite: bool) -> Journal | None:
-    """The journal to write to, with what an interrupted run of the same `header` finished; None when all is done.
-
-    Raises:
-        InputError: `out` or its journal exists and neither flag is given, or belongs to another run.
-    """
-    check_flags(out, resume=resume, overwrite=overwrite)
-    path = journal_path(out)
-    if overwrite:
-        out.unlink(missing_ok=True)
-    elif out.exists():
-        different = read_parquet(out).header.differences(header)
-        if different:
-            raise InputError(f"{out} is of another run ({different[0]}); repeat its settings or use --overwrite")
-        return None
-    elif path.exists():
-        return Journal.resume(path, header)
-    return Journal.create(path, header)
 
 
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -125,32 +135,73 @@ def certify_images(
     smoothed: SmoothedClassifier,
     images: Images,
     indices: Sequence[int],
-    journal: Journal,
+    header: Header,
     out: Path,
-    reporter: Reporter,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    reporter: Reporter | None = None,
 ) -> Certificates:
-    """Certify the images at `indices` that the journal does not hold yet, then write the table to `out`.
+    """Certify the images at `indices` into the Parquet file `out`.
 
-    Killed at any moment, a run loses no more than the image in hand.
+    Killed at any moment, a run loses no more than the image in hand; `resume` goes on with it.
 
     Raises:
-        InputError: an image or a label is unusable, or the model's logits are not finite.
+        InputError: `out` exists and neither flag is given, or holds a run with another header, or another
+            process writes it; or an image is unusable, or the model's logits are not finite.
     """
+    check_flags(out, resume=resume, overwrite=overwrite)
+    path = journal_path(out)
+    if overwrite:
+        out.unlink(missing_ok=True)
+    if out.exists():
+        path.unlink(missing_ok=True)  # a kill may have come between writing the table and removing this
+        return _finished(out, header)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with held(path):
+        journal = Journal.create(path, header) if overwrite else Journal.resume(path, header)
+        try:
+            _certify_rest(smoothed, images, indices, journal, reporter or Silent())
+        except InputError:
+            if not journal.rows:  # nothing to resume: do not stand in the way of the next try
+                path.unlink()
+            raise
+        table = journal.table(indices, out.stem)
+        write_parquet(table, out)
+        path.unlink()
+    return table
+
+
+def _finished(out: Path, header: Header) -> Certificates:
+    table = read_parquet(out)
+    different = table.header.differences(header)
+    if different:
+        raise InputError(f"{out} is of another run ({different[0]}); repeat its settings or use --overwrite")
+    return table
+
+
+def _certify_rest(
+    smoothed: SmoothedClassifier, images: Images, indices: Sequence[int], journal: Journal, reporter: Reporter
+) -> None:
+    """Certify the images that the journal does not hold yet, one line each."""
     header = journal.header
     n0, n, alpha = header.n0 or 0, header.n or 0, header.alpha or 0.0
-    check_budget(n0, n, alpha)
     finished = {row.idx for row in journal.rows}
     left = [index for index in indices if index not in finished]
-    reporter.advance(len(indices) - len(left))
-    seen = right = 0
-    for index, (x, y) in zip(left, images.batches([torch.tensor([i]) for i in left]), strict=True):
+    reporter.skip(len(indices) - len(left))
+    right = 0
+    batches = images.batches([torch.tensor([index]) for index in left])
+    for place, (index, (x, y)) in enumerate(zip(left, batches, strict=True), start=1):
         start = time.perf_counter()
         certified = smoothed.certify(x, n0, n, alpha, numbers=[index])
+        _check_classes(certified.counts.shape[1], header)
         seconds = round(time.perf_counter() - start, 6)
         journal.append(Row(index, int(y[0]), certified.counts0[0], certified.counts[0], seconds))
-        seen, right = seen + 1, right + int(certified.predict[0] == int(y[0]))
-        reporter.advance(1, f"{right / seen:.1%} certified and right")
-    table = journal.table(indices, out.stem)
-    write_parquet(table, out)
-    journal.path.unlink()
-    return table
+        right += int(certified.predict[0] == int(y[0]))
+        reporter.advance(1, f"{right / place:.1%} certified and right")
+
+
+def _check_classes(width: int, header: Header) -> None:
+    if header.classes is not None and width != len(header.classes):
+        raise InputError(f"the model gives {width} logits; {header.dataset} has {len(header.classes)} classes")

@@ -62,8 +62,11 @@ class SmoothedClassifier:
         seed: int = 0,
     ) -> None:
         bounds.check_sigma(sigma)
+        if not isinstance(model, nn.Module):
+            raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module that gives logits")
         check_eval_mode(model)
-        self.sigma, self.shape = sigma, getattr(model, "shape", None)
+        shape = getattr(model, "shape", None)
+        self.sigma, self.shape = sigma, None if shape is None else tuple(shape)
         self.engine = Engine(model, sigma, device=_device(model, device), precision=precision, batch=batch, seed=seed)
 
     def certify(
@@ -88,6 +91,7 @@ class SmoothedClassifier:
             InputError: images outside [0, 1] or of the wrong shape, a budget that could not certify anything,
                 or logits that are not finite.
         """
+        n0, n = whole("n0", n0), whole("n", n)
         check_budget(n0, n, alpha)
         counts = self._count(x, [(SELECT, n0), (ESTIMATE, n)], numbers)
         predict, radius = decide(counts[:, 0], counts[:, 1], self.sigma, alpha)
@@ -104,7 +108,7 @@ class SmoothedClassifier:
             (B,) classes.
         """
         bounds.check_alpha(alpha)
-        least = smallest_predict_n(alpha)
+        n, least = whole("n", n), smallest_predict_n(alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
         counts = self._count(x, [(PREDICT, n)], numbers)[:, 0]
@@ -112,8 +116,10 @@ class SmoothedClassifier:
 
     def _count(self, x: Tensor, plan: Sequence[tuple[str, int]], numbers: Sequence[int] | None) -> NDArray[np.int64]:
         """(B, len(plan), K) class counts."""
-        x = x[None] if x.dim() == 3 else x
+        x = x[None] if isinstance(x, Tensor) and x.dim() == 3 else x
         models.check_images(x, self.shape)
+        if not len(x):
+            raise InputError("no image given; expected (B, C, H, W) with B >= 1")
         numbers = range(len(x)) if numbers is None else numbers
         if len(numbers) != len(x):
             raise InputError(f"{len(numbers)} numbers for {len(x)} images; give one each, or none")
@@ -142,6 +148,23 @@ def _top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
 
 
 def _device(model: nn.Module, device: torch.device | str | None) -> torch.device:
-    if device is not None:
-        return torch.device(device)
-    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    if device is None:
+        return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    try:
+        wanted = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise InputError(f"device={device!r} is none; expected cpu or cuda") from None
+    if wanted.type == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device={device!r} asks for CUDA and torch sees none; use cpu")
+    return wanted
+
+
+def whole(name: str, value: float) -> int:
+    """`value` as an integer, for those who write 1e5; InputError for anything else."""
+    try:
+        integer: int | None = int(value)
+    except (TypeError, ValueError, OverflowError):
+        integer = None
+    if integer is None or integer != value:
+        raise InputError(f"{name}={value!r} must be a whole number of samples")
+    return integer

@@ -64,6 +64,8 @@ def compare(settings: Compare) -> None:
         title=settings.title,
         command="randsmooth " + shlex.join(sys.argv[1:]),
     )
+    for remark in report.remarks(loaded):
+        print(f"note: {remark}", file=sys.stderr)
     draw = {"radius": report.radius_accuracy, "p_A": report.p_a_curves}
     for path, what in wanted.items():
         if what in draw:

@@ -38,7 +38,7 @@ def describe(settings: Describe) -> None:
         "name": spec.name,
         "what": spec.description,
         "images": sizes,
-        "shape": " x ".join(map(str, spec.shape)) + " (channels, height, width), pixels in (default: 0, 1)",
+        "shape": " x ".join(map(str, spec.shape)) + " (channels, height, width), pixels in [0, 1]",
         "classes": f"{spec.num_classes}: {classes}",
         "normalisation": "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)",
         "augmentation": spec.augment,

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.cli.certify import pick_device, trained_sigma
+from randsmooth import bounds
 from randsmooth.cli.verb import Settings, argument, option
-from randsmooth.errors import unknown
+from randsmooth.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from randsmooth.data import DatasetSpec
@@ -49,9 +49,11 @@ def predict(settings: Predict) -> None:
         raise unknown("format", settings.format, FORMATS)
     check_budget(settings.n0, settings.n, settings.alpha)
     model = models.load(settings.model)
-    sigma = settings.sigma if settings.sigma is not None else trained_sigma(settings.model, model)
+    sigma = model.provenance.get("sigma") if settings.sigma is None else settings.sigma
+    if sigma is None:
+        raise InputError(f"{settings.model} does not say which sigma it was trained with; pass --sigma")
     smoothed = certification.SmoothedClassifier(
-        model, sigma, device=pick_device(settings.device), precision=settings.precision, seed=settings.seed
+        model, sigma, device=models.pick_device(settings.device), precision=settings.precision, seed=settings.seed
     )
     spec = spec_of(model)
     x = torch.stack([data.read_image(path, spec) for path in settings.images])
@@ -96,7 +98,6 @@ def show(answers: Answers, format: str) -> None:
         writer.writerows(answers)
     else:
         for answer in answers:
-            # Printed with four digits, rounded down: a radius shown is a radius certified.
-            radius = int(answer["radius"] * 10_000) / 10_000
-            verdict = "abstains" if answer["label"] is None else f"{answer['label']}  radius {radius:.4f}"
+            radius = bounds.round_down(answer["radius"], 4)
+            verdict = "abstains" if answer["label"] is None else f"{answer['label']}  radius {radius}"
             print(f"{answer['image']}  {verdict}")

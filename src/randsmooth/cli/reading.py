@@ -34,6 +34,11 @@ def load(
 
 
 def _judged(table: Certificates, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
+    known = table.header.sigma
+    if sigma is not None and known not in (None, sigma):
+        raise InputError(
+            f"{table.name} was certified at sigma={known}; --sigma={sigma} is for TSV logs, which do not say"
+        )
     if table.counts is not None:
         return table if n is None and alpha is None else table.at(n=n, alpha=alpha)
     if n is not None and alpha is not None:

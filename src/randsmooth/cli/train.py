@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from randsmooth.cli.verb import Settings, argument, option, pairs, write_config
+from randsmooth.cli.verb import Settings, argument, option, pairs
 
 
 class Train(Settings):
@@ -49,13 +49,9 @@ def train(settings: Train) -> None:
     from randsmooth.training import Request
     from randsmooth.training import train as run
 
-    shared = Request.model_fields.keys() & Train.model_fields.keys()
-    request = Request(settings=settings.set, **settings.model_dump(include=set(shared)))
+    request = Request(**settings.model_dump(include={*Request.model_fields}))
     out = settings.out or default_folder(settings)
     run(request, out, resume=settings.resume, overwrite=settings.overwrite, progress=console)
-    write_config(
-        settings.model_copy(update={"out": out, "resume": False, "overwrite": False}), "train", out / "run.yaml"
-    )
     print(f"model in {out}; certify it with: randsmooth certify {out}")
 
 

@@ -45,7 +45,7 @@ def pairs(values: Any) -> Any:
     for text in values:
         key, equals, value = str(text).partition("=")
         if not equals:
-            raise InputError(f"--set {text!r} must read key=value")
+            raise InputError(f"{text!r} must read key=value")
         parsed[key.strip()] = scalar(value)
     return parsed
 
@@ -120,6 +120,8 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else verb
         shown = _shown(key, settings.model_fields.get(key))
+        if first["type"] == "value_error":  # ours, from reading the option
+            raise InputError(f"{shown}: {first['ctx']['error']}") from None
         if first["type"] == "missing":
             raise InputError(f"{verb} needs {shown}; see `randsmooth {verb} --help`") from None
         raise InputError(f"{shown}: {first['msg']}; got {first['input']!r}") from None
@@ -143,7 +145,9 @@ def read_config(path: Path, verb: str) -> dict[str, Any]:
 
 def write_config(settings: Settings, verb: str, path: Path) -> None:
     """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
-    values = {"verb": verb, **settings.model_dump(mode="json", exclude_none=True)}
+    if path.exists():
+        raise InputError(f"{path} exists; --save-config writes a new file")
+    values = {"verb": verb, **settings.model_dump(mode="json", exclude_none=True, exclude={"resume", "overwrite"})}
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
 
 
@@ -170,7 +174,7 @@ def _flag(name: str) -> str:
 
 def _default_words(field: FieldInfo) -> str:
     default = field.default
-    if default in (None, False, PydanticUndefined, [], {}):
+    if default is None or default is False or default is PydanticUndefined or default in ([], {}):
         return ""
     return f" (default: {default})"
 

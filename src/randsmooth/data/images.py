@@ -42,11 +42,10 @@ class Images(ABC):
 
         `augment`: the training augmentation of the spec, drawn from this generator; None: evaluation form.
         """
-        y = self.labels[indices.cpu()]
-        x = self._pixels(indices, augment)
+        x, y = self._pixels(indices, augment), self._labels(indices)
         if augment is not None:
             x = augmented(x, self.spec.augment, augment)
-        return x.float().div_(255), y.to(self.device)
+        return x.float().div_(255), y
 
     def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
         """`batch` for each of `chosen` in turn; `augment_for(k)` is the generator of the k-th.
@@ -59,6 +58,9 @@ class Images(ABC):
     @abstractmethod
     def subset(self, indices: Tensor) -> Images:
         """Only the images at `indices`, in their order."""
+
+    def _labels(self, indices: Tensor) -> Tensor:
+        return self.labels[indices.cpu()].to(self.device)
 
     @abstractmethod
     def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
@@ -81,10 +83,14 @@ class TensorImages(Images):
         """`pixels` is (N, C, H, W) uint8, `labels` (N,) int64."""
         super().__init__(spec, split, labels, device)
         self.pixels = pixels.to(self.device)
+        self._labels_there = labels.to(self.device)  # a batch of indices on the device waits for nothing
 
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]
         return TensorImages(self.spec, self.split, pixels, self.labels[indices.cpu()], self.device)
+
+    def _labels(self, indices: Tensor) -> Tensor:
+        return self._labels_there[indices.to(self.device)]
 
     def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
         return self.pixels[indices.to(self.device)]

@@ -3,6 +3,7 @@
 from randsmooth.models import cifar_resnet, imagenet_resnet, lenet, small_cnn  # noqa: F401  (they register)
 from randsmooth.models.checks import check_images, check_labels
 from randsmooth.models.classifier import Classifier
+from randsmooth.models.devices import pick_device
 from randsmooth.models.folder import load, save
 from randsmooth.models.registry import build, names, register
 from randsmooth.models.weights import weights_hash
@@ -14,6 +15,7 @@ __all__ = [
     "check_labels",
     "load",
     "names",
+    "pick_device",
     "register",
     "save",
     "weights_hash",

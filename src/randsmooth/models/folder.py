@@ -97,6 +97,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _read_weights(folder: Path) -> dict[str, Tensor]:
     path = folder / WEIGHTS
     if not path.is_file():
+        if (folder / "checkpoint.pt").is_file():
+            raise InputError(f"{path} is missing: training into {folder} is not finished; go on with --resume")
         pickles = sorted(p.name for p in folder.iterdir() if p.suffix in {".bin", ".pt", ".pth", ".pkl", ".ckpt"})
         beside = f"{', '.join(pickles)} is pickle, which can run code and is never loaded: " if pickles else ""
         raise InputError(f"{path} is missing: {beside}convert the weights to safetensors or save the model again")

@@ -46,9 +46,9 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     Where the label's probability rounds to 1, the gradient of the usual form loses its part for the label;
     this one keeps its direction, and those are the images that an attack is for.
     """
-    label = F.one_hot(y, logits.shape[1]).bool()
-    others = logits.masked_fill(label, -torch.inf).logsumexp(dim=1)
-    return F.softplus(others - logits[label])
+    own = y[:, None]
+    others = logits.scatter(1, own, -torch.inf).logsumexp(dim=1)
+    return F.softplus(others - logits.gather(1, own)[:, 0])
 
 
 def sphere_attack(
@@ -85,7 +85,7 @@ def sphere_attack(
             delta = attacked[active].requires_grad_()
             logits = model(x[active] + delta).float()
             (gradient,) = torch.autograd.grad(cross_entropy(logits, y[active]).sum(), delta)
-            right = logits.argmax(dim=1) == y[active]
+            right = (logits.argmax(dim=1) == y[active]).nonzero()[:, 0]  # a step's only wait for the device
             active = active[right]
             if not len(active):
                 break

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from randsmooth import errors
-from randsmooth.certificates import Certificates, write_atomically
+from randsmooth.atomic import write_atomically
+from randsmooth.certificates import Certificates
 from randsmooth.report import baseline as baselines
 from randsmooth.report import curves, naming
 from randsmooth.report.colours import DASHES, looks

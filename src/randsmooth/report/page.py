@@ -9,7 +9,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from randsmooth.certificates import Certificates, write_atomically
+from randsmooth.atomic import write_atomically
+from randsmooth.certificates import Certificates
 from randsmooth.report import classes, curves, plots, provenance, sheet, summary
 from randsmooth.report.colours import looks
 from randsmooth.report.naming import printable

@@ -68,8 +68,8 @@ def show(value: Any) -> str:
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{printable(str(key))} {show(inner)}" for key, inner in value.items())
+    if isinstance(value, dict):  # of settings: None is one of them
+        return ", ".join(f"{printable(str(k))} {'none' if v is None else show(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(show(inner) for inner in value)
     return printable(str(value))

@@ -55,7 +55,9 @@ def _top(column: Column) -> list[int]:
 
 
 def _pair(sheet: Sheet) -> tuple[Certificates, Certificates]:
-    """The highest ACR and the baseline; the second highest where that is no other table."""
+    """The highest ACR but the baseline's, and the baseline; the two highest where there is no baseline."""
     order = _top(sheet.acr)
-    second = order[1] if sheet.baseline is None or sheet.baseline == order[0] else sheet.baseline
-    return sheet.tables[order[0]], sheet.tables[second]
+    if sheet.baseline is not None:
+        order = [row for row in order if row != sheet.baseline] + [sheet.baseline]
+        return sheet.tables[order[0]], sheet.tables[order[-1]]
+    return sheet.tables[order[0]], sheet.tables[order[1]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from randsmooth.atomic import is_scrap
 from randsmooth.errors import InputError
 from randsmooth.training.checkpoint import Checkpoint, load
 from randsmooth.training.recipe import Recipe
@@ -13,13 +14,13 @@ CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
 EVENTS = "events"
 MODEL = ("config.json", "model.safetensors", "README.md")
-OWN = (CHECKPOINT, HISTORY, EVENTS, "run.yaml", *MODEL)
+REQUEST = "run.yaml"
+FIRST = (REQUEST, EVENTS)  # there from the start
+OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
-def prepare(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> Checkpoint | None:
-    """Make `folder` ready for a run of `recipe`; the checkpoint to go on from, or None to start.
-
-    Overwriting removes the files of an earlier run and nothing else.
+def check(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> Checkpoint | None:
+    """The checkpoint in `folder` to go on from, or None to start `recipe` there. Changes nothing.
 
     Raises:
         InputError: the folder holds something and neither flag is given, or holds files that are no run's;
@@ -27,18 +28,29 @@ def prepare(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> C
     """
     if resume and overwrite:
         raise InputError("--resume goes on with a run and --overwrite discards it: give one of them")
-    if resume and (folder / CHECKPOINT).exists():
-        return _matching(folder / CHECKPOINT, recipe)
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
-    present = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if resume and (folder / CHECKPOINT).exists():
+        return _matching(folder / CHECKPOINT, recipe)
+    present = sorted(path.name for path in folder.iterdir() if not _is_scrap(path)) if folder.is_dir() else []
+    begun = set(present) <= set(FIRST)  # killed before its first checkpoint
+    if present and not (overwrite or (resume and begun)):
+        way = "no checkpoint to resume from; use --overwrite" if resume else "use --resume, --overwrite"
+        raise InputError(f"{folder} exists and holds {present[0]}: {way} or another --out")
     foreign = [name for name in present if name not in OWN]
-    if present and not (overwrite or resume):
-        raise InputError(f"{folder} exists and holds {present[0]}; use --resume, --overwrite or another --out")
-    if overwrite and foreign:
+    if foreign:
         raise InputError(f"{folder} holds {foreign[0]}, which no training run wrote; use another --out")
-    _clear(folder)
     return None
+
+
+def clear(folder: Path) -> None:
+    """Make `folder` an empty one for a run, if need be by removing the files of an earlier one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in [*(folder / name for name in OWN), *filter(_is_scrap, folder.iterdir())]:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _matching(path: Path, recipe: Recipe) -> Checkpoint:
@@ -49,11 +61,6 @@ def _matching(path: Path, recipe: Recipe) -> Checkpoint:
     return checkpoint
 
 
-def _clear(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in OWN:
-        path = folder / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+def _is_scrap(path: Path) -> bool:
+    """What a kill leaves of an unfinished write of ours."""
+    return is_scrap(path) or path.name.startswith(".saving-")

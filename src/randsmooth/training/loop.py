@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import torch
 from lightning_fabric import Fabric
@@ -15,8 +16,9 @@ from torch.optim import SGD
 from torch.utils.tensorboard import SummaryWriter
 
 from randsmooth.data import Images
+from randsmooth.methods import Method, Probe
 from randsmooth.models import Classifier
-from randsmooth.noise import Stream, draw
+from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, save
 from randsmooth.training.folder import CHECKPOINT, EVENTS
@@ -26,8 +28,11 @@ from randsmooth.training.recipe import Recipe
 LOG_EVERY = 50  # steps; a step waits for the device at no other time
 
 
+REMEDY = "Checkpoints of earlier epochs are kept; a lower learning rate (--set lr=...) is the usual remedy"
+
+
 class TrainingDiverged(RuntimeError):
-    """The loss is no longer a finite number. The last checkpoint is from before it happened."""
+    """The loss or the logits are no longer finite numbers. No checkpoint was made of them."""
 
 
 class Trainer:
@@ -46,8 +51,9 @@ class Trainer:
         self.fabric, self.reporter = fabric, reporter
         self.weights: Classifier = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         optimizer = SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay)
-        network = cast(nn.Module, torch.compile(model)) if recipe.compile else model
-        self.model, self.optimizer = fabric.setup(network, optimizer)
+        # Not set up by Fabric: a module that is refuses the gradients by its input that attacks take.
+        self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
+        self.optimizer = cast(SGD, fabric.setup_optimizers(optimizer))
         self.schedule = recipe.build_method().schedule()
         self.history: list[dict[str, float]] = []
         self.epoch = 0
@@ -67,74 +73,79 @@ class Trainer:
         """Train what is left of the epochs, with a checkpoint after each.
 
         Raises:
-            TrainingDiverged: the loss became NaN or infinite.
+            TrainingDiverged: the loss or the logits became NaN or infinite.
             InputError: the method found that its settings fit no training (all images discarded, say).
         """
         with SummaryWriter(self.folder / EVENTS, purge_step=self.epoch * self.steps_an_epoch) as writer:
             for epoch in range(self.epoch, self.recipe.epochs):
-                self._train(epoch, writer)
+                start = time.perf_counter()
+                figures = self._train(epoch, writer)
+                row = {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures}
+                self.history.append(row | {"seconds": round(time.perf_counter() - start, 3)})
+                for name, value in figures.items():
+                    writer.add_scalar(f"epoch/{name}", value, epoch)
                 self.epoch = epoch + 1
                 save(self._checkpoint(), self.folder / CHECKPOINT)
 
-    def _train(self, epoch: int, writer: SummaryWriter) -> None:
-        start = time.perf_counter()
-        total = len(self.images)
-        figures = self.schedule.advance(epoch, total, self._probe(epoch))
+    def _train(self, epoch: int, writer: SummaryWriter) -> dict[str, float]:
+        """One epoch; the means of the loss's terms, and the schedule's figures."""
+        with self.fabric.autocast():
+            figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))
         objective = self.schedule.objective(epoch)
-        order = self.schedule.order(epoch, total, self._stream("order", epoch))
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.lr_at(epoch)
         self.model.train()
         sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros((), device=self.fabric.device))
-        batches = self.images.batches(
+        for step, (x, y) in enumerate(self._batches(epoch)):
+            terms = self._step(objective, x, y, self._stream("noise", epoch, step))
+            for name, term in terms.items():
+                sums[name] += term
+            last = step + 1 == self.steps_an_epoch
+            log = (step + 1) % LOG_EVERY == 0 or last
+            self.reporter.advance(len(x), self._log(epoch, step, terms, writer) if log else "")
+            if last:
+                self._check_logits(epoch, x)
+        return {name: float(total) / self.steps_an_epoch for name, total in sums.items()} | figures
+
+    def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """x (B, C, H, W) and y (B,) of the epoch's steps, in its order, augmented."""
+        order = self.schedule.order(epoch, len(self.images), self._stream("order", epoch))
+        if not self.images.streams:
+            order = order.to(self.fabric.device)  # once, so that no step waits for its indices
+        return self.images.batches(
             list(order.split(self.recipe.images_a_step)),
             augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device),
         )
-        for step, (x, y) in enumerate(batches):
-            noise = draw(
-                (objective.m, *x.shape),
-                self.recipe.sigma,
-                stream=self._stream("noise", epoch, step),
-                device=self.fabric.device,
-            )
+
+    def _step(self, objective: Method, x: Tensor, y: Tensor, stream: Stream) -> dict[str, Tensor]:
+        """One step of the optimiser; the terms of the loss, still on the device."""
+        noise = draw((objective.m, *x.shape), self.recipe.sigma, stream=stream, device=self.fabric.device)
+        with self.fabric.autocast():
             loss = objective.loss(self.model, x, y, noise)
-            self.optimizer.zero_grad()
-            self.fabric.backward(loss.total)
-            self.optimizer.step()
-            for name, term in loss.terms.items():
-                sums[name] += term
-            info = ""
-            if (step + 1) % LOG_EVERY == 0 or step + 1 == self.steps_an_epoch:
-                info = self._log(epoch, step, loss.terms, writer)
-            self.reporter.advance(len(x), info)
-        means = {name: float(value) / self.steps_an_epoch for name, value in sums.items()}
-        seconds = time.perf_counter() - start
-        row = {
-            "epoch": epoch,
-            "lr": self.recipe.lr_at(epoch),
-            **means,
-            **figures,
-            "seconds": round(seconds, 3),
-        }
-        self.history.append(row)
-        for name, value in row.items():
-            writer.add_scalar(f"epoch/{name}", value, epoch)
+        self.optimizer.zero_grad()
+        self.fabric.backward(loss.total)
+        self.optimizer.step()
+        return loss.terms
 
     def _log(self, epoch: int, step: int, terms: dict[str, Tensor], writer: SummaryWriter) -> str:
         values = {name: float(term) for name, term in terms.items()}
         if not all(math.isfinite(value) for value in values.values()):
-            raise TrainingDiverged(
-                f"the loss is not finite in epoch {epoch}, step {step}: {values}. The checkpoint of the epoch "
-                "before is kept; a lower learning rate (--set lr=...) is the usual remedy"
-            )
+            raise TrainingDiverged(f"the loss is not finite in epoch {epoch}, step {step}: {values}. {REMEDY}")
         for name, value in values.items():
             writer.add_scalar(f"step/{name}", value, epoch * self.steps_an_epoch + step)
         return f"epoch {epoch + 1}/{self.recipe.epochs}  " + "  ".join(f"{k} {v:.4f}" for k, v in values.items())
 
+    @torch.inference_mode()
+    def _check_logits(self, epoch: int, x: Tensor) -> None:
+        """The last step of an epoch may break what no loss has seen yet: no checkpoint is made of that."""
+        with frozen(self.model), self.fabric.autocast():
+            if not self.model(x).isfinite().all():
+                raise TrainingDiverged(f"the model's logits are not finite after epoch {epoch}. {REMEDY}")
+
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)
 
-    def _probe(self, epoch: int) -> Any:
+    def _probe(self, epoch: int) -> Probe:
         stream = self._stream("probe", epoch)
         return make_probe(self.model, self.images, self.recipe.sigma, stream, self.fabric.device)
 

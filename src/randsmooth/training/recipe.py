@@ -22,7 +22,7 @@ HOW = ("device", "compile")
 
 
 class Request(BaseModel):
-    """What a user asks for; None means the preset's value."""
+    """What a user asks for; None means the preset's value. `set` overrides settings of method and optimisation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -32,7 +32,7 @@ class Request(BaseModel):
     arch: str | None = None
     preset: str | None = None
     epochs: int | None = None
-    settings: dict[str, Any] = Field(default_factory=dict)
+    set: dict[str, Any] = Field(default_factory=dict)
     take: int | None = None
     precision: Precision = "32"
     device: str = "auto"
@@ -41,7 +41,7 @@ class Request(BaseModel):
 
 
 class Recipe(BaseModel):
-    """Everything that decides the weights, and where to compute them. Written to `run.yaml`."""
+    """Everything that decides the weights, and where to compute them: kept in every checkpoint and model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -110,7 +110,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     preset = find(request.method, spec.name, request.preset)
     arch = request.arch or spec.arch
     optimisation = preset.optimisation or usual_optimisation(spec.name, arch)
-    hyper, steps = split_settings(request.method, request.settings)
+    hyper, steps = split_settings(request.method, request.set)
     epochs = optimisation.epochs if request.epochs is None else request.epochs
     if epochs < 1:
         raise InputError(f"epochs={epochs} must be at least 1")
@@ -121,7 +121,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     if epochs != optimisation.epochs:
         verb = "compressed" if epochs < optimisation.epochs else "stretched"
         notes.append(f"schedule of {optimisation.epochs} epochs {verb} to {epochs}")
-    notes += [f"{key}={value!r} instead of the preset's" for key, value in request.settings.items()]
+    notes += [f"{key}={value!r} instead of the preset's" for key, value in request.set.items()]
     method = methods.create(request.method, **values | hyper)
     recipe = Recipe(
         dataset=request.dataset,

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pandas as pd
 import torch
+import yaml
 from lightning_fabric import Fabric
 
 from randsmooth import data, models
-from randsmooth.atomic import write_atomically
+from randsmooth.atomic import held, write_atomically
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
-from randsmooth.progress import Reporter, Silent
-from randsmooth.training.folder import HISTORY, prepare
+from randsmooth.progress import Progress, silent
+from randsmooth.training.folder import HISTORY, REQUEST, check, clear
 from randsmooth.training.loop import Trainer
 from randsmooth.training.recipe import Recipe, Request, resolve
 from randsmooth.versions import versions
-
-# (title, total, unit) -> a context that gives the reporter
-Progress = Callable[[str, int, str], AbstractContextManager[Reporter]]
-
-
-def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter]:
-    """The progress of a library call: none."""
-    return nullcontext(Silent())
 
 
 def train(
@@ -52,30 +43,57 @@ def train(
     spec = data.describe(request.dataset)
     recipe, notes = resolve(request, spec)
     blank = new_classifier(recipe, spec)  # refuses a wrong architecture before the data are decoded
+    check_p_a_source(recipe, blank)
     fabric = make_fabric(recipe)
-    checkpoint = prepare(folder, recipe, resume=resume, overwrite=overwrite)
+    checkpoint = check(folder, recipe, resume=resume, overwrite=overwrite)
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
-    with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder), progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
+        if checkpoint is None:
+            clear(folder)
+            write_request(request, folder / REQUEST)
         for note in notes:
             reporter.say(note)
         trainer = Trainer(recipe, images, blank, folder, fabric, reporter)
         if checkpoint is not None:
             trainer.restore(checkpoint)
             reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
-            reporter.advance(trainer.epoch * len(images))
+            reporter.skip(trainer.epoch * len(images))
         trainer.fit()
-    write_atomically(folder / HISTORY, pd.DataFrame(trainer.history).to_csv(index=False).encode())
-    models.save(trainer.weights, folder)
+        write_atomically(folder / HISTORY, pd.DataFrame(trainer.history).to_csv(index=False).encode())
+        models.save(trainer.weights, folder)
     return trainer.weights.eval()
+
+
+def write_request(request: Request, path: Path) -> None:
+    """Write the request so that `randsmooth train --config PATH` asks for it again."""
+    values = {"verb": "train", **request.model_dump(mode="json", exclude_none=True)}
+    write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
+
+
+def check_p_a_source(recipe: Recipe, blank: Classifier) -> None:
+    """Raise InputError unless the model that a method takes p_A from can be asked about these images."""
+    source = recipe.hyperparameters.get("p_A_from")
+    if not source:
+        return
+    asked = models.load(source)
+    if (asked.num_classes, asked.shape) != (blank.num_classes, blank.shape):
+        raise InputError(
+            f"p_A_from={source!r} is a model of {asked.num_classes} classes for images of shape {asked.shape}; "
+            f"{recipe.dataset} has {blank.num_classes} and {blank.shape}"
+        )
+    sigma = asked.provenance.get("sigma", recipe.sigma)
+    if sigma != recipe.sigma:
+        raise InputError(f"p_A_from={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
 
 
 def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
     """The untrained network of `recipe`, initialised from its seed and knowing how it will be trained."""
     provenance = recipe.model_dump(mode="json") | {"versions": versions()}
     with torch.random.fork_rng(devices=[]):  # architectures initialise from torch's global generator
-        torch.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
+        torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
         return Classifier(
             arch=recipe.arch,
             classes=list(spec.classes),
@@ -88,10 +106,5 @@ def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
 
 def make_fabric(recipe: Recipe) -> Fabric:
     """The device and precision to train with. InputError for a device this machine does not have."""
-    accelerator = {"auto": "auto", "cpu": "cpu", "cuda": "cuda"}.get(recipe.device)
-    if accelerator is None:
-        raise InputError(f"device={recipe.device!r} must be auto, cpu or cuda")
-    if accelerator == "cuda" and not torch.cuda.is_available():
-        raise InputError("device='cuda' asks for a CUDA device and torch sees none; use --device cpu")
     precision = {"32": "32-true", "bf16-mixed": "bf16-mixed"}[recipe.precision]
-    return Fabric(accelerator=accelerator, devices=1, precision=precision)  # type: ignore[arg-type]
+    return Fabric(accelerator=models.pick_device(recipe.device).type, devices=1, precision=precision)  # type: ignore[arg-type]

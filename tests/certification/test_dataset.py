@@ -1,0 +1,70 @@
+"""`randsmooth.certify`: any model, any data set, one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import randsmooth as rs
+from randsmooth.certification.dataset import choose
+from randsmooth.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def own() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+
+
+def test_a_model_of_ones_own(own: nn.Module, tmp_path: Path) -> None:
+    table = rs.certify(own, "digits", sigma=0.25, take=8, n=200, out=tmp_path / "own.parquet")
+    again = rs.read(tmp_path / "own.parquet")
+    assert len(table) == 8
+    assert again.header.model == {"weights": again.header.model["weights"], "arch": "Sequential"}
+    x, _ = rs.load_data("digits", "test").batch(torch.tensor(table.idx))
+    direct = rs.SmoothedClassifier(own, 0.25).certify(x, n=200, numbers=table.idx.tolist())
+    assert np.array_equal(direct.counts, again.counts)
+    assert "own" in rs.report.render([again])
+
+
+def test_logits_for_other_classes_are_refused(tmp_path: Path) -> None:
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 7)).eval()
+    with pytest.raises(InputError, match="7 logits; digits has 10 classes"):
+        rs.certify(model, "digits", sigma=0.25, take=2, n=100, out=tmp_path / "a.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sigma": None}, "does not say its sigma"),
+        ({"dataset": None}, "does not say its dataset"),
+        ({"out": "a.tsv"}, r"a.tsv must end in .parquet"),
+        ({"take": 3, "skip": 3}, "one of them"),
+        ({"device": "tpu"}, "auto, cpu or cuda"),
+        ({"split": "valid"}, "train"),
+    ],
+)
+def test_bad_input(options: dict, message: str, own: nn.Module, tmp_path: Path) -> None:
+    asked = {"dataset": "digits", "sigma": 0.5, "out": "a.parquet", "n": 100} | options
+    with pytest.raises(InputError, match=message):
+        rs.certify(own, asked.pop("dataset"), **asked | {"out": tmp_path / asked["out"]})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("take", "skip", "first", "count", "words"),
+    [
+        (None, None, [0, 1, 2], 100, "all 100"),
+        (5, None, [0, 20, 40], 5, "take 5"),
+        (None, 20, [0, 20, 40], 5, "every 20th"),
+    ],
+)
+def test_choosing(take: int | None, skip: int | None, first: list[int], count: int, words: str) -> None:
+    indices, said = choose(100, take, skip)
+    assert (indices[:3], len(indices)) == (first, count)
+    assert words in said
