@@ -1,6 +1,6 @@
 """Samples a second of the certification engine over the loop as first published, on the same network, in turn.
 
-python benchmarks/certification.py [--device cuda] [--out results/bench-certification.json]
+python benchmarks/certification.py [--device cuda] [--out results/bench/certification-cpu.json]
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The table of a comparison in each of its formats."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -82,6 +83,19 @@ def test_latex_marks_best_second_and_below_the_baseline(log: Make) -> None:
     assert r"\textcolor{gray}{0.550}" in rows["y"]
     assert r"& \textbf{100.0} & \textcolor{gray}{\underline{0.0}} &" in rows["y"]
     assert r"\textcolor{gray}" not in rows["gaussian"]
+
+
+def test_p_a_shares_are_told_where_they_are_known(make: Make, log: Make) -> None:
+    tables = [make("counted"), log([1.0, 0.2], "logged")]
+    counted, logged = json.loads(render(tables, format="json"))["tables"]
+    share = metrics.p_a(tables[0]).share(0.75)
+    assert counted["p_A"][1] == {"at_least": 0.75, **dataclasses.asdict(share)}
+    assert logged["p_A"] == []
+    text = render(tables).split("p_A>=0.5")[1]
+    assert f"{100 * share.value:.1f}" in text and "counted" in text and "logged" not in text
+    rows = list(csv.DictReader(io.StringIO(render(tables, format="csv"))))
+    assert float(rows[0]["p_A@0.75"]) == share.value
+    assert rows[1]["p_A@0.75"] == ""
 
 
 def test_markdown_marks_best_and_second(log: Make) -> None:

@@ -16,12 +16,13 @@ from randsmooth.metrics.difference import (
     require_same_images,
 )
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
-from randsmooth.metrics.p_a import PA, p_a, p_a_curve
-from randsmooth.metrics.summary import Summary, per_class, summarize, usual_radii
+from randsmooth.metrics.p_a import PA, p_a, p_a_curve, tells_p_a
+from randsmooth.metrics.summary import P_A, Summary, per_class, summarize, usual_radii
 
 __all__ = [
     "LEVEL",
     "PA",
+    "P_A",
     "CurveDifference",
     "Estimate",
     "Summary",
@@ -41,6 +42,7 @@ __all__ = [
     "require_same_images",
     "share",
     "summarize",
+    "tells_p_a",
     "usual_radii",
     "wilson",
 ]

@@ -44,6 +44,12 @@ class PA:
         return share(self.at_least(x))
 
 
+def tells_p_a(table: Certificates) -> bool:
+    """Whether p_A can be had from `table`: from its counts, or from a log whose sigma, n and alpha are known."""
+    header = table.header
+    return table.counts is not None or None not in (header.sigma, header.n, header.alpha)
+
+
 def p_a(table: Certificates) -> PA:
     """p_A of every image: exact from counts, recovered from the radius of a published log.
 

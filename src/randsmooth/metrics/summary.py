@@ -11,8 +11,10 @@ import numpy as np
 from randsmooth.certificates import Certificates
 from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy
 from randsmooth.metrics.estimate import Estimate
+from randsmooth.metrics.p_a import p_a, tells_p_a
 
 STEP = 0.25
+P_A = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of figures
 
 
 @dataclass(frozen=True)
@@ -24,16 +26,26 @@ class Summary:
     acr: Estimate
     accuracy: dict[float, Estimate]
     abstention: Estimate
+    p_a: dict[float, Estimate]
 
 
 def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
     """Every metric of `table`, with intervals.
 
+    `p_a` holds the share of images with p_A >= each of P_A; it is empty where a log does not tell.
+
     Raises:
         InputError: no image, or a radius that is negative or not finite.
     """
     accuracy = {r: certified_accuracy(table, r) for r in radii}
-    return Summary(table.name, len(table), acr(table), accuracy, abstention(table))
+    return Summary(table.name, len(table), acr(table), accuracy, abstention(table), _p_a_shares(table))
+
+
+def _p_a_shares(table: Certificates) -> dict[float, Estimate]:
+    if not tells_p_a(table):
+        return {}
+    measured = p_a(table)
+    return {x: measured.share(x) for x in P_A}
 
 
 def usual_radii(tables: Sequence[Certificates]) -> list[float]:

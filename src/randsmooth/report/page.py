@@ -80,10 +80,13 @@ def _plotly() -> str:
     return str(get_plotlyjs())
 
 
-def _unknown(content: sheet.Sheet) -> list[tuple[str, str]]:
-    """Tables whose p_A cannot be drawn, each with the options that would give what they lack."""
-    lacking = [(table.name, curves.missing_facts(table)) for table in content.tables]
-    return [(name, ", ".join(f"--{field}" for field in fields)) for name, fields in lacking if fields]
+def _unknown(content: sheet.Sheet) -> list[tuple[str, list[str]]]:
+    """The options that would give what p_A cannot be drawn without, each with the tables that lack it."""
+    lacking: dict[str, list[str]] = {}
+    for table in content.tables:
+        options = ", ".join(f"--{field}" for field in curves.missing_facts(table))
+        lacking.setdefault(options, []).append(table.name)
+    return [(options, names) for options, names in lacking.items() if options]
 
 
 def _data(content: sheet.Sheet, drawings: dict[str, Any], by_class: classes.ClassView) -> dict[str, Any]:

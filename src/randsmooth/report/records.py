@@ -8,19 +8,23 @@ import io
 import json
 from typing import Any
 
-from randsmooth.metrics import LEVEL, Estimate
+from randsmooth.metrics import LEVEL, P_A, Estimate
 from randsmooth.report.sheet import Sheet
 
 
 def to_csv(sheet: Sheet) -> str:
-    """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS."""
+    """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
+
+    p_A@X, the share of images with p_A >= X, is empty for a log that does not tell it.
+    """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    metrics = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention"]
+    metrics = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A)]
     writer.writerow(["name", "images", *(f"{m}{end}" for m in metrics for end in ("", "_low", "_high"))])
     for row, table in enumerate(sheet.tables):
-        figures = [column.estimates[row] for column in sheet.columns]
-        ends = [value for e in figures for value in (e.value, e.low, e.high)]
+        figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
+        figures += [sheet.p_a[row].get(x) for x in P_A]
+        ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
         writer.writerow([table.name, len(table), *ends])
     return buffer.getvalue()
 
@@ -47,6 +51,7 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
         "acr": _estimate(sheet.acr.estimates[row]),
         "certified_accuracy": [{"radius": r, **_estimate(c.estimates[row])} for r, c in accuracy],
         "abstention": _estimate(sheet.abstention.estimates[row]),
+        "p_A": [{"at_least": x, **_estimate(share)} for x, share in sheet.p_a[row].items()],
         "header": table.header.model_dump(mode="json"),
     }
 

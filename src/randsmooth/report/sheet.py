@@ -44,7 +44,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The tables under distinct names, their metrics, and which row is the baseline (None: no row is)."""
+    """The tables under distinct names, their metrics, and which row is the baseline (None: no row is).
+
+    `p_a` holds each table's shares of images with p_A >= some x; it is empty for a log that does not tell.
+    """
 
     tables: list[Certificates]
     radii: list[float]
@@ -52,6 +55,7 @@ class Sheet:
     acr: Column
     accuracy: list[Column]
     abstention: Column
+    p_a: list[dict[float, Estimate]]
     remarks: list[str]
 
     @property
@@ -82,6 +86,7 @@ def build(
         acr=_ranked("ACR", [s.acr for s in summaries], 1.0, 3, reference),
         accuracy=[_ranked(f"{r:g}", [s.accuracy[r] for s in summaries], 100.0, 1, reference) for r in at],
         abstention=Column("abstain", [s.abstention for s in summaries], [Mark()] * len(named), 100.0, 1),
+        p_a=[s.p_a for s in summaries],
         remarks=remarks(named),
     )
 

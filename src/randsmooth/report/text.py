@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from randsmooth.report.sheet import Column, Sheet
 
 LEGEND = "ACR and certified accuracy (%) at each L2 radius (pixels in [0, 1]); 95% intervals below the figures."
 
 
+P_A_LEGEND = (
+    "Share of images (%) whose p_A, the label's probability under noise, is at least x: every image weighs the same."
+)
+
+
 def render(sheet: Sheet) -> str:
-    """Two lines a table: its figures, then their intervals."""
-    names = ["name", *(line for table in sheet.tables for line in (table.name, ""))]
+    """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
-    columns = [_left(names), _right(images), *(_right(_lines(column)) for column in sheet.columns)]
-    lines = [" ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-    return "\n".join([*lines, "", LEGEND, *sheet.remarks]) + "\n"
+    names = [table.name for table in sheet.tables]
+    lines = _grid(names, [images, *map(_lines, sheet.columns)])
+    return "\n".join([*lines, "", LEGEND, *sheet.remarks, *_p_a_lines(sheet)]) + "\n"
+
+
+def _p_a_lines(sheet: Sheet) -> list[str]:
+    """The p_A curves read off at a few x, for the tables that tell them."""
+    telling = [(table.name, shares) for table, shares in zip(sheet.tables, sheet.p_a, strict=True) if shares]
+    if not telling:
+        return []
+    names, shares = zip(*telling, strict=True)
+    columns = [Column(f"p_A>={x:g}", [row[x] for row in shares], [], 100.0, 1) for x in shares[0]]
+    return ["", *_grid(names, list(map(_lines, columns))), "", P_A_LEGEND]
+
+
+def _grid(names: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
+    """Aligned lines, two a name, under the heads that are each column's first cell."""
+    first = ["name", *(line for name in names for line in (name, ""))]
+    cells = zip(_left(first), *map(_right, columns), strict=True)
+    return [" ".join(row).rstrip() for row in cells]
 
 
 def _lines(column: Column) -> list[str]:
