@@ -152,7 +152,7 @@ def test_classes_without_script_and_with(make: Make) -> None:
 def test_logs_without_facts_say_what_would_help(log: Make) -> None:
     read = Read(page([log([1.0, 0.2], "a", n=1000), log([0.4, 0.2], "b")]))
     assert read.data["plots"]["p_a"] is None
-    assert "Not drawn: a." in read.text and "give randsmooth compare --sigma, --alpha to recover" in read.text
+    assert "Not drawn: a ." in read.text and "give randsmooth compare --sigma, --alpha to recover" in read.text
     assert "give randsmooth compare --sigma, --n, --alpha to recover" in read.text
 
 
