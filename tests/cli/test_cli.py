@@ -196,6 +196,8 @@ BAD = [
     ("evaluate radius", "evaluate {table} --radii -1", "-1"),
     ("evaluate n", "evaluate {table} --n 501", "501"),
     ("evaluate alpha", "evaluate {table} --alpha 0", "alpha=0"),
+    ("evaluate sigma", "evaluate {table} --sigma 0.3", "certified at sigma=0.25"),
+    ("certify suffix", "certify {model} --out {tmp}/a.tsv", ".parquet"),
     ("compare exists", "compare {table} --out {table}", "--overwrite"),
     ("compare figures", "compare {table} --out {tmp}/r.html --figures gif", "png"),
     ("compare baseline", "compare {table} --out {tmp}/r.html --baseline nobody", "nobody"),

@@ -30,15 +30,17 @@ def load(
         bounds.check_sigma(sigma)
     if alpha is not None:
         bounds.check_alpha(alpha)
-    return [_judged(certificates.read(file), sigma, n, alpha) for file in files]
+    tables = [certificates.read(file) for file in files]
+    known = {table.header.sigma for table in tables}
+    if sigma is not None and not known & {None, sigma}:
+        raise InputError(
+            f"{tables[0].name} was certified at sigma={tables[0].header.sigma}; --sigma={sigma} is for TSV logs, "
+            "which do not say"
+        )
+    return [_judged(table, sigma, n, alpha) for table in tables]
 
 
 def _judged(table: Certificates, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
-    known = table.header.sigma
-    if sigma is not None and known not in (None, sigma):
-        raise InputError(
-            f"{table.name} was certified at sigma={known}; --sigma={sigma} is for TSV logs, which do not say"
-        )
     if table.counts is not None:
         return table if n is None and alpha is None else table.at(n=n, alpha=alpha)
     if n is not None and alpha is not None:
