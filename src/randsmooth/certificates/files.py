@@ -125,7 +125,9 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     path = Path(path)
     try:
         frame = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, on_bad_lines="error")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+    except pd.errors.EmptyDataError:
+        raise InputError(f"{path} is empty; a log has the columns {', '.join(TSV_COLUMNS)}") from None
+    except (pd.errors.ParserError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a certification log: {error}") from error
     missing = [column for column in TSV_COLUMNS if column not in frame.columns]
     if missing:

@@ -103,7 +103,7 @@ def _holds_bytes(kind: pa.DataType) -> bool:
 def _labels(column: pa.ChunkedArray, source: str) -> Tensor:
     """The label column as (N,) int64."""
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise InputError(f"the labels of {source} must be integers without gaps; found {column.type}")
+        raise InputError(f"the labels of {source} must be integers from 0 to K - 1; found {column.type}")
     return torch.tensor(column.to_numpy(), dtype=torch.int64)
 
 
