@@ -148,7 +148,7 @@ def test_a_damaged_table_is_refused(make: Make, tmp_path: Path, what: str) -> No
 ROW = "0\t1\t1\t0.5\t1\t0:00:01.000000"
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 BAD_LOGS = {
-    "empty": ("", "not a certification log"),
+    "empty": ("", "is empty"),
     "another table": ("a\tb\n1\t2\n", "lacks the column 'idx'"),
     "binary": ("\x00\x01\udcff", "log|column"),
     "wrong number": (f"{HEAD}\n{ROW.replace('0.5', 'far')}\n", "line 2: radius='far'"),
