@@ -190,12 +190,14 @@ def _certify_rest(
     finished = {row.idx for row in journal.rows}
     left = [index for index in indices if index not in finished]
     reporter.skip(len(indices) - len(left))
+    if left:
+        x, _ = images.batch(torch.tensor(left[:1]))
+        _check_classes(smoothed.engine.count(left[0], x[0], [(SELECT, 1)]).shape[1], header)
     right = 0
     batches = images.batches([torch.tensor([index]) for index in left])
     for place, (index, (x, y)) in enumerate(zip(left, batches, strict=True), start=1):
         start = time.perf_counter()
         certified = smoothed.certify(x, n0, n, alpha, numbers=[index])
-        _check_classes(certified.counts.shape[1], header)
         seconds = round(time.perf_counter() - start, 6)
         journal.append(Row(index, int(y[0]), certified.counts0[0], certified.counts[0], seconds))
         right += int(certified.predict[0] == int(y[0]))
