@@ -13,12 +13,11 @@ from torch.nn import functional as F
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, Probe, Schedule, register
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Probe, Schedule, register
 from randsmooth.methods.checks import above, at_least, one_of, within
+from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
-from randsmooth.noise import Stream, sphere_attack
-
-EPOCHS = {"unit": "epochs"}  # compressed with the schedule when a run is shorter than its preset
+from randsmooth.noise import Stream, noisy_logits, sphere_attack
 
 
 @register("amplify")
@@ -77,11 +76,11 @@ class Amplify:
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         """Cross-entropy at the attacked noises; every noise x[i] + noise[j, i] walks by itself."""
-        m, images = len(noise), len(x)
+        m = len(noise)
         labels = y.repeat(m)
-        walked = sphere_attack(
+        walk = sphere_attack(
             model,
             x.repeat(m, 1, 1, 1),
             labels,
@@ -90,9 +89,11 @@ class Amplify:
             eps=self.eps,
             norm=self.norm,
         )
-        noisy = (x[None] + walked.view(m, images, *x.shape[1:])).flatten(0, 1)  # (m*B, C, H, W)
-        loss = F.cross_entropy(model(noisy).float(), labels)
-        return Loss(loss, {"cross_entropy": loss.detach()})
+        logits = noisy_logits(model, x, walk.points.view_as(noise))  # (m, B, K)
+        loss = F.cross_entropy(logits.flatten(0, 1), labels)
+        before = walk.right.view(m, -1)
+        figures = p_a_shares(before) | attack_success(before, logits.argmax(dim=-1) == y)
+        return Loss(loss, {"cross_entropy": loss.detach()}, figures)
 
     def schedule(self) -> Schedule:
         return AmplifySchedule(self)
@@ -156,6 +157,9 @@ class AmplifySchedule(Schedule):
         passes = -(-total // len(kept))
         return torch.cat([kept[torch.randperm(len(kept), generator=generator)] for _ in range(passes)])[:total]
 
+    def histograms(self) -> dict[str, Tensor]:
+        return {} if self.weights is None else {"weight": self.weights[self.weights > 0]}
+
     def state(self) -> dict[str, Any]:
         return {"kept": self.kept, "weights": self.weights}
 
@@ -182,5 +186,8 @@ class AmplifySchedule(Schedule):
         if self.kept is not None:
             figures["discarded_share"] = 1.0 - int(self.kept.sum()) / total
         if self.weights is not None:
-            figures["mean_weight"] = float(self.weights[self.weights > 0].mean())
+            weights = self.weights[self.weights > 0]
+            levels = image_weights(self.method, torch.arange(self.method.reweight_noises + 1)).unique()
+            figures["mean_weight"] = float(weights.mean())
+            figures |= {f"weight_{level:.2f}_share": float((weights == level).double().mean()) for level in levels}
         return figures

@@ -12,12 +12,38 @@ from torch import Tensor, nn
 from randsmooth.errors import InputError, unknown
 from randsmooth.noise import Stream
 
+EPOCHS = {"unit": "epochs"}  # metadata of a field that is compressed with the schedule of a shorter run
+
 
 class Loss(NamedTuple):
-    """A scalar to minimise, and its parts to log (scalars without gradient, still on the device)."""
+    """A scalar to minimise, and what to log of it (scalars without gradient, still on the device).
+
+    Attributes:
+        total: the loss.
+        terms: its parts, which add up to it.
+        figures: shares that tell how training goes: of easy images, of attacks that succeed, ...
+    """
 
     total: Tensor
     terms: dict[str, Tensor]
+    figures: dict[str, Tensor]
+
+
+class Aside(NamedTuple):
+    """What some methods need beside images and noise.
+
+    Attributes:
+        u: (B,) one uniform number in [0, 1) an image, for methods that draw more than noise.
+        target: (B, K) a teacher's smoothed prediction of each image.
+        sigma: the standard deviation of the noise, where the loss itself depends on it.
+    """
+
+    u: Tensor | None = None
+    target: Tensor | None = None
+    sigma: float | None = None
+
+
+NOTHING = Aside()
 
 
 class Method(Protocol):
@@ -29,8 +55,12 @@ class Method(Protocol):
     def m(self) -> int:
         """Noise samples an image."""
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Loss:
-        """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W)."""
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W).
+
+        Raises:
+            InputError: the method needs a part of `aside` that is not given.
+        """
 
     def schedule(self) -> Schedule:
         """A fresh schedule for one training run."""
@@ -46,11 +76,21 @@ class Probe(Protocol):
         """
 
 
+class Teacher(Protocol):
+    """Asks another model for its smoothed predictions of the training images."""
+
+    def __call__(self, folder: str, n: int) -> Tensor:
+        """(N, K) float32: the shares of n noisy copies of each image that the model in `folder` gives each class."""
+
+
 class Schedule:
     """What changes from epoch to epoch. This one, of most methods: the same objective on every image once."""
 
     def __init__(self, method: Method) -> None:
         self.method = method
+
+    def prepare(self, teacher: Teacher) -> None:
+        """Ask the teacher of the run, if it has one, before the first epoch."""
 
     def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
         """Prepare `epoch` (from 0) on `total` images; the figures returned are logged."""
@@ -64,12 +104,33 @@ class Schedule:
         """(total,) the images of `epoch`, in order; an epoch keeps its number of steps."""
         return torch.randperm(total, generator=stream.torch())
 
+    def target(self, indices: Tensor) -> Tensor | None:
+        """(B, K) the teacher's predictions of the images at `indices` (B,), for methods that learn from one."""
+        return None
+
+    def histograms(self) -> dict[str, Tensor]:
+        """What is worth drawing as a histogram after `advance`: name -> values."""
+        return {}
+
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs, of tensors and plain values."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up the `state` of an interrupted run."""
+
+
+class Ramp(Schedule):
+    """Hyperparameters that grow linearly to their values over the first `warmup` epochs, the first not from 0."""
+
+    def __init__(self, method: Method, warmup: int, *names: str) -> None:
+        super().__init__(method)
+        self.warmup, self.names = warmup, names
+
+    def objective(self, epoch: int) -> Method:
+        share = min(1.0, (epoch + 1) / self.warmup)
+        scaled = {name: getattr(self.method, name) * share for name in self.names}
+        return dataclasses.replace(self.method, **scaled)  # type: ignore[type-var]
 
 
 M = TypeVar("M")

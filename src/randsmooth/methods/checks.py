@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from randsmooth.errors import InputError
+
+T = TypeVar("T")
 
 
 def at_least(name: str, value: float, least: float) -> None:
-    """Raise InputError when `value` is below `least` (or not a number)."""
-    if not value >= least:
-        raise InputError(f"{name}={value} must be at least {least}")
+    """Raise InputError unless `value` is a finite number, `least` or more."""
+    if not least <= value < float("inf"):
+        raise InputError(f"{name}={value} must be at least {least} and finite")
 
 
 def within(name: str, value: float, low: float, high: float) -> None:
@@ -27,3 +31,10 @@ def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
     """Raise InputError unless `value` is one of `known`."""
     if value not in known:
         raise InputError(f"{name}={value!r} must be one of {', '.join(known)}")
+
+
+def given(method: str, name: str, value: T | None) -> T:
+    """`value` of the loss's `aside`, which this method needs."""
+    if value is None:
+        raise InputError(f"the loss of {method} needs aside.{name}: pass loss(..., aside=Aside({name}=...))")
+    return value

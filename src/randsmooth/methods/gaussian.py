@@ -8,8 +8,10 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.methods.base import Loss, Schedule, register
+from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
 from randsmooth.methods.checks import at_least
+from randsmooth.methods.figures import p_a_shares
+from randsmooth.noise import noisy_logits
 
 
 @register("gaussian")
@@ -23,10 +25,10 @@ class Gaussian:
     def __post_init__(self) -> None:
         at_least("m", self.m, 1)
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Loss:
-        noisy = (x[None] + noise).flatten(0, 1)  # (m*B, C, H, W)
-        loss = F.cross_entropy(model(noisy).float(), y.repeat(len(noise)))
-        return Loss(loss, {"cross_entropy": loss.detach()})
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        logits = noisy_logits(model, x, noise)  # (m, B, K)
+        loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
+        return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(logits.argmax(dim=-1) == y))
 
     def schedule(self) -> Schedule:
         return Schedule(self)

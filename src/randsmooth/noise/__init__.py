@@ -1,7 +1,28 @@
-"""Gaussian sampling with named, position-addressed streams, and attacks on noises."""
+"""Gaussian sampling with named, position-addressed streams, and attacks on images and on noises."""
 
-from randsmooth.noise.attacks import frozen, sphere_attack
+from randsmooth.noise.attacked import Attacked
+from randsmooth.noise.frozen import frozen
 from randsmooth.noise.gaussian import draw, fill, perturb
+from randsmooth.noise.geometry import within_ball
+from randsmooth.noise.losses import divergence, full, noisy_logits
+from randsmooth.noise.on_images import ddn, gradient_free, pgd
+from randsmooth.noise.on_noises import ball_attack, sphere_attack
 from randsmooth.noise.stream import Stream
 
-__all__ = ["Stream", "draw", "fill", "frozen", "perturb", "sphere_attack"]
+__all__ = [
+    "Attacked",
+    "Stream",
+    "ball_attack",
+    "ddn",
+    "divergence",
+    "draw",
+    "fill",
+    "frozen",
+    "full",
+    "gradient_free",
+    "noisy_logits",
+    "perturb",
+    "pgd",
+    "sphere_attack",
+    "within_ball",
+]

@@ -15,7 +15,8 @@ HISTORY = "history.csv"
 EVENTS = "events"
 MODEL = ("config.json", "model.safetensors", "README.md")
 REQUEST = "run.yaml"
-FIRST = (REQUEST, EVENTS)  # there from the start
+TEACHER = "teacher.safetensors"
+FIRST = (REQUEST, EVENTS, TEACHER)  # there before the first checkpoint
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
@@ -44,9 +45,13 @@ def check(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> Che
 
 
 def clear(folder: Path) -> None:
-    """Make `folder` an empty one for a run, if need be by removing the files of an earlier one."""
+    """Make `folder` an empty one for a run, if need be by removing the files of an earlier one.
+
+    A teacher's predictions stay: they may have taken hours, and are used only where they fit.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for path in [*(folder / name for name in OWN), *filter(_is_scrap, folder.iterdir())]:
+    own = [folder / name for name in OWN if name != TEACHER]
+    for path in [*own, *filter(_is_scrap, folder.iterdir())]:
         if path.is_dir():
             shutil.rmtree(path)
         else:

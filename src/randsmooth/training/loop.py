@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -16,7 +15,7 @@ from torch.optim import SGD
 from torch.utils.tensorboard import SummaryWriter
 
 from randsmooth.data import Images
-from randsmooth.methods import Method, Probe
+from randsmooth.methods import Aside, Method, Probe, Schedule
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
@@ -24,15 +23,9 @@ from randsmooth.training.checkpoint import Checkpoint, save
 from randsmooth.training.folder import CHECKPOINT, EVENTS
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
+from randsmooth.training.steps import StepLog, TrainingDiverged
 
 LOG_EVERY = 50  # steps; a step waits for the device at no other time
-
-
-REMEDY = "Checkpoints of earlier epochs are kept; a lower learning rate (--set lr=...) is the usual remedy"
-
-
-class TrainingDiverged(RuntimeError):
-    """The loss or the logits are no longer finite numbers. No checkpoint was made of them."""
 
 
 class Trainer:
@@ -43,6 +36,7 @@ class Trainer:
         recipe: Recipe,
         images: Images,
         model: Classifier,
+        schedule: Schedule,
         folder: Path,
         fabric: Fabric,
         reporter: Reporter,
@@ -54,7 +48,7 @@ class Trainer:
         # Not set up by Fabric: a module that is refuses the gradients by its input that attacks take.
         self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
         self.optimizer = cast(SGD, fabric.setup_optimizers(optimizer))
-        self.schedule = recipe.build_method().schedule()
+        self.schedule = schedule
         self.history: list[dict[str, float]] = []
         self.epoch = 0
 
@@ -88,59 +82,61 @@ class Trainer:
                 save(self._checkpoint(), self.folder / CHECKPOINT)
 
     def _train(self, epoch: int, writer: SummaryWriter) -> dict[str, float]:
-        """One epoch; the means of the loss's terms, and the schedule's figures."""
+        """One epoch; the means of what its steps logged, and the schedule's figures."""
         with self.fabric.autocast():
             figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))
+        for name, values in self.schedule.histograms().items():
+            writer.add_histogram(name, values, epoch)
         objective = self.schedule.objective(epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.lr_at(epoch)
         self.model.train()
-        sums: dict[str, Tensor] = defaultdict(lambda: torch.zeros((), device=self.fabric.device))
-        for step, (x, y) in enumerate(self._batches(epoch)):
-            terms = self._step(objective, x, y, self._stream("noise", epoch, step))
-            for name, term in terms.items():
-                sums[name] += term
+        log = StepLog(epoch, self.recipe.epochs, self.steps_an_epoch, writer)
+        for step, (indices, x, y) in enumerate(self._batches(epoch)):
+            log.add(self._step(objective, x, y, indices, epoch, step))
             last = step + 1 == self.steps_an_epoch
-            log = (step + 1) % LOG_EVERY == 0 or last
-            self.reporter.advance(len(x), self._log(epoch, step, terms, writer) if log else "")
+            told = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
+            self.reporter.advance(len(x), told)
             if last:
                 self._check_logits(epoch, x)
-        return {name: float(total) / self.steps_an_epoch for name, total in sums.items()} | figures
+        return log.means() | figures
 
-    def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """x (B, C, H, W) and y (B,) of the epoch's steps, in its order, augmented."""
+    def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """indices (B,), x (B, C, H, W) and y (B,) of the epoch's steps, in its order, augmented."""
         order = self.schedule.order(epoch, len(self.images), self._stream("order", epoch))
         if not self.images.streams:
             order = order.to(self.fabric.device)  # once, so that no step waits for its indices
-        return self.images.batches(
-            list(order.split(self.recipe.images_a_step)),
-            augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device),
+        chunks = list(order.split(self.recipe.images_a_step))
+        batches = self.images.batches(
+            chunks, augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device)
         )
+        for indices, (x, y) in zip(chunks, batches, strict=True):
+            yield indices, x, y
 
-    def _step(self, objective: Method, x: Tensor, y: Tensor, stream: Stream) -> dict[str, Tensor]:
-        """One step of the optimiser; the terms of the loss, still on the device."""
-        noise = draw((objective.m, *x.shape), self.recipe.sigma, stream=stream, device=self.fabric.device)
+    def _step(
+        self, objective: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int
+    ) -> dict[str, Tensor]:
+        """One step of the optimiser; what to log of it, still on the device."""
+        device = self.fabric.device
+        noise = draw(
+            (objective.m, *x.shape), self.recipe.sigma, stream=self._stream("noise", epoch, step), device=device
+        )
+        generator = self._stream("aside", epoch, step).torch(device)
+        u = torch.rand(len(x), generator=generator, device=device)
+        aside = Aside(u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma)
         with self.fabric.autocast():
-            loss = objective.loss(self.model, x, y, noise)
+            loss = objective.loss(self.model, x, y, noise, aside)
         self.optimizer.zero_grad()
         self.fabric.backward(loss.total)
         self.optimizer.step()
-        return loss.terms
-
-    def _log(self, epoch: int, step: int, terms: dict[str, Tensor], writer: SummaryWriter) -> str:
-        values = {name: float(term) for name, term in terms.items()}
-        if not all(math.isfinite(value) for value in values.values()):
-            raise TrainingDiverged(f"the loss is not finite in epoch {epoch}, step {step}: {values}. {REMEDY}")
-        for name, value in values.items():
-            writer.add_scalar(f"step/{name}", value, epoch * self.steps_an_epoch + step)
-        return f"epoch {epoch + 1}/{self.recipe.epochs}  " + "  ".join(f"{k} {v:.4f}" for k, v in values.items())
+        return loss.terms | loss.figures
 
     @torch.inference_mode()
     def _check_logits(self, epoch: int, x: Tensor) -> None:
         """The last step of an epoch may break what no loss has seen yet: no checkpoint is made of that."""
         with frozen(self.model), self.fabric.autocast():
             if not self.model(x).isfinite().all():
-                raise TrainingDiverged(f"the model's logits are not finite after epoch {epoch}. {REMEDY}")
+                raise TrainingDiverged(f"the model's logits are not finite after epoch {epoch}")
 
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +19,7 @@ from randsmooth.progress import Progress, silent
 from randsmooth.training.folder import HISTORY, REQUEST, check, clear
 from randsmooth.training.loop import Trainer
 from randsmooth.training.recipe import Recipe, Request, resolve
+from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
 
 
@@ -31,9 +33,10 @@ def train(
 ) -> Classifier:
     """Train what `request` asks for into the folder `out`, and return the model in eval mode.
 
-    The folder gets the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves
-    and, after every epoch, `checkpoint.pt`. With `resume`, an interrupted run goes on from there and ends with
-    the weights of an uninterrupted one (bit for bit on the CPU); a finished run is returned as it is.
+    The folder gets the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves,
+    what a teacher predicted if the method has one and, after every epoch, `checkpoint.pt`. With `resume`, an
+    interrupted run goes on from there and ends with the weights of an uninterrupted one (bit for bit on the
+    CPU); a finished run is returned as it is.
 
     Raises:
         InputError: settings or data that cannot be used, or a folder that must not be written to.
@@ -43,25 +46,28 @@ def train(
     spec = data.describe(request.dataset)
     recipe, notes = resolve(request, spec)
     blank = new_classifier(recipe, spec)  # refuses a wrong architecture before the data are decoded
-    check_p_a_source(recipe, blank)
+    check_asked_models(recipe, blank)
     fabric = make_fabric(recipe)
     checkpoint = check(folder, recipe, resume=resume, overwrite=overwrite)
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
     folder.mkdir(parents=True, exist_ok=True)
-    with held(folder), progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
+    schedule = recipe.build_method().schedule()
+    with held(folder):
         if checkpoint is None:
             clear(folder)
             write_request(request, folder / REQUEST)
-        for note in notes:
-            reporter.say(note)
-        trainer = Trainer(recipe, images, blank, folder, fabric, reporter)
-        if checkpoint is not None:
-            trainer.restore(checkpoint)
-            reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
-            reporter.skip(trainer.epoch * len(images))
-        trainer.fit()
+        schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
+        with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
+            for note in notes:
+                reporter.say(note)
+            trainer = Trainer(recipe, images, blank, schedule, folder, fabric, reporter)
+            if checkpoint is not None:
+                trainer.restore(checkpoint)
+                reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
+                reporter.skip(trainer.epoch * len(images))
+            trainer.fit()
         write_atomically(folder / HISTORY, pd.DataFrame(trainer.history).to_csv(index=False).encode())
         models.save(trainer.weights, folder)
     return trainer.weights.eval()
@@ -73,20 +79,31 @@ def write_request(request: Request, path: Path) -> None:
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
 
 
-def check_p_a_source(recipe: Recipe, blank: Classifier) -> None:
-    """Raise InputError unless the model that a method takes p_A from can be asked about these images."""
-    source = recipe.hyperparameters.get("p_A_from")
-    if not source:
-        return
-    asked = models.load(source)
-    if (asked.num_classes, asked.shape) != (blank.num_classes, blank.shape):
-        raise InputError(
-            f"p_A_from={source!r} is a model of {asked.num_classes} classes for images of shape {asked.shape}; "
-            f"{recipe.dataset} has {blank.num_classes} and {blank.shape}"
-        )
-    sigma = asked.provenance.get("sigma", recipe.sigma)
-    if sigma != recipe.sigma:
-        raise InputError(f"p_A_from={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
+def check_asked_models(recipe: Recipe, blank: Classifier) -> None:
+    """Raise InputError unless the models that a method asks know these images, at a noise that suits it."""
+    for key in ("p_A_from", "teacher"):
+        source = recipe.hyperparameters.get(key)
+        if not source:
+            continue
+        asked = models.load(source)
+        if (asked.classes, asked.shape) != (blank.classes, blank.shape):
+            data = asked.provenance.get("dataset", "other data")
+            raise InputError(
+                f"{key}={source!r} was trained on {data}: {asked.num_classes} classes ({_some(asked.classes)}), images "
+                f"of shape {asked.shape}; {recipe.dataset} has {blank.num_classes} ({_some(blank.classes)}) and "
+                f"{blank.shape}. Name a model trained on {recipe.dataset}"
+            )
+        sigma = asked.provenance.get("sigma")
+        if sigma is None:
+            raise InputError(
+                f"{key}={source!r} does not say at which sigma it was trained: name one that randsmooth did"
+            )
+        if key == "p_A_from" and sigma != recipe.sigma:
+            raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
+
+
+def _some(classes: Sequence[str]) -> str:
+    return ", ".join(classes[:3]) + (", ..." if len(classes) > 3 else "")
 
 
 def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:

@@ -1,0 +1,139 @@
+"""Confidence-aware training: easy noises of unsure images, worst noises of sure ones (Jeong et al. 2023)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from scipy import stats
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.errors import InputError
+from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, Teacher, register
+from randsmooth.methods.checks import above, at_least, given, one_of
+from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.noise import ball_attack, divergence, noisy_logits
+
+
+@register("cat-rs")
+@dataclass(frozen=True, kw_only=True)
+class CatRS:
+    """The K smallest of m cross-entropies, and the worst of attacked noises where all m are right (algorithm 1).
+
+    Attributes:
+        m: noise samples an image (M in the paper).
+        lbd: weight of the high loss.
+        p0: the low loss asks of noises beyond the K smallest a probability of p0 only (eq. 7), in (0, 1].
+        T, eps: steps and radius of the attack on each noise.
+        low: train on the low loss.
+        high: "max" over the attacked noises (eq. 8), their "mean" (eq. 11), or "off".
+        mask: the high loss counts images only whose noises are all right (eq. 10); False: all images.
+        variant: "paper"; or "released", the authors' code: no p0 term, the mask is K = m, and attack and high loss
+            are the KL of a teacher's smoothed prediction to the prediction.
+        teacher: folder of a model trained with Gaussian noise, for "released". teacher_noises: how many an image.
+    """
+
+    source: ClassVar[str] = "Jeong, Kim & Shin, AAAI 2023"
+    m: int = 4
+    lbd: float = 1.0
+    p0: float = 0.2
+    T: int = 4
+    eps: float = 1.0
+    low: bool = True
+    high: Literal["max", "mean", "off"] = "max"
+    mask: bool = True
+    variant: Literal["paper", "released"] = "paper"
+    teacher: str | None = None
+    teacher_noises: int = 10_000
+
+    def __post_init__(self) -> None:
+        for name in ("m", "T", "teacher_noises"):
+            at_least(name, getattr(self, name), 1)
+        at_least("lbd", self.lbd, 0.0)
+        above("eps", self.eps, 0.0)
+        if not 0.0 < self.p0 <= 1.0:
+            raise InputError(f"p0={self.p0} must lie in (0, 1]; for the loss without it (eq. 6) take a tiny one: 1e-20")
+        one_of("high", self.high, ("max", "mean", "off"))
+        one_of("variant", self.variant, ("paper", "released"))
+        if self.variant == "released" and self.teacher is None:
+            raise InputError(
+                "variant='released' learns from a teacher: train one with --method gaussian --sigma 0.25 and name its "
+                "folder, teacher=MODEL_DIR (--set on the command line)"
+            )
+        if self.variant == "paper" and self.teacher is not None:
+            raise InputError(f"teacher={self.teacher!r} is asked by variant='released' only: set that too")
+        if not self.low and self.high == "off":
+            raise InputError("low=False with high='off' leaves no loss to train on")
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        logits = noisy_logits(model, x, noise)  # (m, B, K)
+        right = logits.argmax(dim=-1) == y
+        k = _binomial(right.sum(dim=0), len(noise), given("cat-rs", "u", aside.u))
+        terms, figures = {}, p_a_shares(right)
+        if self.low:
+            terms["low"] = self._low(logits, y, k)
+        if self.high != "off":
+            target = y if self.variant == "paper" else given("cat-rs, variant 'released',", "target", aside.target)
+            losses, after = self._attacked(model, x, y, target, noise)
+            sure = right.all(dim=0) if self.variant == "paper" else k == len(noise)
+            worst = losses.amax(dim=0) if self.high == "max" else losses.mean(dim=0)
+            terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
+            figures |= attack_success(right, after) | {"sure_share": sure.float().mean()}
+        total = torch.stack(list(terms.values())).sum()
+        return Loss(total, {name: term.detach() for name, term in terms.items()}, figures)
+
+    def schedule(self) -> Schedule:
+        return Schedule(self) if self.teacher is None else Taught(self)
+
+    def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
+        """Eq. 7: the max(1, K) smallest cross-entropies of an image in full, of the others what exceeds -log p0."""
+        m = len(logits)
+        losses = F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none").view(m, -1)
+        losses = losses.sort(dim=0).values
+        counted = torch.arange(m, device=k.device)[:, None] < k.clamp_min(1)
+        rest = (losses + math.log(self.p0)).clamp_min(0.0) if self.variant == "paper" else 0.0
+        return torch.where(counted, losses, rest).mean()
+
+    def _attacked(self, model: nn.Module, x: Tensor, y: Tensor, target: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """(m, B) losses at the attacked noises, and where they are right all the same."""
+        m = len(noise)
+        repeated = target.repeat(m, *(1,) * (target.dim() - 1))
+        found = ball_attack(model, x.repeat(m, 1, 1, 1), repeated, noise.flatten(0, 1), steps=self.T, eps=self.eps)
+        logits = noisy_logits(model, x, found.points.view_as(noise))
+        if self.variant == "released":
+            losses = divergence(target, logits)
+        else:
+            losses = F.cross_entropy(logits.flatten(0, 1), repeated, reduction="none").view(m, -1)
+        return losses, logits.argmax(dim=-1) == y
+
+
+@lru_cache
+def _cdf(m: int, device: torch.device) -> Tensor:
+    """(m + 1, m) P(Bin(m, c / m) <= k) for c = 0..m and k = 0..m-1, in float64."""
+    table = stats.binom.cdf(np.arange(m), m, np.arange(m + 1)[:, None] / m)
+    return torch.from_numpy(table).to(device)
+
+
+def _binomial(c: Tensor, m: int, u: Tensor) -> Tensor:
+    """(B,) draws of Bin(m, c / m), by its inverse distribution function at the uniform numbers u."""
+    return (_cdf(m, u.device)[c] <= u[:, None]).sum(dim=1)
+
+
+class Taught(Schedule):
+    """Knows the teacher's smoothed prediction of every training image."""
+
+    method: CatRS
+    predictions: Tensor  # (N, K)
+
+    def prepare(self, teacher: Teacher) -> None:
+        assert self.method.teacher is not None
+        self.predictions = teacher(self.method.teacher, self.method.teacher_noises)
+
+    def target(self, indices: Tensor) -> Tensor:
+        self.predictions = self.predictions.to(indices.device)
+        return self.predictions[indices]

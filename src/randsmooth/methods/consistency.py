@@ -1,0 +1,76 @@
+"""Predictions under noise that agree with their mean (Jeong & Shin 2020)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.errors import InputError
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
+from randsmooth.methods.checks import at_least, one_of
+from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.noise import noisy_logits, pgd
+
+
+@register("consistency")
+@dataclass(frozen=True, kw_only=True)
+class Consistency:
+    """Gaussian training, plus KL of the mean prediction to each prediction and the mean's entropy (eq. 8).
+
+    Attributes:
+        m: noise samples an image, at least 2.
+        lbd: weight of the disagreement. eta: weight of the entropy, in the "default" form.
+        form: "default"; "xent" (eta = lbd, the cross-entropy to the mean); "kl" (no entropy); "mse" (the squared
+            distance of two predictions, on average over the pairs).
+        eps: norm of SmoothAdv's attack on the image, reached over `warmup` epochs; 0: no attack. T: its steps.
+    """
+
+    source: ClassVar[str] = "Jeong & Shin, NeurIPS 2020"
+    m: int = 2
+    lbd: float = 10.0
+    eta: float = 0.5
+    form: Literal["default", "xent", "kl", "mse"] = "default"
+    eps: float = 0.0
+    T: int = 10
+    warmup: int = field(default=10, metadata=EPOCHS)
+
+    def __post_init__(self) -> None:
+        if self.m < 2:
+            raise InputError(f"m={self.m}: consistency compares predictions, so it needs at least 2 noises an image")
+        for name in ("lbd", "eta", "eps"):
+            at_least(name, getattr(self, name), 0.0)
+        for name in ("m", "T", "warmup"):
+            at_least(name, getattr(self, name), 1)
+        one_of("form", self.form, ("default", "xent", "kl", "mse"))
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        before = None
+        if self.eps > 0.0:
+            x, before = pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)
+        logits = noisy_logits(model, x, noise)  # (m, B, K)
+        loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
+        disagreement, entropy = self._regulariser(logits.log_softmax(dim=-1))
+        right = logits.argmax(dim=-1) == y
+        figures = p_a_shares(right) if before is None else p_a_shares(before) | attack_success(before, right)
+        terms = {"cross_entropy": loss, "consistency": disagreement, "entropy": entropy}
+        return Loss(sum(terms.values(), loss * 0), {name: term.detach() for name, term in terms.items()}, figures)
+
+    def schedule(self) -> Schedule:
+        return Ramp(self, self.warmup, "eps")
+
+    def _regulariser(self, log_p: Tensor) -> tuple[Tensor, Tensor]:
+        """The weighted disagreement and entropy of log-predictions (m, B, K), means over the images."""
+        m = len(log_p)
+        log_mean = log_p.logsumexp(dim=0) - math.log(m)  # (B, K)
+        mean = log_mean.exp()
+        if self.form == "mse":
+            pairs = 2.0 / (m - 1) * (log_p.exp() - mean).square().sum(dim=(0, 2))  # mean over the pairs i < j
+            return self.lbd * pairs.mean(), log_p.new_zeros(())
+        divergence = (mean * (log_mean - log_p)).sum(dim=-1).mean()
+        entropy = -(mean * log_mean).sum(dim=-1).mean()
+        weight = {"default": self.eta, "xent": self.lbd, "kl": 0.0}[self.form]
+        return self.lbd * divergence, weight * entropy

@@ -1,0 +1,80 @@
+"""Maximising the certified radius of a soft-smoothed classifier (Zhai et al. 2020)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule, register
+from randsmooth.methods.checks import above, at_least, given
+from randsmooth.methods.figures import p_a_shares
+from randsmooth.noise import noisy_logits
+
+
+@register("macer")
+@dataclass(frozen=True, kw_only=True)
+class Macer:
+    """-log of the mean prediction, and a hinge on the certified radius of images that are right (algorithm 1).
+
+    Attributes:
+        k: noise samples an image (m elsewhere).
+        lbd: weight of the robustness term.
+        gamma: margin, in units of sigma / 2, beyond which a radius is not pushed any further.
+        beta: inverse temperature of the softmax, in the robustness term only.
+        lbd_from: epoch (from 0) at which the robustness term begins ("deferred").
+    """
+
+    source: ClassVar[str] = "Zhai et al., ICLR 2020"
+    k: int = 16
+    lbd: float = 12.0
+    gamma: float = 8.0
+    beta: float = 16.0
+    lbd_from: int = field(default=0, metadata=EPOCHS)
+
+    def __post_init__(self) -> None:
+        at_least("k", self.k, 1)
+        at_least("lbd", self.lbd, 0.0)
+        at_least("lbd_from", self.lbd_from, 0)
+        above("gamma", self.gamma, 0.0)
+        above("beta", self.beta, 0.0)
+
+    @property
+    def m(self) -> int:
+        return self.k
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        sigma = given("macer", "sigma", aside.sigma)
+        logits = noisy_logits(model, x, noise)  # (k, B, K)
+        log_mean = logits.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))
+        classification = -log_mean.gather(1, y[:, None]).mean()
+        hinge = self._hinge((self.beta * logits).softmax(dim=-1).mean(dim=0), y)
+        robustness = self.lbd * sigma / 2.0 * hinge.mean()
+        terms = {"classification": classification.detach(), "robustness": robustness.detach()}
+        return Loss(classification + robustness, terms, p_a_shares(logits.argmax(dim=-1) == y))
+
+    def schedule(self) -> Schedule:
+        return Deferred(self)
+
+    def _hinge(self, z: Tensor, y: Tensor) -> Tensor:
+        """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where the label is not on top or xi not finite."""
+        top, classes = z.topk(2, dim=1)
+        with torch.no_grad():
+            finite = torch.special.ndtri(top).isfinite().all(dim=1)
+            counted = finite & (classes[:, 0] == y)
+        safe = torch.where(counted[:, None], top, 0.5)  # whatever is left out must not make a NaN of the gradient
+        xi = torch.special.ndtri(safe[:, 0]) - torch.special.ndtri(safe[:, 1])
+        return torch.where(counted, (self.gamma - xi).clamp_min(0.0), 0.0)
+
+
+class Deferred(Schedule):
+    """The robustness term from epoch `lbd_from` on."""
+
+    method: Macer
+
+    def objective(self, epoch: int) -> Method:
+        return self.method if epoch >= self.method.lbd_from else dataclasses.replace(self.method, lbd=0.0)

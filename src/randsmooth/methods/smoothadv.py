@@ -1,0 +1,58 @@
+"""Gaussian training at images attacked under the same noises (Salman et al. 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
+from randsmooth.methods.checks import above, at_least, one_of
+from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
+
+
+@register("smoothadv")
+@dataclass(frozen=True, kw_only=True)
+class SmoothAdv:
+    """Cross-entropy at the image that the smoothed prediction likes least, under its m noises.
+
+    Attributes:
+        m: noise samples an image; one perturbation an image is shared by them.
+        eps: L2 norm of the perturbation, reached linearly over `warmup` epochs.
+        T: steps of the attack.
+        attack: "pgd", "ddn" (Rony et al. 2019) or "gradient-free" (the gradient estimated from the noises).
+        warmup: epochs until eps is reached.
+    """
+
+    source: ClassVar[str] = "Salman et al., NeurIPS 2019"
+    m: int = 4
+    eps: float = 1.0
+    T: int = 10
+    attack: Literal["pgd", "ddn", "gradient-free"] = "pgd"
+    warmup: int = field(default=10, metadata=EPOCHS)
+
+    def __post_init__(self) -> None:
+        for name in ("m", "T", "warmup"):
+            at_least(name, getattr(self, name), 1)
+        above("eps", self.eps, 0.0)
+        one_of("attack", self.attack, ("pgd", "ddn", "gradient-free"))
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        attacked = self._attack(model, x, y, noise)
+        logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
+        loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
+        success = attack_success(attacked.right, logits.argmax(dim=-1) == y)
+        return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(attacked.right) | success)
+
+    def schedule(self) -> Schedule:
+        return Ramp(self, self.warmup, "eps")
+
+    def _attack(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
+        if self.attack == "ddn":
+            return ddn(model, x, y, noise, steps=self.T, eps=self.eps)
+        if self.attack == "gradient-free":
+            return gradient_free(model, x, y, noise, steps=self.T, eps=self.eps)
+        return pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)

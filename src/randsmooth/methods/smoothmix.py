@@ -1,0 +1,74 @@
+"""Mixing each image with an unbounded attack on it, towards an unsure target (Jeong et al. 2021)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
+from randsmooth.methods.checks import above, at_least, given
+from randsmooth.methods.figures import p_a_shares
+from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_ball
+
+
+@register("smoothmix")
+@dataclass(frozen=True, kw_only=True)
+class SmoothMix:
+    """Gaussian training, plus KL to a target that fades to uniform on the way to the attacked image (section 3.2).
+
+    The gradient flows through the target too. Its weight and `start` grow linearly over `warmup` epochs.
+
+    Attributes:
+        m: noise samples an image.
+        T: steps of the attack, which no ball bounds. alpha: their L2 length.
+        eta: weight of the mixed term, on images whose mean prediction is right.
+        start: radius of the one-step adversary that takes the clean image's place (the paper takes alpha);
+            0: the clean image itself.
+        warmup: epochs until eta and start are reached.
+    """
+
+    source: ClassVar[str] = "Jeong et al., NeurIPS 2021"
+    m: int = 4
+    T: int = 4
+    alpha: float = 1.0
+    eta: float = 5.0
+    start: float = 0.0
+    warmup: int = field(default=10, metadata=EPOCHS)
+
+    def __post_init__(self) -> None:
+        for name in ("m", "T", "warmup"):
+            at_least(name, getattr(self, name), 1)
+        above("alpha", self.alpha, 0.0)
+        for name in ("eta", "start"):
+            at_least(name, getattr(self, name), 0.0)
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        share = given("smoothmix", "u", aside.u)[:, None] / 2.0  # (B, 1), of the attacked image
+        x0, attacked = self._ends(model, x, y, noise)
+        clean = noisy_logits(model, x0, noise)  # (m, B, K)
+        loss = F.cross_entropy(clean.flatten(0, 1), y.repeat(len(noise)))
+        mean = clean.softmax(dim=-1).mean(dim=0)
+        target = (1.0 - share) * mean + share / mean.shape[1]
+        mixed = noisy_logits(model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise)
+        counted = (mean.argmax(dim=-1) == y).to(mean.dtype)
+        mixing = self.eta * (counted * divergence(target, mixed)).mean()
+        terms = {"cross_entropy": loss.detach(), "mixed": mixing.detach()}
+        return Loss(loss + mixing, terms, p_a_shares(attacked.right) | {"mixed_share": counted.mean()})
+
+    def schedule(self) -> Schedule:
+        return Ramp(self, self.warmup, "eta", "start")
+
+    def _ends(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Attacked]:
+        """The image to mix from and the attacked one to mix with."""
+        if self.start == 0.0:
+            return x, pgd(model, x, y, noise, steps=self.T, step=self.alpha)
+        first = pgd(model, x, y, noise, steps=1, step=self.alpha)
+        x0 = x + within_ball(first.points - x, self.start)
+        if self.T == 1:
+            return x0, first
+        last = pgd(model, x, y, noise, steps=self.T - 1, step=self.alpha, start=first.points)
+        return x0, Attacked(last.points, first.right)

@@ -1,0 +1,46 @@
+"""Noisy predictions that agree with the clean one (Li et al. 2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
+from randsmooth.methods.checks import at_least
+from randsmooth.methods.figures import p_a_shares
+from randsmooth.noise import full, noisy_logits
+
+
+@register("stability")
+@dataclass(frozen=True, kw_only=True)
+class Stability:
+    """Cross-entropy of the clean image, and of its noisy predictions against the clean one (Li et al. 2019, eq. 8).
+
+    Gradients flow through both predictions of the second term.
+
+    Attributes:
+        m: noise samples an image.
+        lbd: weight of the second term.
+    """
+
+    source: ClassVar[str] = "Li, Chen, Wang & Carin, NeurIPS 2019"
+    m: int = 1
+    lbd: float = 2.0
+
+    def __post_init__(self) -> None:
+        at_least("m", self.m, 1)
+        at_least("lbd", self.lbd, 0.0)
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        clean = full(model(x))  # (B, K)
+        noisy = noisy_logits(model, x, noise)  # (m, B, K)
+        loss = F.cross_entropy(clean, y)
+        agreement = -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()
+        terms = {"cross_entropy": loss.detach(), "stability": self.lbd * agreement.detach()}
+        return Loss(loss + self.lbd * agreement, terms, p_a_shares(noisy.argmax(dim=-1) == y))
+
+    def schedule(self) -> Schedule:
+        return Schedule(self)

@@ -1,0 +1,27 @@
+"""What every attack returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from randsmooth.errors import InputError
+
+
+class Attacked(NamedTuple):
+    """The points that an attack found, and which samples were classified right before it.
+
+    Attributes:
+        points: the attacked images or noises, of the shape of what was attacked.
+        right: bool; (m, B) for images (B, ...) that m noises share, (N,) for noises (N, ...).
+    """
+
+    points: Tensor
+    right: Tensor
+
+
+def check_steps(steps: int) -> None:
+    """Raise InputError unless the attack takes a step at all."""
+    if steps < 1:
+        raise InputError(f"steps={steps}: an attack takes at least 1")

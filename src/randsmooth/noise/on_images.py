@@ -1,0 +1,115 @@
+"""Attacks on images: one perturbation an image, shared by the m noises that it is seen under."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth.noise.attacked import Attacked, check_steps
+from randsmooth.noise.frozen import frozen
+from randsmooth.noise.geometry import norms, unit, within_ball
+from randsmooth.noise.losses import mean_cross_entropy, noisy_logits
+
+
+def pgd(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noise: Tensor,
+    *,
+    steps: int,
+    step: float,
+    eps: float = math.inf,
+    start: Tensor | None = None,
+) -> Attacked:
+    """Climb -log(mean over the noises of the label's probability) by steps along the unit gradient.
+
+    Args:
+        model: gives logits (N, K); it is frozen meanwhile.
+        x: (B, C, H, W) images in [0, 1]. y: (B,) labels. noise: (m, B, C, H, W), held fixed.
+        steps: T, how many. step: the L2 length of each.
+        eps: L2 ball around x to stay in; after each step the image is clamped to [0, 1], then projected.
+        start: (B, C, H, W) where to begin; None: at x.
+
+    Returns:
+        The attacked images.
+
+    Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
+    """
+    check_steps(steps)
+    at = x if start is None else start
+    with frozen(model):
+        for i in range(steps):
+            gradient, logits = _gradient(model, at, y, noise)
+            if i == 0:
+                right = logits.argmax(dim=-1) == y
+            at = _project(at + step * unit(gradient), x, eps)
+    return Attacked(at, right)
+
+
+def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float) -> Attacked:
+    """As `pgd` with steps of 2 eps / T, its gradient estimated from the noises: - mean of p_y(x + noise) * noise.
+
+    By Stein's lemma that is the gradient of the smoothed -p_y, times sigma^2; no backward pass is made.
+
+    Source: Salman et al. 2019, appendix B ("gradient-free").
+    """
+    check_steps(steps)
+    at = x
+    with frozen(model), torch.no_grad():
+        for i in range(steps):
+            logits = noisy_logits(model, at, noise)
+            if i == 0:
+                right = logits.argmax(dim=-1) == y
+            own = logits.softmax(dim=-1).gather(-1, y.expand(logits.shape[:-1])[..., None])  # (m, B, 1)
+            direction = -(own.view(*own.shape[:2], *(1,) * (x.dim() - 1)) * noise).mean(dim=0)
+            at = _project(at + 2.0 * eps / steps * unit(direction), x, eps)
+    return Attacked(at, right)
+
+
+def ddn(
+    model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float, gamma: float = 0.05
+) -> Attacked:
+    """Look for the smallest perturbation that is misclassified, its direction and its norm apart.
+
+    The norm begins at eps and shrinks by 1 - gamma where the mean prediction is wrong, grows by 1 + gamma where
+    it is right, up to the farthest corner of [0, 1]. Step i is 0.01 + 0.99 (1 + cos(pi (i + 1) / T)) / 2 long.
+
+    Returns:
+        The smallest misclassified iterate of each image, within eps; the image itself where none was found.
+
+    Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
+    """
+    check_steps(steps)
+    farthest = norms(torch.maximum(x, 1.0 - x))
+    delta, best, smallest = torch.zeros_like(x), torch.zeros_like(x), farthest
+    length = torch.full_like(farthest, eps)
+    with frozen(model):
+        for i in range(steps):
+            gradient, logits = _gradient(model, x + delta, y, noise)
+            if i == 0:
+                right = logits.argmax(dim=-1) == y
+            wrong = (logits.softmax(dim=-1).mean(dim=0).argmax(dim=-1) != y).view_as(farthest)
+            size = norms(delta)
+            better = wrong & (size < smallest)
+            best, smallest = torch.where(better, delta, best), torch.where(better, size, smallest)
+            moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + 1) / steps))) * unit(gradient)
+            length = torch.minimum(length * torch.where(wrong, 1.0 - gamma, 1.0 + gamma), farthest)
+            delta = (x + length * unit(moved)).clamp(0.0, 1.0) - x
+    return Attacked(x + within_ball(best, eps), right)
+
+
+def _gradient(model: nn.Module, at: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    """The objective's gradient by each image, and the logits (m, B, K) there."""
+    at = at.detach().requires_grad_()
+    logits = noisy_logits(model, at, noise)
+    (gradient,) = torch.autograd.grad(mean_cross_entropy(logits, y).sum(), at)
+    return gradient, logits.detach()
+
+
+def _project(at: Tensor, x: Tensor, eps: float) -> Tensor:
+    """Into [0, 1] and then into the ball around x, which leads towards x and so stays in [0, 1]."""
+    at = at.clamp(0.0, 1.0)
+    return at if math.isinf(eps) else x + within_ball(at - x, eps)

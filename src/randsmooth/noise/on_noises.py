@@ -1,0 +1,100 @@
+"""Attacks on the noises themselves: every noise moves on its own, the image stays."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth.noise.attacked import Attacked, check_steps
+from randsmooth.noise.frozen import frozen
+from randsmooth.noise.geometry import norms, unit, with_moments_of, within_ball
+from randsmooth.noise.losses import cross_entropy, divergence, full
+
+
+def ball_attack(model: nn.Module, x: Tensor, target: Tensor, noise: Tensor, *, steps: int, eps: float) -> Attacked:
+    """Climb each noise's loss within a ball around it, keeping its mean and standard deviation.
+
+    Steps along the unit gradient are 2 eps / T long; after each, the noise is projected to the ball of radius
+    eps around where it began, then shifted and scaled to the mean and standard deviation it began with.
+
+    Args:
+        model: gives logits (N, K); it is frozen meanwhile.
+        x: (N, C, H, W) images. noise: (N, C, H, W), one noise an image.
+        target: (N,) labels, to climb the cross-entropy; or (N, K) probabilities, to climb KL(target || prediction).
+        steps: T. eps: the L2 radius.
+
+    Returns:
+        The attacked noises; `right` compares with the label, or with the target's top class.
+
+    Source: Jeong et al. 2023 (CAT-RS), section 3.2 and algorithm 1.
+    """
+    check_steps(steps)
+    loss = cross_entropy if target.dim() == 1 else lambda logits, probabilities: divergence(probabilities, logits)
+    top = target if target.dim() == 1 else target.argmax(dim=-1)
+    moved = noise
+    with frozen(model):
+        for i in range(steps):
+            delta = moved.detach().requires_grad_()
+            logits = full(model(x + delta))
+            (gradient,) = torch.autograd.grad(loss(logits, target).sum(), delta)
+            if i == 0:
+                right = logits.argmax(dim=-1) == top
+            moved = noise + within_ball(moved + 2.0 * eps / steps * unit(gradient) - noise, eps)
+            moved = with_moments_of(moved, noise)
+    return Attacked(moved, right)
+
+
+def sphere_attack(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noise: Tensor,
+    *,
+    steps: int,
+    eps: float,
+    norm: Literal["l2", "linf"] = "l2",
+) -> Attacked:
+    """Walk each noise up its own cross-entropy on the sphere of its norm, until it is misclassified.
+
+    A noise that is misclassified is left where it is, from the start too, and takes no more part, so that
+    the cost falls as the attack succeeds.
+
+    Args:
+        model: gives logits (B, K); it is frozen meanwhile.
+        x: (B, C, H, W) images. y: (B,) labels. noise: (B, C, H, W), one noise an image.
+        steps: T, the most steps a noise takes.
+        eps: length of a step along the unit gradient; for "linf", of each sign step of eps / sqrt(d).
+
+    Returns:
+        The attacked noises, of the same norms.
+
+    Source: Sun et al. 2025, algorithm 1.
+    """
+    check_steps(steps)
+    attacked = noise.clone()
+    active = torch.arange(len(noise), device=noise.device)
+    radius = norms(noise)
+    with frozen(model):
+        for i in range(steps):
+            delta = attacked[active].requires_grad_()
+            logits = full(model(x[active] + delta))
+            (gradient,) = torch.autograd.grad(cross_entropy(logits, y[active]).sum(), delta)
+            right = logits.argmax(dim=1) == y[active]
+            if i == 0:
+                first = right
+            left = right.nonzero()[:, 0]  # a step's only wait for the device
+            active = active[left]
+            if not len(active):
+                break
+            moved = delta.detach()[left] + _step(gradient[left], eps, norm)
+            attacked[active] = unit(moved) * radius[active]
+    return Attacked(attacked, first)
+
+
+def _step(gradient: Tensor, eps: float, norm: str) -> Tensor:
+    if norm == "l2":
+        return unit(gradient) * eps
+    step: float = eps / gradient[0].numel() ** 0.5
+    return gradient.sign() * step

@@ -1,0 +1,83 @@
+"""A teacher's smoothed predictions of the training images: found once, kept beside the run, resumed if cut short."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+from torch.nn import functional as F
+
+from randsmooth import models
+from randsmooth.atomic import write_atomically
+from randsmooth.data import Images
+from randsmooth.models import Classifier
+from randsmooth.noise import Stream, draw, frozen
+from randsmooth.progress import Progress
+from randsmooth.training.folder import TEACHER
+from randsmooth.training.recipe import Recipe
+
+SAMPLES = 2048  # forward samples at a time
+SAVE_EVERY = 30.0  # seconds
+
+
+class SmoothedTeacher:
+    """A `Teacher`: asks the model in a folder about every image of the run, under noise of the model's own sigma."""
+
+    def __init__(self, recipe: Recipe, images: Images, run: Path, device: torch.device, progress: Progress) -> None:
+        self.recipe, self.images, self.path = recipe, images, run / TEACHER
+        self.device, self.progress = device, progress
+
+    def __call__(self, folder: str, n: int) -> Tensor:
+        """(N, K) float32 shares of n noisy copies of each image that are given each class."""
+        model = models.load(folder, device=self.device)
+        about = self._about(model, n)
+        counts, done = self._stored(about, model.num_classes)
+        with self.progress("ask the teacher", len(self.images), "images") as reporter, frozen(model):
+            reporter.skip(done)
+            saved = time.monotonic()
+            for i in range(done, len(self.images)):
+                counts[i] = self._count(model, i, n)
+                reporter.advance(1)
+                if time.monotonic() - saved > SAVE_EVERY:
+                    self._store(counts, i + 1, about)
+                    saved = time.monotonic()
+        if done < len(self.images):
+            self._store(counts, len(self.images), about)
+        return counts.float() / n
+
+    @torch.inference_mode()
+    def _count(self, model: Classifier, i: int, n: int) -> Tensor:
+        """(K,) how many of n noisy copies of image i are given each class."""
+        x, _ = self.images.batch(torch.tensor([i]))
+        stream = Stream(self.recipe.seed, "train/teacher").at(i)
+        counts = torch.zeros(model.num_classes, dtype=torch.int64, device=self.device)
+        for block, first in enumerate(range(0, n, SAMPLES)):
+            shape = (min(SAMPLES, n - first), *x.shape[1:])
+            noise = draw(shape, model.provenance["sigma"], stream=stream.at(block), device=self.device)
+            counts += F.one_hot(model(x + noise).argmax(dim=-1), model.num_classes).sum(dim=0)
+        return counts.cpu()
+
+    def _about(self, model: Classifier, n: int) -> dict[str, str]:
+        """What the predictions depend on."""
+        recipe = self.recipe
+        facts = {"weights": models.weights_hash(model), "n": n, "sigma": model.provenance["sigma"], "seed": recipe.seed}
+        return {key: str(value) for key, value in (facts | {"dataset": recipe.dataset, "take": recipe.take}).items()}
+
+    def _stored(self, about: dict[str, str], classes: int) -> tuple[Tensor, int]:
+        """Counts (N, K) found so far by the same teacher, and of how many images."""
+        try:
+            with safe_open(self.path, "pt") as file:
+                metadata = file.metadata() or {}
+                done = int(metadata.pop("done", 0))
+                if metadata == about:
+                    return file.get_tensor("counts"), done
+        except (FileNotFoundError, SafetensorError):
+            pass
+        return torch.zeros(len(self.images), classes, dtype=torch.int64), 0
+
+    def _store(self, counts: Tensor, done: int, about: dict[str, str]) -> None:
+        write_atomically(self.path, save({"counts": counts}, metadata=about | {"done": str(done)}))
