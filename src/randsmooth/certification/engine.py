@@ -138,7 +138,10 @@ class Engine:
             raise
         except RuntimeError as error:  # torch's word for shapes that do not fit
             reason = str(error).split("\n", 1)[0]
-            raise InputError(f"the model refuses images of shape {tuple(noisy.shape[1:])}: {reason}") from error
+            raise InputError(
+                f"the model refuses images of shape {tuple(noisy.shape[1:])} ({reason}): is it for images of another "
+                "number of channels or another size?"
+            ) from error
         if not isinstance(logits, Tensor) or logits.dim() != 2 or len(logits) != len(noisy) or logits.shape[1] < 2:
             got = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             raise InputError(

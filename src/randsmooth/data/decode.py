@@ -105,6 +105,10 @@ def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[f
 def _mismatch(image: Image.Image, spec: DatasetSpec, where: str) -> str:
     channels, height, width = spec.shape
     return (
-        f"{where} is {image.height}x{image.width} with {len(image.getbands())} channels (mode {image.mode}); "
-        f"{spec.name} needs {height}x{width} with {channels} channels (mode {MODES[channels]}): convert it"
+        f"{where} is {image.height}x{image.width} with {_channels(len(image.getbands()))} (mode {image.mode}); "
+        f"{spec.name} needs {height}x{width} with {_channels(channels)} (mode {MODES[channels]}): convert it"
     )
+
+
+def _channels(count: int) -> str:
+    return "1 channel" if count == 1 else f"{count} channels"

@@ -1,0 +1,5 @@
+"""`python -m randsmooth` is the command `randsmooth`."""
+
+from randsmooth.cli.main import main
+
+main()
