@@ -1,4 +1,4 @@
-"""Slow, obvious NumPy versions of losses and attacks, on a network small enough for finite differences."""
+"""Slow, obvious NumPy versions of the attacks, one image at a time, on a network small enough for finite differences."""
 
 from __future__ import annotations
 
@@ -34,23 +34,22 @@ class TinyNet(nn.Module):
         return self.second(torch.tanh(self.first(x.flatten(1))))
 
 
-def parameters(model: TinyNet) -> Floats:
+def batch(images: int, m: int, seed: int, sigma: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+    """x (B, C, H, W), y (B,) and noise (m, B, C, H, W) in float64."""
+    rng = np.random.default_rng(seed)
+    x = torch.from_numpy(rng.random((images, *SHAPE)))
+    y = torch.from_numpy(rng.integers(0, CLASSES, images))
+    return x, y, torch.from_numpy(sigma * rng.standard_normal((m, images, *SHAPE)))
+
+
+def flat(images: Tensor) -> Floats:
+    """(..., C, H, W) -> (..., PIXELS)."""
+    return images.detach().double().numpy().reshape(*images.shape[:-3], PIXELS)
+
+
+def parameters(model: nn.Module) -> Floats:
     """All weights in the order of `parameters()`."""
     return parameters_to_vector(model.parameters()).detach().numpy().copy()
-
-
-def logits(theta: Floats, v: Floats) -> Floats:
-    """(K,) logits of one image `v` (PIXELS,)."""
-    cuts = np.cumsum([HIDDEN * PIXELS, HIDDEN, CLASSES * HIDDEN])
-    w1, b1, w2, b2 = np.split(theta, cuts)
-    hidden = np.tanh(w1.reshape(HIDDEN, PIXELS) @ v + b1)
-    return w2.reshape(CLASSES, HIDDEN) @ hidden + b2
-
-
-def cross_entropy(theta: Floats, v: Floats, label: int) -> float:
-    """-log softmax(logits)[label]."""
-    z = logits(theta, v)
-    return float(np.log(np.exp(z).sum()) - z[label])
 
 
 def gradient(f: Callable[[Floats], float], at: Floats, h: float = 1e-6) -> Floats:
@@ -63,22 +62,140 @@ def gradient(f: Callable[[Floats], float], at: Floats, h: float = 1e-6) -> Float
     return slope
 
 
-def walk(theta: Floats, x: Floats, label: int, noise: Floats, steps: int, eps: float, norm: str = "l2") -> Floats:
+# The network: `v` is one image (PIXELS,), `theta` all weights.
+
+
+def layers(theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    w1, b1, w2, b2 = np.split(theta, np.cumsum([HIDDEN * PIXELS, HIDDEN, CLASSES * HIDDEN]))
+    return w1.reshape(HIDDEN, PIXELS), b1, w2.reshape(CLASSES, HIDDEN), b2
+
+
+def logits(theta: Floats, v: Floats) -> Floats:
+    w1, b1, w2, b2 = layers(theta)
+    return w2 @ np.tanh(w1 @ v + b1) + b2
+
+
+def jacobian(theta: Floats, v: Floats) -> Floats:
+    """(K, PIXELS) derivatives of the logits by the pixels."""
+    w1, b1, w2, _ = layers(theta)
+    return w2 @ ((1 - np.tanh(w1 @ v + b1) ** 2)[:, None] * w1)
+
+
+def softmax(z: Floats) -> Floats:
+    return np.exp(z - z.max()) / np.exp(z - z.max()).sum()
+
+
+def probabilities(theta: Floats, v: Floats) -> Floats:
+    return softmax(logits(theta, v))
+
+
+def mean_prediction(theta: Floats, x: Floats, noises: Floats) -> Floats:
+    """(K,) mean over the noises (m, PIXELS) of the softmax."""
+    return np.mean([probabilities(theta, x + noise) for noise in noises], axis=0)
+
+
+def cross_entropy(theta: Floats, v: Floats, label: int) -> float:
+    """-log softmax(logits)[label]."""
+    z = logits(theta, v)
+    return float(z.max() + np.log(np.exp(z - z.max()).sum()) - z[label])
+
+
+def divergence(target: Floats, prediction: Floats) -> float:
+    """KL(target || prediction)."""
+    return float(sum(t * np.log(t / p) for t, p in zip(target, prediction, strict=True) if t > 0))
+
+
+def soft_loss(theta: Floats, x: Floats, label: int, noises: Floats) -> float:
+    """What SmoothAdv ascends: -log of the mean probability of the label."""
+    return float(-np.log(mean_prediction(theta, x, noises)[label]))
+
+
+# Gradients by the pixels, by hand; test_slow.py holds them against finite differences.
+
+
+def hard_slope(theta: Floats, v: Floats, target: Floats) -> Floats:
+    """Of the cross-entropy with `target` (K,), which is also that of KL(target || prediction)."""
+    return jacobian(theta, v).T @ (probabilities(theta, v) - target)
+
+
+def soft_slope(theta: Floats, x: Floats, label: int, noises: Floats) -> Floats:
+    """Of `soft_loss`."""
+    total, slope = 0.0, np.zeros(PIXELS)
+    for noise in noises:
+        p = probabilities(theta, x + noise)
+        total += p[label]
+        slope += p[label] * jacobian(theta, x + noise).T @ (p - one_hot(label))
+    return slope / total
+
+
+def one_hot(label: int) -> Floats:
+    return np.eye(CLASSES)[label]
+
+
+def unit(v: Floats) -> Floats:
+    return v / np.linalg.norm(v)
+
+
+def within(point: Floats, centre: Floats, eps: float) -> Floats:
+    """The nearest point of the eps ball around `centre`."""
+    away = np.linalg.norm(point - centre)
+    return centre + (point - centre) * min(1.0, eps / away) if away > 0 else point
+
+
+# The attacks, for one image `x` (PIXELS,).
+
+
+def pgd(theta, x, label, noises, steps, step, eps=np.inf, start=None) -> Floats:  # type: ignore[no-untyped-def]
+    """SmoothAdv (Salman et al. 2019, section 2.2): one perturbation for all `noises` (m, PIXELS)."""
+    point = x if start is None else start
+    for _ in range(steps):
+        point = point + step * unit(soft_slope(theta, point, label, noises))
+        point = within(np.clip(point, 0, 1), x, eps)
+    return point
+
+
+def gradient_free(theta, x, label, noises, steps, eps) -> Floats:  # type: ignore[no-untyped-def]
+    """As `pgd`, along the noises that lower the label's probability (Salman et al. 2019, appendix B)."""
+    point = x
+    for _ in range(steps):
+        away = -np.mean([probabilities(theta, point + noise)[label] * noise for noise in noises], axis=0)
+        point = within(np.clip(point + 2 * eps / steps * unit(away), 0, 1), x, eps)
+    return point
+
+
+def ddn(theta, x, label, noises, steps, eps, gamma=0.05) -> tuple[Floats, list[bool]]:  # type: ignore[no-untyped-def]
+    """Rony et al. 2019, algorithm 1, on SmoothAdv's objective; also which iterates fooled the mean prediction."""
+    farthest = np.linalg.norm(np.maximum(x, 1 - x))
+    norm, delta, fooled = eps, np.zeros(PIXELS), []
+    best = np.zeros(PIXELS)
+    for i in range(steps):
+        fooled.append(bool(mean_prediction(theta, x + delta, noises).argmax() != label))
+        if fooled[-1] and (sum(fooled) == 1 or np.linalg.norm(delta) < np.linalg.norm(best)):
+            best = delta
+        length = 0.01 + 0.99 * (1 + np.cos(np.pi * i / steps)) / 2
+        delta = delta + length * unit(soft_slope(theta, x + delta, label, noises))
+        norm = min(norm * (1 - gamma if fooled[-1] else 1 + gamma), farthest)
+        delta = np.clip(x + norm * unit(delta), 0, 1) - x
+    return within(x + best, x, eps), fooled
+
+
+def ball(theta, x, target, noise, steps, eps) -> Floats:  # type: ignore[no-untyped-def]
+    """CAT-RS (Jeong et al. 2023, section 3.2), for one noise; `target` is (K,), one-hot for a label."""
+    moved = noise
+    for _ in range(steps):
+        moved = moved + 2 * eps / steps * unit(hard_slope(theta, x + moved, target))
+        moved = within(moved, noise, eps)
+        moved = noise.mean() + noise.std() * (moved - moved.mean()) / moved.std()
+    return moved
+
+
+def walk(theta, x, label, noise, steps, eps, norm="l2") -> Floats:  # type: ignore[no-untyped-def]
     """Algorithm 1 of Sun et al. 2025, line by line, for one noise."""
     moved = noise
     for _ in range(steps):
         if logits(theta, x + moved).argmax() != label:
             break
-        g = gradient(lambda delta: cross_entropy(theta, x + delta, label), moved)
-        step = g / np.linalg.norm(g) if norm == "l2" else np.sign(g) / np.sqrt(len(g))
-        moved = moved + eps * step
-        moved = np.linalg.norm(noise) * moved / np.linalg.norm(moved)
+        g = hard_slope(theta, x + moved, one_hot(label))
+        step = unit(g) if norm == "l2" else np.sign(g) / np.sqrt(len(g))
+        moved = np.linalg.norm(noise) * unit(moved + eps * step)
     return moved
-
-
-def batch(images: int, m: int, seed: int, sigma: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
-    """x (B, C, H, W), y (B,) and noise (m, B, C, H, W) in float64."""
-    rng = np.random.default_rng(seed)
-    x = torch.from_numpy(rng.random((images, *SHAPE)))
-    y = torch.from_numpy(rng.integers(0, CLASSES, images))
-    return x, y, torch.from_numpy(sigma * rng.standard_normal((m, images, *SHAPE)))

@@ -1,0 +1,67 @@
+"""What the papers trained with: each preset is a value that cites its source. One file a paper."""
+
+from __future__ import annotations
+
+from randsmooth.errors import InputError, unknown
+from randsmooth.training.presets import acr, borrowed, cat_rs, consistency, macer
+from randsmooth.training.presets.base import CIFAR, SIGMAS, Optimisation, Preset, usual_optimisation
+
+__all__ = ["CIFAR", "PAPERS", "PRESETS", "SIGMAS", "Optimisation", "Preset", "default", "find", "usual_optimisation"]
+
+# What the first part of a name stands for.
+PAPERS = {
+    "acr": acr.PAPER,
+    "cat-rs": cat_rs.PAPER,
+    "macer": macer.PAPER,
+    "consistency": consistency.PAPER,
+    "randsmooth": "not from a paper",
+}
+
+# The first preset that serves a data set is the default there for its method, unless it is a variation.
+PRESETS = (
+    *acr.PRESETS,
+    *cat_rs.PRESETS,
+    *macer.PRESETS,
+    *consistency.PRESETS,
+    *acr.BASELINES,
+    *borrowed.PRESETS,
+)
+
+
+def default(method: str, dataset: str) -> Preset:
+    """The preset that `method` trains with on `dataset` unless another is named.
+
+    Raises:
+        InputError: there is none.
+    """
+    for preset in PRESETS:
+        if preset.method == method and preset.serves(dataset) and not preset.variation:
+            return preset
+    raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
+
+
+def find(method: str | None, dataset: str, preset: str | None = None) -> Preset:
+    """The preset called `preset`, or the default one, for `method` on `dataset`; no method: the preset's, or gaussian.
+
+    Raises:
+        InputError: no such preset, or it is not for this method or data set.
+    """
+    if preset is None:
+        return default(method or "gaussian", dataset)
+    named = [p for p in PRESETS if p.name == preset]
+    if not named:
+        raise unknown("preset", preset, _like(preset))
+    if method not in (None, named[0].method):
+        raise InputError(f"preset {preset!r} is for --method {named[0].method}, not {method}")
+    for candidate in named:
+        if candidate.serves(dataset):
+            return candidate
+    served = ", ".join(sorted({name for p in named for name in p.datasets}))
+    instead = default(named[0].method, dataset).name
+    raise InputError(f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it")
+
+
+def _like(name: str) -> set[str]:
+    """The names to choose from for one that is unknown: all variations of its preset, or all main presets."""
+    variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
+    return variations or {p.name for p in PRESETS if not p.variation}
