@@ -1,21 +1,25 @@
-"""The presets: each resolves, and holds the papers' values."""
+"""The presets: each resolves, and holds the papers' values, typed here once more from the papers."""
 
 import re
 from typing import Any
 
 import pytest
 
-from randsmooth import data
+from randsmooth import data, methods
 from randsmooth.errors import InputError
 from randsmooth.training import PRESETS, Preset, Recipe, Request, resolve
-from randsmooth.training.presets import SIGMAS, find
+from randsmooth.training.presets import PAPERS, SIGMAS, find
 
-TEACHER = {"p_A_from": "models/gaussian"}  # ImageNet's Amplify takes p_A from another model
+# What some presets need from the user: a model to take p_A from, or a teacher.
+NEEDED = {"acr/amplify": {"p_A_from": "models/gaussian"}, "released": {"teacher": "models/gaussian"}}
 
 
-def recipe(dataset: str, method: str = "gaussian", sigma: float = 0.5, **asked: Any) -> Recipe:
-    if (dataset, method) == ("imagenet", "amplify"):
-        asked["set"] = TEACHER | asked.get("set", {})
+def recipe(dataset: str, method: str | None = None, sigma: float = 0.5, **asked: Any) -> Recipe:
+    preset = find(method, dataset, asked.get("preset"))
+    if preset.fixed.get("E_t") == 0:
+        asked["set"] = NEEDED["acr/amplify"] | asked.get("set", {})
+    if preset.fixed.get("variant") == "released":
+        asked["set"] = NEEDED["released"] | asked.get("set", {})
     return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.spec(dataset))[0]
 
 
@@ -27,57 +31,289 @@ EVERY = [
 ]
 
 
-@pytest.mark.parametrize(("preset", "dataset", "sigma"), EVERY, ids=lambda part: getattr(part, "name", str(part)))
+def label(part: object) -> str:
+    return getattr(part, "name", str(part))
+
+
+@pytest.mark.parametrize(("preset", "dataset", "sigma"), EVERY, ids=label)
 def test_every_preset_resolves_where_it_was_published(preset: Preset, dataset: str, sigma: float) -> None:
     if find(preset.method, dataset, preset.name) is not preset:
         pytest.skip("an earlier preset of this name serves the data set")
-    found = recipe(dataset, preset.method, sigma, preset=preset.name)
+    found = recipe(dataset, None, sigma, preset=preset.name)
     assert (found.preset, found.method, found.sigma) == (preset.name, preset.method, sigma)
-    values = preset.hyperparameters(sigma)
-    kept = {key: found.hyperparameters[key] for key in values if key not in ("E_t", "reweight_every")}
-    assert kept == {key: value for key, value in values.items() if key in kept}
-    assert found.images_a_step * found.hyperparameters["m"] == found.batch
-    assert found.build_method().m == found.hyperparameters["m"]
+    assert found == recipe(dataset, preset.method, sigma, preset=preset.name)
+    values = {key: value for key, value in preset.hyperparameters(sigma).items() if preset.optimisation or key != "E_t"}
+    scaled = {"E_t", "lbd_from"} if preset.reference_epochs else set()
+    kept = {key: value for key, value in values.items() if key not in scaled}
+    assert {key: found.hyperparameters[key] for key in kept} == kept
+    method = found.build_method()
+    assert found.batch % method.m == 0 and found.images_a_step * method.m == found.batch
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+@pytest.mark.parametrize("preset", PRESETS, ids=label)
 def test_every_preset_cites_a_place(preset: Preset) -> None:
-    assert re.search(r"(table|section|appendix) [\w.]+|^not from a paper: ", preset.source)
+    assert re.search(r"(tables?|section|appendix) [\w.]+|^not from a paper: ", preset.source)
+    assert preset.source.startswith(PAPERS[preset.name.split("/")[0]])
     assert preset.source.startswith("not from a paper") == preset.name.startswith("randsmooth/")
 
 
 def test_no_two_presets_are_asked_for_alike() -> None:
     asked = [(preset.name, dataset) for preset in PRESETS for dataset in preset.datasets or ("any",)]
     assert len(asked) == len(set(asked))
+    assert all(len({p.method for p in PRESETS if p.name == preset.name}) == 1 for preset in PRESETS)
 
 
-# (method, data set, sigma): m and the paper's letters. Sun et al. 2025, appendix A.1.
-AMPLIFY = {
-    ("cifar10", 0.25): {"m": 4, "E_t": 60, "p_t": 0.5, "T": 3, "eps": 0.25},
-    ("cifar10", 0.5): {"m": 4, "E_t": 70, "p_t": 0.4, "T": 6, "eps": 0.25},
-    ("cifar10", 1.0): {"m": 4, "E_t": 60, "p_t": 0.4, "T": 4, "eps": 0.5},
-    ("imagenet", 0.25): {"m": 1, "E_t": 0, "p_t": 0.2, "T": 2, "eps": 0.5},
-    ("imagenet", 0.5): {"m": 1, "E_t": 0, "p_t": 0.2, "T": 2, "eps": 1.0},
-    ("imagenet", 1.0): {"m": 2, "E_t": 0, "p_t": 0.1, "T": 1, "eps": 2.0},
-}
-CIFAR_PARTS = {
+@pytest.mark.parametrize("preset", [p for p in PRESETS if p.variation], ids=label)
+def test_a_variation_stands_beside_its_preset(preset: Preset) -> None:
+    mains = [p for p in PRESETS if p.name == preset.base and p.datasets == preset.datasets]
+    assert [main.method for main in mains] == [preset.method]
+    assert set(preset.by_sigma) <= set(mains[0].by_sigma)
+
+
+def at(**columns: Any) -> dict[float, dict[str, Any]]:
+    """Three columns of a table, sigma 0.25, 0.5 and 1; a single value for all of them."""
+    return {
+        sigma: {key: column[i] if isinstance(column, list) else column for key, column in columns.items()}
+        for i, sigma in enumerate((0.25, 0.5, 1.0))
+    }
+
+
+OWN_MACER = {"k": 16, "gamma": 8.0, "beta": 16.0}
+PGD = {"T": 10, "attack": "pgd", "warmup": 10}
+PARTS = {
     **{"discard": True, "discard_noises": 100, "p_A_from": None},
     **{"reweight": True, "reweight_every": 10, "reweight_noises": 16, "reweight_alpha": 0.1, "p_min": 0.75},
     **{"weight": "bound", "attack": True, "norm": "l2"},
 }
-IMAGENET_PARTS = {"discard": True, "discard_noises": 50, "reweight": False, "attack": True, "norm": "l2"}
+LOSS = {"low": True, "high": "max", "mask": True, "variant": "paper", "teacher": None, "teacher_noises": 10_000}
+DISTURB = {"m": 4, "T": 4, "eps": 1.0, **LOSS}
+PLAIN = {"form": "default", "eps": 0.0, "T": 10, "warmup": 10}
+
+# (preset, data set) -> sigma -> all hyperparameters of its models in the papers' main tables.
+MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {
+    # Jeong et al. 2023, table 1 and appendix B.2: MNIST
+    ("cat-rs/gaussian", "mnist"): at(m=1),
+    ("cat-rs/stability", "mnist"): at(m=1, lbd=2.0),
+    ("cat-rs/smoothadv", "mnist"): at(m=4, eps=1.0, **PGD),
+    ("cat-rs/macer", "mnist"): at(**OWN_MACER, lbd=[16.0, 16.0, 6.0], lbd_from=0),
+    ("cat-rs/consistency", "mnist"): at(m=2, lbd=[10.0, 5.0, 5.0], eta=0.5, **PLAIN),
+    ("cat-rs/smoothmix", "mnist"): at(m=4, T=[2, 4, 8], alpha=1.0, eta=5.0, start=0.0, warmup=10),
+    ("cat-rs/cat-rs", "mnist"): at(**DISTURB, lbd=1.0, p0=1 / 5),
+    # Jeong et al. 2023, table 2 and appendix B.2: CIFAR-10
+    ("cat-rs/gaussian", "cifar10"): at(m=1),
+    ("cat-rs/stability", "cifar10"): at(m=1, lbd=[2.0, 2.0, 1.0]),
+    ("cat-rs/smoothadv", "cifar10"): at(m=[4, 2, 2], eps=[1.0, 2.0, 2.0], **PGD),
+    ("cat-rs/macer", "cifar10"): at(**OWN_MACER, lbd=[12.0, 4.0, 12.0], lbd_from=[0, 0, 50]),
+    ("cat-rs/consistency", "cifar10"): at(m=2, lbd=[20.0, 10.0, 10.0], eta=0.5, **PLAIN),
+    ("cat-rs/smoothmix", "cifar10"): at(m=2, T=4, alpha=[0.5, 1.0, 2.0], eta=5.0, start=[0.0, 1.0, 2.0], warmup=10),
+    ("cat-rs/cat-rs", "cifar10"): at(**DISTURB, lbd=[0.5, 2.0, 2.0], p0=[1 / 20, 1 / 10, 1 / 10]),
+    # Zhai et al. 2020, tables 1 to 7
+    ("macer/gaussian", "cifar10"): at(m=1),
+    ("macer/gaussian", "imagenet"): at(m=1),
+    ("macer/smoothadv", "cifar10"): at(m=[8, 2, 2], eps=[1.0, 2.0, 2.0], **PGD),
+    ("macer/smoothadv", "imagenet"): at(m=1, T=[2, 1, 1], eps=[1.0, 1.0, 2.0], attack=["ddn", "pgd", "pgd"], warmup=10),
+    ("macer/macer", "cifar10"): at(**OWN_MACER, lbd=[12.0, 4.0, 12.0], lbd_from=[0, 0, 200]),
+    ("macer/macer", "imagenet"): at(k=2, gamma=8.0, beta=16.0, lbd=[6.0, 3.0, 3.0], lbd_from=0),
+    ("macer/gaussian", "mnist"): at(m=1),
+    ("macer/macer", "mnist"): at(**OWN_MACER, lbd=16.0, lbd_from=0),
+    ("macer/gaussian", "svhn"): {0.25: {"m": 1}, 0.5: {"m": 1}},
+    ("macer/macer", "svhn"): {sigma: {**OWN_MACER, "lbd": 12.0, "lbd_from": 0} for sigma in (0.25, 0.5)},
+    # Jeong & Shin 2020, SmoothAdv + consistency
+    ("consistency/smoothadv+consistency", "mnist"): at(m=4, lbd=5.0, eta=0.5, form="default", eps=1.0, T=10, warmup=10),
+    ("consistency/smoothadv+consistency", "cifar10"): at(
+        m=[4, 2, 2], lbd=[2.0, 1.0, 1.0], eta=0.5, form="default", eps=[1.0, 2.0, 2.0], T=10, warmup=10
+    ),
+    # Sun et al. 2025, table 2 and appendix A.1
+    ("acr/gaussian", "cifar10"): at(m=4),
+    ("acr/gaussian", "imagenet"): at(m=1),
+    ("acr/amplify", "cifar10"): at(
+        **PARTS, m=4, E_t=[60, 70, 60], p_t=[0.5, 0.4, 0.4], T=[3, 6, 4], eps=[0.25, 0.25, 0.5]
+    ),
+    ("acr/amplify", "imagenet"): at(
+        **PARTS | {"reweight": False, "discard_noises": 50, "p_A_from": "models/gaussian"},
+        **{"m": [1, 1, 2], "E_t": 0, "p_t": [0.2, 0.2, 0.1], "T": [2, 2, 1], "eps": [0.5, 1.0, 2.0]},
+    ),
+    ("acr/smoothadv", "cifar10"): at(m=[4, 8, 2], eps=[1.0, 1.0, 2.0], **PGD),
+    ("acr/macer", "cifar10"): at(**OWN_MACER, lbd=[12.0, 4.0, 12.0], lbd_from=[0, 0, 200]),
+    ("acr/consistency", "cifar10"): at(m=2, lbd=[20.0, 10.0, 10.0], eta=0.5, **PLAIN),
+    ("acr/smoothmix", "cifar10"): at(m=2, T=4, alpha=[0.5, 1.0, 2.0], eta=5.0, start=[0.0, 1.0, 2.0], warmup=10),
+    ("acr/cat-rs", "cifar10"): at(
+        **DISTURB | {"variant": "released", "teacher": "models/gaussian"}, lbd=[0.5, 1.0, 2.0], p0=0.2
+    ),
+}
+MODELS = [(name, dataset, sigma) for (name, dataset), by_sigma in MAIN.items() for sigma in by_sigma]
 
 
-@pytest.mark.parametrize(("dataset", "sigma"), AMPLIFY)
-def test_amplify_has_the_papers_values(dataset: str, sigma: float) -> None:
-    found = recipe(dataset, "amplify", sigma).hyperparameters
-    expected = AMPLIFY[dataset, sigma] | (CIFAR_PARTS if dataset == "cifar10" else IMAGENET_PARTS)
-    assert {key: found[key] for key in expected} == expected
-    if dataset == "cifar10":
-        assert found == expected
+@pytest.mark.parametrize(("name", "dataset", "sigma"), MODELS)
+def test_the_main_tables_models_have_the_papers_values(name: str, dataset: str, sigma: float) -> None:
+    assert recipe(dataset, None, sigma, preset=name).hyperparameters == MAIN[name, dataset][sigma]
 
 
-SCHEDULES = {
+def test_the_main_tables_are_typed_here_in_full() -> None:
+    of_papers = [p for p in PRESETS if not p.variation and not p.name.startswith("randsmooth/")]
+    assert {(p.name, dataset) for p in of_papers for dataset in p.datasets} - set(MAIN) == {
+        (p.name, "cifar10-jpeg") for p in of_papers if "cifar10" in p.datasets
+    }
+
+
+# paper, data set -> architecture, epochs, lr, lr_drops, weight decay, images a step without m
+COMMON = {
+    ("cat-rs/stability", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
+    ("cat-rs/stability", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 256),
+    ("cat-rs/cat-rs", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 64),
+    ("cat-rs/cat-rs", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 64),
+    ("cat-rs/macer", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
+    ("cat-rs/macer", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 256),
+    ("macer/macer", "mnist"): ("lenet", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/macer", "cifar10"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/macer", "svhn"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/macer", "imagenet"): ("resnet50", 120, 0.1, (30, 60, 90), 1e-4, 256),
+    ("macer/macer/150-epochs", "cifar10"): ("resnet110", 150, 0.01, (60, 120), 5e-4, 64),
+    ("macer/macer/k=4", "cifar10"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/smoothadv", "imagenet"): ("resnet50", 90, 0.1, (30, 60), 1e-4, 256),
+    ("macer/gaussian", "svhn"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 256),
+    ("consistency/smoothadv+consistency", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 64),
+    ("consistency/smoothadv+consistency", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 128),
+    ("acr/gaussian", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 64),
+    ("acr/amplify", "imagenet"): ("resnet50", 90, 0.1, (30, 60), 1e-4, 256),
+    ("acr/macer", "cifar10"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
+    ("cat-rs/cat-rs/m=8", "cifar10"): ("resnet20", 150, 0.1, (50, 100), 1e-4, 32),
+    ("cat-rs/gaussian/resnet20", "cifar10"): ("resnet20", 150, 0.1, (50, 100), 1e-4, 256),
+}
+
+
+@pytest.mark.parametrize(("name", "dataset"), COMMON)
+def test_training_is_as_published(name: str, dataset: str) -> None:
+    found = recipe(dataset, preset=name)
+    assert COMMON[name, dataset] == (
+        *(found.arch, found.epochs, found.lr, found.lr_drops, found.weight_decay, found.images_a_step),
+    )
+    assert (found.lr_factor, found.momentum) == (0.1, 0.9)
+
+
+# paper, table -> its rows of one method's preset on one data set, in the table's order
+TABLES = {
+    ("Sun", "table 3", "acr/amplify"): "discard reweight attack discard+reweight discard+attack reweight+attack",
+    ("Sun", "table 5", "acr/amplify"): "E_t=50 E_t=70 E_t=90 E_t=110 E_t=130",
+    ("Sun", "table 6", "acr/amplify"): "p_t=0.3 p_t=0.4 p_t=0.5 p_t=0.6 p_t=0.7 p_t=0.8",
+    ("Sun", "table 7", "acr/amplify"): "eps=0.125 eps=0.25 eps=0.5 eps=1 eps=2",
+    ("Sun", "table 8", "acr/amplify"): "T=2 T=4 T=6 T=8 T=10",
+    ("Sun", "table 9", "acr/amplify"): "linf-eps=0.125 linf-eps=0.25 linf-eps=0.5 linf-eps=1",
+    ("Sun", "table 10", "acr/amplify"): "linf-T=3 linf-T=4 linf-T=5 linf-T=6 linf-T=7 linf-T=8",
+    ("Zhai", "table 8", "macer/macer"): "150-epochs",
+    ("Zhai", "tables 9 and 10", "macer/macer"): "k=1 k=2 k=4 k=8 k=16",
+    ("Zhai", "tables 9 and 11", "macer/macer"): "lbd=0 lbd=1 lbd=2 lbd=4 lbd=8 lbd=16",
+    ("Zhai", "tables 9 and 12", "macer/macer"): ("gamma=2 gamma=4 gamma=6 gamma=8 gamma=10 gamma=12 gamma=14 gamma=16"),
+    ("Zhai", "tables 9 and 13", "macer/macer"): "beta=1 beta=2 beta=4 beta=8 beta=16 beta=32 beta=64",
+    ("Jeong", "table 3", "cat-rs/gaussian"): "resnet20",
+    ("Jeong", "table 3", "cat-rs/cat-rs"): "low-only high-only no-mask mean-high resnet20",
+    ("Jeong", "table 4", "cat-rs/consistency"): "lbd=1 lbd=5 lbd=10 lbd=15 lbd=20 lbd=25",
+    ("Jeong", "table 4", "cat-rs/smoothmix"): "eta=1 eta=2 eta=4 eta=8 eta=16",
+    ("Jeong", "table 4", "cat-rs/cat-rs"): "lbd=0 lbd=0.12 lbd=0.25 lbd=0.5 lbd=1 lbd=2 lbd=4",
+    ("Jeong", "table 5", "cat-rs/cat-rs"): "p0=1 p0=0.5 p0=0.25 p0=0.125 p0=0.0625 p0=0.03125 p0=0",
+    ("Jeong", "table 6", "cat-rs/cat-rs"): "lbd=0.25 lbd=0.5 lbd=1 lbd=2 lbd=4",
+    ("Jeong", "table 7", "cat-rs/cat-rs"): "m=1 m=2 m=4 m=8",
+}
+
+
+def rows_of(author: str, table: str, base: str) -> list[Preset]:
+    cited = re.compile(rf"^{author}\b.*\b{table}\b(?!\d| as)")
+    return [p for p in PRESETS if p.variation and p.base == base and cited.search(p.source)]
+
+
+@pytest.mark.parametrize(("author", "table", "base"), TABLES)
+def test_every_row_of_an_ablation_table_is_a_preset(author: str, table: str, base: str) -> None:
+    assert [p.variation for p in rows_of(author, table, base)] == TABLES[author, table, base].split()
+
+
+def test_there_are_no_other_variations() -> None:
+    of_tables = {id(p) for table in TABLES for p in rows_of(*table)}
+    assert [p.name for p in PRESETS if p.variation and id(p) not in of_tables] == ["cat-rs/cat-rs/released"]
+
+
+SMALL = {**DISTURB, "lbd": 1.0, "p0": 0.1}
+MNIST_1 = MAIN["cat-rs/cat-rs", "mnist"][1.0]
+AMPLIFY = MAIN["acr/amplify", "cifar10"]
+OFF = {"discard": False, "reweight": False, "attack": False}
+MACER = {**OWN_MACER, "lbd": 12.0, "lbd_from": 0}
+
+ROWS = [
+    ("acr/amplify/discard", "cifar10", 0.25, {**AMPLIFY[0.25], **OFF, "discard": True}),
+    ("acr/amplify/reweight", "cifar10", 0.5, {**AMPLIFY[0.5], **OFF, "reweight": True}),
+    ("acr/amplify/reweight+attack", "cifar10", 1.0, {**AMPLIFY[1.0], "discard": False}),
+    ("acr/amplify/E_t=130", "cifar10", 0.5, {**AMPLIFY[0.5], "E_t": 130}),
+    ("acr/amplify/p_t=0.8", "cifar10", 0.5, {**AMPLIFY[0.5], "p_t": 0.8}),
+    ("acr/amplify/eps=2", "cifar10", 0.5, {**AMPLIFY[0.5], "eps": 2.0}),
+    ("acr/amplify/T=10", "cifar10", 0.5, {**AMPLIFY[0.5], "T": 10}),
+    ("acr/amplify/T=6", "cifar10", 0.5, AMPLIFY[0.5]),
+    ("acr/amplify/linf-eps=0.5", "cifar10", 0.5, {**AMPLIFY[0.5], "norm": "linf", "eps": 0.5, "T": 6}),
+    ("acr/amplify/linf-T=3", "cifar10", 0.5, {**AMPLIFY[0.5], "norm": "linf", "eps": 0.25, "T": 3}),
+    ("macer/macer/150-epochs", "cifar10", 0.25, MACER),
+    ("macer/macer/150-epochs", "cifar10", 0.5, {**MACER, "lbd": 4.0}),
+    ("macer/macer/k=1", "cifar10", 0.5, {**MACER, "k": 1}),
+    ("macer/macer/k=16", "cifar10", 0.5, MACER),
+    ("macer/macer/lbd=0", "cifar10", 0.25, {**MACER, "lbd": 0.0}),
+    ("macer/macer/lbd=4", "cifar10", 0.5, {**MACER, "lbd": 4.0}),
+    ("macer/macer/gamma=2", "cifar10", 0.5, {**MACER, "gamma": 2.0}),
+    ("macer/macer/beta=64", "cifar10", 0.25, {**MACER, "beta": 64.0}),
+    ("cat-rs/gaussian/resnet20", "cifar10", 0.5, {"m": 1}),
+    ("cat-rs/cat-rs/resnet20", "cifar10", 0.5, SMALL),
+    ("cat-rs/cat-rs/low-only", "cifar10", 0.5, {**SMALL, "high": "off"}),
+    ("cat-rs/cat-rs/high-only", "cifar10", 0.5, {**SMALL, "low": False, "mask": False}),
+    ("cat-rs/cat-rs/no-mask", "cifar10", 0.5, {**SMALL, "mask": False}),
+    ("cat-rs/cat-rs/mean-high", "cifar10", 0.5, {**SMALL, "high": "mean"}),
+    ("cat-rs/consistency/lbd=25", "mnist", 1.0, {**MAIN["cat-rs/consistency", "mnist"][1.0], "lbd": 25.0}),
+    ("cat-rs/smoothmix/eta=16", "mnist", 1.0, {**MAIN["cat-rs/smoothmix", "mnist"][1.0], "eta": 16.0}),
+    ("cat-rs/cat-rs/lbd=0", "mnist", 1.0, {**MNIST_1, "lbd": 0.0}),
+    ("cat-rs/cat-rs/lbd=4", "mnist", 1.0, {**MNIST_1, "lbd": 4.0}),
+    ("cat-rs/cat-rs/lbd=4", "cifar10", 0.5, {**SMALL, "lbd": 4.0}),
+    ("cat-rs/cat-rs/p0=0.03125", "cifar10", 1.0, {**SMALL, "p0": 1 / 32}),
+    ("cat-rs/cat-rs/p0=0", "cifar10", 0.25, {**SMALL, "p0": 1e-20}),
+    ("cat-rs/cat-rs/m=8", "cifar10", 0.5, {**SMALL, "m": 8}),
+]
+
+
+@pytest.mark.parametrize(("name", "dataset", "sigma", "expected"), ROWS)
+def test_a_row_of_an_ablation_table(name: str, dataset: str, sigma: float, expected: dict[str, Any]) -> None:
+    found = recipe(dataset, None, sigma, preset=name)
+    assert found.hyperparameters == expected
+    assert sigma in find(None, dataset, name).by_sigma
+
+
+@pytest.mark.parametrize("dataset", data.names())
+@pytest.mark.parametrize("method", methods.names())
+def test_every_method_trains_on_every_data_set_without_a_preset(method: str, dataset: str) -> None:
+    found = recipe(dataset, method)
+    assert find(method, dataset) is find(method, dataset, found.preset)
+    assert not find(method, dataset).variation
+
+
+# data set -> method -> preset taken without asking; "...": the rest
+DEFAULTS = {
+    "mnist": {"amplify": "randsmooth", "...": "cat-rs"},
+    "fashion-mnist": {"...": "randsmooth"},
+    "digits": {"...": "randsmooth"},
+    "cifar100": {"...": "randsmooth"},
+    "cifar10": {"gaussian": "acr", "amplify": "acr", "...": "cat-rs"},
+    "cifar10-jpeg": {"gaussian": "acr", "amplify": "acr", "...": "cat-rs"},
+    "svhn": {"gaussian": "macer", "macer": "macer", "...": "randsmooth"},
+    "imagenet": {"gaussian": "acr", "amplify": "acr", "macer": "macer", "smoothadv": "macer", "...": "randsmooth"},
+}
+
+
+@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("dataset", DEFAULTS)
+def test_the_default_preset(dataset: str, method: str) -> None:
+    paper = DEFAULTS[dataset].get(method, DEFAULTS[dataset]["..."])
+    assert find(method, dataset).name == f"{paper}/{method}"
+
+
+def test_without_method_and_preset_it_is_gaussian() -> None:
+    assert find(None, "mnist").name == "cat-rs/gaussian"
+    assert recipe("digits").method == "gaussian"
+
+
+USUAL = {
     "cifar10": (150, 0.1, (50, 100)),
     "cifar10-jpeg": (150, 0.1, (50, 100)),
     "svhn": (150, 0.1, (50, 100)),
@@ -87,34 +323,12 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("method", ["gaussian", "amplify"])
-@pytest.mark.parametrize("dataset", SCHEDULES)
+@pytest.mark.parametrize("method", ["gaussian", "amplify", "smoothmix", "cat-rs", "stability", "consistency"])
+@pytest.mark.parametrize("dataset", USUAL)
 def test_the_schedule_is_the_literatures(dataset: str, method: str) -> None:
     found = recipe(dataset, method)
-    assert (found.epochs, found.lr, found.lr_drops) == SCHEDULES[dataset]
+    assert (found.epochs, found.lr, found.lr_drops) == USUAL[dataset]
     assert (found.lr_factor, found.momentum, found.weight_decay, found.batch) == (0.1, 0.9, 1e-4, 256)
-
-
-# Who trains Gaussian with how many noises: one in the CAT-RS and MACER tables, four in the ACR paper's CIFAR-10.
-NOISES = [
-    ("cifar10", None, "acr/gaussian", 4),
-    ("cifar10-jpeg", None, "acr/gaussian", 4),
-    ("cifar10", "cat-rs/gaussian", "cat-rs/gaussian", 1),
-    ("cifar10", "macer/gaussian", "macer/gaussian", 1),
-    ("mnist", None, "cat-rs/gaussian", 1),
-    ("mnist", "macer/gaussian", "macer/gaussian", 1),
-    ("svhn", None, "macer/gaussian", 1),
-    ("imagenet", None, "acr/gaussian", 1),
-    ("digits", None, "randsmooth/gaussian", 4),
-    ("cifar100", None, "randsmooth/gaussian", 4),
-    ("cifar10", "randsmooth/gaussian", "randsmooth/gaussian", 4),
-]
-
-
-@pytest.mark.parametrize(("dataset", "asked", "name", "m"), NOISES)
-def test_gaussian_noises(dataset: str, asked: str | None, name: str, m: int) -> None:
-    found = recipe(dataset, preset=asked)
-    assert (found.preset, found.hyperparameters) == (name, {"m": m})
 
 
 def test_a_step_of_four_noises_has_64_images() -> None:
@@ -123,26 +337,51 @@ def test_a_step_of_four_noises_has_64_images() -> None:
     assert (one.images_a_step, -(-50_000 // one.images_a_step)) == (256, 196)
 
 
-def test_a_borrowed_method_keeps_its_place_in_the_schedule() -> None:
-    found = recipe("digits", "amplify", 0.5)
-    assert found.preset == "randsmooth/amplify"
-    assert found.hyperparameters["E_t"] == round(70 * found.epochs / 150)
-    assert found.hyperparameters["reweight_every"] == round(10 * found.epochs / 150)
-    cifar = recipe("cifar10", "amplify", 0.5).hyperparameters
-    assert {key: cifar[key] for key in ("m", "p_t", "T", "eps")} == {
-        key: found.hyperparameters[key] for key in ("m", "p_t", "T", "eps")
-    }
+# (data set, method, sigma, hyperparameter): epochs of a schedule of 150
+BORROWED = [
+    ("digits", "amplify", 0.5, "E_t", 70),
+    ("digits", "amplify", 0.5, "reweight_every", 10),
+    ("cifar100", "macer", 1.0, "lbd_from", 50),
+    ("imagenet", "smoothmix", 1.0, "warmup", 10),
+    ("digits", "smoothadv", 0.25, "warmup", 10),
+]
+
+
+@pytest.mark.parametrize(("dataset", "method", "sigma", "key", "epochs"), BORROWED)
+def test_a_borrowed_method_keeps_its_place_in_the_schedule(
+    dataset: str, method: str, sigma: float, key: str, epochs: int
+) -> None:
+    found = recipe(dataset, method, sigma)
+    assert found.preset == f"randsmooth/{method}"
+    assert found.hyperparameters[key] == round(epochs * found.epochs / 150)
+
+
+@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_what_is_borrowed_is_a_papers(method: str, sigma: float) -> None:
+    source = "acr" if method in ("gaussian", "amplify") else "cat-rs"
+    epochs = {"E_t", "reweight_every", "lbd_from", "warmup"}
+    lent = MAIN[f"{source}/{method}", "cifar10"][sigma]
+    found = recipe("cifar100", method, sigma).hyperparameters
+    assert {k: v for k, v in found.items() if k not in epochs} == {k: v for k, v in lent.items() if k not in epochs}
+    if source == "cat-rs":  # grey digits and clothes take the values of MNIST
+        lent = MAIN[f"{source}/{method}", "mnist"][sigma]
+        found = recipe("fashion-mnist", method, sigma).hyperparameters
+        assert found == lent
 
 
 @pytest.mark.parametrize(
     ("method", "dataset", "preset", "message"),
     [
         ("gaussian", "cifar10", "acr/gausian", "unknown preset 'acr/gausian': did you mean 'acr/gaussian'"),
+        (None, "cifar10", "acr/amplify/T=7", "unknown preset 'acr/amplify/T=7': did you mean 'acr/amplify/T=\\d+'"),
+        (None, "cifar10", "acr/amplifi/T=8", "did you mean 'acr/amplify'"),
         ("gaussian", "cifar10", "acr/amplify", "preset 'acr/amplify' is for --method amplify, not gaussian"),
         ("gaussian", "digits", "acr/gaussian", "'acr/gaussian' is for cifar10, cifar10-jpeg, imagenet, not 'digits'"),
-        ("gaussian", "svhn", "cat-rs/gaussian", "not 'svhn'"),
+        ("gaussian", "svhn", "cat-rs/gaussian", "not 'svhn'; --preset macer/gaussian serves it"),
+        (None, "fashion-mnist", "cat-rs/smoothmix", "not 'fashion-mnist'; --preset randsmooth/smoothmix serves it"),
     ],
 )
-def test_a_preset_that_does_not_fit_is_refused(method: str, dataset: str, preset: str, message: str) -> None:
+def test_a_preset_that_does_not_fit_is_refused(method: str | None, dataset: str, preset: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         recipe(dataset, method, preset=preset)

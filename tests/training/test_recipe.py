@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from randsmooth import data
+from randsmooth.cli.verb import pairs
 from randsmooth.errors import InputError
 from randsmooth.training import Recipe, Request, resolve
 from randsmooth.training.recipe import HOW
 
 
 def ask(
-    dataset: str = "cifar10", method: str = "amplify", sigma: float = 0.5, **asked: Any
+    dataset: str = "cifar10", method: str | None = "amplify", sigma: float = 0.5, **asked: Any
 ) -> tuple[Recipe, list[str]]:
     return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.spec(dataset))
 
@@ -55,6 +56,26 @@ def test_all_that_is_measured_in_epochs_is_scaled_together(
     assert (recipe.lr, recipe.batch) == (whole.lr, whole.batch)
 
 
+# method, sigma, epochs -> the hyperparameter in epochs, of a preset of 150
+SCALED = [
+    ("macer", 1.0, "lbd_from", [(150, 50), (30, 10), (3, 1), (2, 1), (300, 100)]),
+    ("macer", 0.25, "lbd_from", [(150, 0), (30, 0), (1, 0), (300, 0)]),
+    ("smoothadv", 0.5, "warmup", [(150, 10), (30, 2), (15, 1), (5, 1), (1, 1), (300, 20)]),
+    ("smoothmix", 0.5, "warmup", [(150, 10), (75, 5), (1, 1)]),
+    ("consistency", 0.5, "warmup", [(150, 10), (75, 5), (1, 1)]),
+]
+
+
+@pytest.mark.parametrize(("method", "sigma", "key", "pairs"), SCALED)
+def test_every_method_is_scaled(method: str, sigma: float, key: str, pairs: list[tuple[int, int]]) -> None:
+    for epochs, expected in pairs:
+        recipe, notes = ask(method=method, sigma=sigma, epochs=epochs)
+        assert recipe.hyperparameters[key] == expected
+        assert not any(key in note for note in notes)  # scaled, not overridden
+        if key == "lbd_from" and expected:
+            assert recipe.lr_drops[0] == expected
+
+
 @pytest.mark.parametrize("epochs", range(3, 40))
 def test_short_runs_keep_every_phase(epochs: int) -> None:
     recipe, _ = ask(epochs=epochs)
@@ -90,9 +111,89 @@ SETTINGS = [
 def test_settings_of_the_method_override_the_preset_and_are_said(key: str, given: Any, kept: Any) -> None:
     recipe, notes = ask(set={key: given})
     assert recipe.hyperparameters[key] == kept and type(recipe.hyperparameters[key]) is type(kept)
-    assert notes == [f"{key}={given!r} instead of the preset's"]
+    usual = ask()[0].hyperparameters[key]
+    assert notes == [f"{key}={kept!r}" + ("" if usual is None else f" instead of the preset's {usual!r}")]
     others = {k: v for k, v in ask()[0].hyperparameters.items() if k != key}
     assert {k: v for k, v in recipe.hyperparameters.items() if k != key} == others
+
+
+# What the method of a preset takes besides numbers, as YAML and the command line spell it.
+SPELLED = [
+    ("cat-rs", ["mask=false"], {"mask": False}),
+    ("cat-rs", ["low=False", "lbd=2"], {"low": False, "lbd": 2.0}),
+    ("cat-rs", ["high=off"], {"high": "off"}),  # which YAML reads as false
+    ("cat-rs", ["high=mean", "mask=true"], {"high": "mean", "mask": True}),
+    ("cat-rs", ["variant=released", "teacher=runs/gaussian"], {"variant": "released", "teacher": "runs/gaussian"}),
+    ("cat-rs", ["teacher=null"], {"teacher": None}),
+    ("amplify", ["reweight=no", "p_A_from=runs/gaussian"], {"reweight": False, "p_A_from": "runs/gaussian"}),
+    ("smoothadv", ["attack=gradient-free"], {"attack": "gradient-free"}),
+    ("consistency", ["form=kl", "eps=1"], {"form": "kl", "eps": 1.0}),
+    ("macer", ["k=8", "lbd_from=20", "batch=2048"], {"k": 8, "lbd_from": 20}),
+]
+
+
+@pytest.mark.parametrize(("method", "words", "kept"), SPELLED)
+def test_settings_are_read_as_they_are_spelled(method: str, words: list[str], kept: dict[str, Any]) -> None:
+    found = ask(method=method, set=pairs(words))[0].hyperparameters
+    assert {key: found[key] for key in kept} == kept
+    assert all(type(found[key]) is type(value) for key, value in kept.items())
+
+
+# What is asked of the preset, and what is said of it.
+SAID = [
+    ({"set": {"eps": 0.5}}, ["eps=0.5 instead of the preset's 0.25"]),
+    ({"set": {"eps": 0.25, "T": 6, "norm": "l2", "batch": 256, "lr_drops": [50, 100]}}, []),
+    ({"set": {"m": 2, "lr": 0.1}}, ["m=2 instead of the preset's 4"]),
+    ({"set": {"norm": "linf"}}, ["norm='linf' instead of the preset's 'l2'"]),
+    ({"set": {"p_A_from": "runs/x"}}, ["p_A_from='runs/x'"]),
+    ({"arch": "resnet20"}, ["arch='resnet20' instead of the preset's 'resnet110'"]),
+    ({"arch": "resnet110"}, []),
+    ({"preset": "cat-rs/cat-rs/no-mask", "method": None}, []),
+    (
+        {"preset": "cat-rs/cat-rs/no-mask", "method": None, "arch": "resnet110"},
+        ["arch='resnet110' instead of the preset's 'resnet20'"],
+    ),
+    (
+        {"epochs": 30, "set": {"E_t": 20}},
+        ["schedule of 150 epochs compressed to 30", "E_t=20 instead of the preset's 14"],
+    ),
+    ({"epochs": 30, "set": {"E_t": 14}}, ["schedule of 150 epochs compressed to 30"]),
+    (
+        {"sigma": 0.3, "set": {"T": 4}},
+        [
+            "acr/amplify has no values for sigma=0.3: E_t, p_t, eps taken from sigma=0.25",
+            "T=4 instead of the preset's 3",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), SAID)
+def test_what_differs_from_the_preset_is_said_and_nothing_else(asked: dict[str, Any], said: list[str]) -> None:
+    assert ask(**asked)[1] == said
+
+
+# What names the method, and the method and preset that it comes to, on CIFAR-10.
+NAMED = [
+    ({"method": None}, "gaussian", "acr/gaussian"),
+    ({"method": "smoothmix"}, "smoothmix", "cat-rs/smoothmix"),
+    ({"method": None, "preset": "cat-rs/smoothmix"}, "smoothmix", "cat-rs/smoothmix"),
+    ({"method": "smoothmix", "preset": "acr/smoothmix"}, "smoothmix", "acr/smoothmix"),
+    ({"method": None, "preset": "acr/amplify/T=8"}, "amplify", "acr/amplify/T=8"),
+    ({"method": None, "preset": "randsmooth/macer"}, "macer", "randsmooth/macer"),
+]
+
+
+@pytest.mark.parametrize(("asked", "method", "preset"), NAMED)
+def test_the_preset_names_the_method(asked: dict[str, Any], method: str, preset: str) -> None:
+    recipe, notes = ask(**asked)
+    assert (recipe.method, recipe.preset, notes) == (method, preset, [])
+
+
+def test_a_variations_architecture_is_the_papers() -> None:
+    assert ask(method=None, preset="cat-rs/cat-rs/no-mask")[0].arch == "resnet20"
+    assert ask(method=None, preset="cat-rs/cat-rs")[0].arch == "resnet110"
+    assert ask(method=None, preset="cat-rs/cat-rs/no-mask", arch="lenet")[0].arch == "lenet"
 
 
 STEPS = [
@@ -109,7 +210,7 @@ STEPS = [
 def test_settings_of_the_steps_override_the_preset_and_are_said(key: str, value: Any) -> None:
     recipe, notes = ask(set={key: value})
     assert getattr(recipe, key) == value
-    assert notes == [f"{key}={value!r} instead of the preset's"]
+    assert notes == [f"{key}={value!r} instead of the preset's {getattr(ask()[0], key)!r}"]
     assert recipe.hyperparameters == ask()[0].hyperparameters
 
 
@@ -117,6 +218,12 @@ def test_what_is_set_is_not_scaled() -> None:
     recipe, _ = ask(epochs=30, set={"E_t": 20, "lr_drops": [8, 16]})
     assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (20, (8, 16))
     assert recipe.hyperparameters["reweight_every"] == 2  # the rest is
+
+
+@pytest.mark.parametrize(("k", "batch", "images"), [(16, 4096, 256), (16, 16, 1), (4, 256, 64)])
+def test_macers_images_a_step(k: int, batch: int, images: int) -> None:
+    recipe, _ = ask(method="macer", set={"k": k, "batch": batch})
+    assert (recipe.images_a_step, recipe.build_method().m) == (images, k)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +248,7 @@ def test_an_unpublished_sigma_takes_the_nearest_and_says_so(sigma: float, neares
 
 def test_only_values_that_are_not_given_are_borrowed() -> None:
     _, notes = ask(sigma=0.3, set={"E_t": 60, "T": 3})
-    assert "p_t, eps are those of sigma=0.25" in notes[0]
+    assert "p_t, eps taken from sigma=0.25" in notes[0]
     _, notes = ask(sigma=0.3, set={"E_t": 60, "T": 3, "p_t": 0.5, "eps": 0.3})
     assert not any("has no values" in note for note in notes)
     assert ask(method="gaussian", sigma=0.3)[1] == []
@@ -181,6 +288,19 @@ BAD = [
     ({"set": {"norm": 2}}, "norm=2 must be of type str"),
     ({"set": {"norm": "l3"}}, "norm='l3' must be one of l2, linf"),
     ({"set": {"p_A_from": 3}}, "p_A_from=3 must be of type str"),
+    ({"set": {"norm": True}}, "norm=True must be of type str"),
+    ({"set": {"norm": False}}, "norm='off' must be one of l2, linf"),
+    ({"method": "cat-rs", "set": {"mask": "no"}}, "mask='no' must be of type bool"),
+    ({"method": "cat-rs", "set": {"mask": 0}}, "mask=0 must be of type bool"),
+    ({"method": "cat-rs", "set": {"teacher": True}}, "teacher=True must be of type str"),
+    ({"method": "cat-rs", "set": {"high": "min"}}, "high='min' must be one of max, mean, off"),
+    ({"method": "macer", "set": {"m": 8}}, "unknown setting of macer 'm'.*k"),
+    (
+        {"method": "gaussian", "preset": "cat-rs/smoothmix"},
+        "is for --method smoothmix, not gaussian",
+    ),
+    ({"method": None, "preset": "cat-rs/smoothmx"}, "did you mean 'cat-rs/smoothmix'"),
+    ({"method": None, "set": {"eps": 0.5}}, "unknown setting of gaussian 'eps'"),
     ({"set": {"eps": NAN}}, "eps=nan"),
     ({"set": {"p_t": 1.5}}, "p_t=1.5 must lie in"),
     ({"set": {"batch": 254}}, "batch=254 must be a multiple of m=4"),
@@ -188,11 +308,19 @@ BAD = [
     ({"set": {"batch": 0}}, "batch=0 must be a multiple of m=4"),
     ({"set": {"batch": -4}}, "batch=-4 must be a multiple of m=4"),
     ({"set": {"m": 5}}, "batch=256 must be a multiple of m=5"),
+    ({"method": "macer", "set": {"k": 3}}, "batch=4096 must be a multiple of m=3: it holds m noises of"),
+    ({"method": "macer", "set": {"batch": 100}}, "batch=100 must be a multiple of m=16"),
     ({"set": {"lr": 0.0}}, "lr=0.0 must be a finite number above 0"),
     ({"set": {"lr": NAN}}, "lr=nan"),
     ({"set": {"lr": INF}}, "lr=inf"),
     ({"set": {"lr_factor": -0.1}}, "lr_factor=-0.1"),
     ({"set": {"E_t": 150}}, "E_t=150 lies beyond the last of 150 epochs"),
+    (
+        {"method": "macer", "set": {"lbd_from": 150}},
+        "lbd_from=150 lies .* the robustness term would never begin",
+    ),
+    ({"method": "macer", "sigma": 1.0, "epochs": 9, "set": {"lbd_from": 50}}, "lbd_from=50 lies beyond the last of 9"),
+    ({"method": "macer", "sigma": 1.0, "epochs": 1}, "lbd_from=1 lies beyond the last of 1 epochs"),
     ({"epochs": 10, "set": {"E_t": 70}}, "E_t=70 lies beyond the last of 10 epochs"),
     ({"dataset": "imagenet"}, "E_t=0 discards images before any training.*p_A_from"),
 ]
@@ -204,8 +332,9 @@ def test_what_cannot_be_used_is_named(asked: dict[str, Any], message: str) -> No
         ask(**asked)
 
 
-def test_the_last_epoch_is_fine_for_e_t() -> None:
-    assert ask(set={"E_t": 149})[0].hyperparameters["E_t"] == 149
+@pytest.mark.parametrize(("method", "key"), [("amplify", "E_t"), ("macer", "lbd_from")])
+def test_the_last_epoch_is_fine_to_begin_at(method: str, key: str) -> None:
+    assert ask(method=method, set={key: 149})[0].hyperparameters[key] == 149
 
 
 def dumped(recipe: Recipe) -> dict[str, Any]:
@@ -218,6 +347,8 @@ def test_a_recipe_is_the_same_after_a_round_trip() -> None:
     assert Recipe.model_validate(dumped(recipe)) == recipe
     assert recipe.differences(dumped(recipe)) == []
     assert recipe.build_method() == Recipe.model_validate(dumped(recipe)).build_method()
+    assert recipe.images_a_step == 64
+    assert Recipe.model_validate(dumped(recipe)) == recipe  # also once asked
 
 
 DIFFERENT = [

@@ -14,13 +14,13 @@ class Train(Settings):
     """Settings of `randsmooth train`."""
 
     dataset: str = argument("Name (see `randsmooth data list`), or path to a folder of images or Parquet files.")
-    method: str = option("Training method; see `randsmooth methods`.", "gaussian")
+    method: str | None = option("Training method; see `randsmooth methods`. (default: the preset's, or gaussian)")
     sigma: float = option("Standard deviation of the noise, for pixels in [0, 1].", ...)
     arch: str | None = option(
         "Architecture: small-cnn, lenet, resnet20 (any 6n+2), resnet50. (default: the data set's)"
     )
     preset: str | None = option(
-        "Published settings; see `randsmooth methods --presets`. (default: the method's usual one)"
+        "Published settings; see `randsmooth methods --presets`. (default: the method's usual ones)"
     )
     epochs: int | None = option(
         "Epochs; the preset's schedule is compressed or stretched to them. (default: the preset's)"
@@ -35,7 +35,9 @@ class Train(Settings):
     device: str = option("auto, cpu or cuda.", "auto")
     compile: bool = option("Compile the network with torch.compile.", False)
     seed: int = option("Seed of initialisation, order, augmentation and noise.", 0)
-    out: Path | None = option("Folder for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA)")
+    out: Path | None = option(
+        "Folder for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
+    )
     resume: bool = option("Go on with an interrupted run in the folder.", False)
     overwrite: bool = option("Discard an earlier run in the folder.", False)
 
@@ -44,6 +46,8 @@ def train(settings: Train) -> None:
     """Train a base classifier into a model folder.
 
     Example: randsmooth train mnist --method gaussian --sigma 0.5 --epochs 5 --out runs/gaussian
+
+    As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix --sigma 1.0
     """
     from randsmooth.progress import console
     from randsmooth.training import Request
@@ -56,4 +60,5 @@ def train(settings: Train) -> None:
 
 
 def default_folder(settings: Train) -> Path:
-    return Path("runs") / f"{Path(settings.dataset).name}-{settings.method}-{settings.sigma:g}"
+    what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
+    return Path("runs") / f"{Path(settings.dataset).name}-{what}-{settings.sigma:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -20,14 +21,20 @@ Precision = Literal["32", "bf16-mixed"]
 # Settings that change how fast a run is, not what it computes: a resumed run may have others.
 HOW = ("device", "compile")
 
+# Hyperparameters that name an epoch, and what begins there.
+BEGINNINGS = {"E_t": "discarding, reweighting and the attack", "lbd_from": "the robustness term"}
+
 
 class Request(BaseModel):
-    """What a user asks for; None means the preset's value. `set` overrides settings of method and optimisation."""
+    """What a user asks for; None means the preset's value. `set` overrides settings of method and optimisation.
+
+    Without a method it is the preset's, and gaussian without a preset either.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     dataset: str
-    method: str = "gaussian"
+    method: str | None = None
     sigma: float
     arch: str | None = None
     preset: str | None = None
@@ -67,10 +74,10 @@ class Recipe(BaseModel):
     def build_method(self) -> Method:
         return methods.create(self.method, **self.hyperparameters)
 
-    @property
+    @cached_property
     def images_a_step(self) -> int:
         """B = batch / m."""
-        return self.batch // int(self.hyperparameters["m"])
+        return self.batch // self.build_method().m
 
     def lr_at(self, epoch: int) -> float:
         """Learning rate of `epoch` (from 0)."""
@@ -106,36 +113,31 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
         InputError: an unknown or impossible setting.
     """
     bounds.check_sigma(request.sigma)
-    methods.get(request.method)
+    if request.method is not None:
+        methods.get(request.method)
     preset = find(request.method, spec.name, request.preset)
-    arch = request.arch or spec.arch
+    usual_arch = preset.arch or spec.arch
+    arch = request.arch or usual_arch
     optimisation = preset.optimisation or usual_optimisation(spec.name, arch)
-    hyper, steps = split_settings(request.method, request.set)
     epochs = optimisation.epochs if request.epochs is None else request.epochs
     if epochs < 1:
         raise InputError(f"epochs={epochs} must be at least 1")
-    notes = [*_sigma_note(preset, request.sigma, hyper)]
-    scaled = _scaled_optimisation(optimisation, epochs)
-    factor = epochs / (preset.reference_epochs or optimisation.epochs)
-    values = _scaled_hyperparameters(request.method, preset.hyperparameters(request.sigma), factor)
-    if epochs != optimisation.epochs:
-        verb = "compressed" if epochs < optimisation.epochs else "stretched"
-        notes.append(f"schedule of {optimisation.epochs} epochs {verb} to {epochs}")
-    notes += [f"{key}={value!r} instead of the preset's" for key, value in request.set.items()]
-    method = methods.create(request.method, **values | hyper)
+    usual_hyper = _scaled_hyperparameters(preset, request.sigma, epochs, optimisation.epochs)
+    usual_steps = dataclasses.asdict(_scaled_optimisation(optimisation, epochs))
+    hyper, steps = split_settings(preset.method, request.set)
+    notes = [
+        *_sigma_note(preset, request.sigma, hyper),
+        *_epochs_note(optimisation.epochs, epochs),
+        *_overrides({"arch": arch, **hyper, **steps}, {"arch": usual_arch, **usual_hyper, **usual_steps}),
+    ]
+    method = methods.create(preset.method, **usual_hyper | hyper)
     recipe = Recipe(
-        dataset=request.dataset,
-        take=request.take,
+        **request.model_dump(include={"dataset", "take", "sigma", "precision", "seed", "device", "compile"}),
         arch=arch,
-        method=request.method,
+        method=preset.method,
         hyperparameters=dataclasses.asdict(method),  # type: ignore[call-overload]
         preset=preset.name,
-        sigma=request.sigma,
-        precision=request.precision,
-        seed=request.seed,
-        device=request.device,
-        compile=request.compile,
-        **dataclasses.asdict(scaled) | steps | {"epochs": epochs},
+        **usual_steps | steps,
     )
     check(recipe)
     return recipe, notes
@@ -143,7 +145,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
 
 def check(recipe: Recipe) -> None:
     """Raise InputError for settings that fit no training run."""
-    m = int(recipe.hyperparameters["m"])
+    m = recipe.build_method().m
     if recipe.batch < m or recipe.batch % m:
         raise InputError(f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images")
     for name in ("lr", "lr_factor"):
@@ -152,12 +154,12 @@ def check(recipe: Recipe) -> None:
     for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
         if not 0.0 <= (value := getattr(recipe, name)) < most:
             raise InputError(f"{name}={value} must lie in [0, {most})")
-    begins = recipe.hyperparameters.get("E_t", 0)
-    if begins >= recipe.epochs:
-        raise InputError(
-            f"E_t={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: train longer or set "
-            "a smaller E_t (--set E_t=...)"
-        )
+    for name, what in BEGINNINGS.items():
+        if (begins := recipe.hyperparameters.get(name, 0)) >= recipe.epochs:
+            raise InputError(
+                f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
+                f"never begin. Train longer or set a smaller {name} (--set {name}=...)"
+            )
     if recipe.seed < 0:
         raise InputError(f"seed={recipe.seed} must be 0 or more")
 
@@ -177,8 +179,12 @@ def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, 
 
 def _typed(key: str, value: Any, default: Any) -> Any:
     """`value` as the type that the hyperparameter's default has; a whole number may stand for a float."""
-    if default is None:  # only names of files default to nothing
+    if default is None:  # only names of folders default to nothing
+        if value is None:
+            return None
         default = ""
+    elif isinstance(default, str) and value is False:
+        value = "off"  # the word that YAML reads as false
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):
@@ -201,7 +207,22 @@ def _sigma_note(preset: Preset, sigma: float, given: Mapping[str, Any]) -> list[
     wanting = [key for key in preset.by_sigma.get(nearest, {}) if key not in given]
     if nearest == sigma or not wanting:
         return []
-    return [f"{preset.name} has no values for sigma={sigma}: {', '.join(wanting)} are those of sigma={nearest}"]
+    return [f"{preset.name} has no values for sigma={sigma}: {', '.join(wanting)} taken from sigma={nearest}"]
+
+
+def _epochs_note(usual: int, epochs: int) -> list[str]:
+    if epochs == usual:
+        return []
+    return [f"schedule of {usual} epochs {'compressed' if epochs < usual else 'stretched'} to {epochs}"]
+
+
+def _overrides(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
+    """What is `given` in place of the preset's other value."""
+    return [
+        f"{key}={value!r}" + ("" if usual.get(key) is None else f" instead of the preset's {usual[key]!r}")
+        for key, value in given.items()
+        if value != usual.get(key)
+    ]
 
 
 def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:
@@ -209,13 +230,16 @@ def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisatio
     return dataclasses.replace(optimisation, epochs=epochs, lr_drops=drops)
 
 
-def _scaled_hyperparameters(method: str, values: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    scaled = dict(values)
-    for field in dataclasses.fields(methods.get(method)):  # type: ignore[arg-type]
-        if field.metadata.get("unit") == "epochs":
-            value = values.get(field.name, field.default)
-            scaled[field.name] = value and _scale(value, factor)  # epoch 0 stays the first
-    return scaled
+def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
+    """All hyperparameters, of `preset` or else the method's defaults, in a run of `epochs` in place of the `usual`."""
+    factor = epochs / (preset.reference_epochs or usual)
+    fields = dataclasses.fields(methods.get(preset.method))  # type: ignore[arg-type]
+    values = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    values |= preset.hyperparameters(sigma)
+    for field in fields:
+        if field.metadata.get("unit") == "epochs" and values.get(field.name):  # epoch 0 stays the first
+            values[field.name] = _scale(values[field.name], factor)
+    return values
 
 
 def _scale(epoch: int, factor: float) -> int:

@@ -1,0 +1,120 @@
+"""What a preset is, the schedules that presets share, and how a table's rows are written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+SIGMAS = (0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimisation:
+    """How a step is taken. `batch` counts forward samples: m noises of each of batch / m images."""
+
+    epochs: int
+    lr: float
+    lr_drops: tuple[int, ...]
+    batch: int = 256
+    lr_factor: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+
+
+CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
+MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
+IMAGENET = Optimisation(epochs=90, lr=0.1, lr_drops=(30, 60))
+DIGITS = Optimisation(epochs=40, lr=0.05, lr_drops=(15, 30))
+
+CIFAR10 = ("cifar10", "cifar10-jpeg")  # the same images
+
+USUAL = {"digits": DIGITS, "imagenet": IMAGENET}
+USUAL |= dict.fromkeys(("mnist", "fashion-mnist"), MNIST) | dict.fromkeys((*CIFAR10, "cifar100", "svhn"), CIFAR)
+USUAL_OF_ARCH = {"small-cnn": DIGITS, "lenet": MNIST}
+
+
+def usual_optimisation(dataset: str, arch: str) -> Optimisation:
+    """The literature's schedule for a data set; for the user's own, the one usual for the architecture."""
+    return USUAL.get(dataset) or USUAL_OF_ARCH.get(arch, CIFAR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """One method on some data sets, with the hyperparameters that may depend on sigma.
+
+    Attributes:
+        name: paper/method; paper/method/variation for a row of an ablation table.
+        method: registered name.
+        datasets: names it was published for; empty: any data set.
+        arch: architecture; None: the data set's.
+        optimisation: the training schedule; None: the one usual for the data set.
+        fixed: hyperparameters the same at every sigma.
+        by_sigma: hyperparameters by sigma, over the fixed ones; empty: any sigma.
+        reference_epochs: the schedule that hyperparameters measured in epochs refer to; None: `optimisation`.
+        source: paper and table or appendix.
+    """
+
+    name: str
+    method: str
+    source: str
+    datasets: tuple[str, ...] = ()
+    arch: str | None = None
+    optimisation: Optimisation | None = None
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    by_sigma: Mapping[float, Mapping[str, Any]] = field(default_factory=dict)
+    reference_epochs: int | None = None
+
+    @property
+    def base(self) -> str:
+        """The name without the variation."""
+        return "/".join(self.name.split("/")[:2])
+
+    @property
+    def variation(self) -> str:
+        """What the row of an ablation table changes; empty for a main preset."""
+        return self.name.removeprefix(self.base).removeprefix("/")
+
+    def serves(self, dataset: str) -> bool:
+        return not self.datasets or dataset in self.datasets
+
+    def hyperparameters(self, sigma: float) -> dict[str, Any]:
+        """All hyperparameters at `sigma`; the nearest published sigma's where this one is not published."""
+        return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
+
+    def nearest(self, sigma: float) -> float:
+        """The published sigma whose values are used at `sigma`."""
+        return min(self.by_sigma, key=lambda known: abs(known - sigma), default=sigma)
+
+
+def each(*, sigmas: tuple[float, ...] = SIGMAS, **columns: tuple[Any, ...]) -> dict[float, dict[str, Any]]:
+    """Hyperparameters by sigma, from one column a hyperparameter: lbd=(20.0, 10.0, 10.0)."""
+    return {sigma: {key: column[i] for key, column in columns.items()} for i, sigma in enumerate(sigmas)}
+
+
+def row(
+    main: Preset,
+    variation: str,
+    source: str,
+    *,
+    sigmas: Iterable[float] | None = None,
+    optimisation: Optimisation | None = None,
+    **changes: Any,
+) -> Preset:
+    """`main` with some hyperparameters changed, as a row of a table has them, at the table's `sigmas`."""
+    by_sigma = {sigma: {**main.by_sigma.get(sigma, {}), **changes} for sigma in sigmas or main.by_sigma}
+    return replace(
+        main,
+        name=f"{main.base}/{variation}",
+        source=source,
+        by_sigma=by_sigma,
+        optimisation=optimisation or main.optimisation,
+    )
+
+
+def rows(
+    main: Preset, key: str, values: Iterable[float], source: str, *, prefix: str = "", **same: Any
+) -> tuple[Preset, ...]:
+    """A row for each of the `values` of one hyperparameter; what is the `same` in all of them, as in `row`."""
+    changes: dict[float, dict[str, Any]] = {value: {key: value, **same} for value in values}
+    return tuple(row(main, f"{prefix}{key}={value:g}", source, **change) for value, change in changes.items())

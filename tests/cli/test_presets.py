@@ -1,0 +1,117 @@
+"""Presets on the command line: the list of them, and training by the name of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from randsmooth import methods, models
+from randsmooth.cli.main import main
+from randsmooth.cli.train import Train, default_folder
+from randsmooth.training import PRESETS
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs a command line in an empty folder; its exit code and what it printed."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return int(stop.value.code or 0), printed.out, printed.err
+
+    return run
+
+
+def listed(text: str) -> list[str]:
+    """The names that a list of presets spells out."""
+    names = []
+    for line in text.splitlines():
+        if main_preset := re.match(r"  (\S+/\S+)  ", line):
+            names.append(main_preset[1])
+        elif table := re.match(r"    ([^/]+/[^/]+)(/\S+(?:, /\S+)*)  \(", line):
+            names += [table[1] + variation for variation in table[2].split(", ")]
+    return names
+
+
+def test_the_list_names_every_preset_once(cli: Run) -> None:
+    code, out, _ = cli("methods", "--presets")
+    assert code == 0
+    assert sorted(listed(out)) == sorted(preset.name for preset in PRESETS)
+    assert max(map(len, out.splitlines())) < 180
+
+
+@pytest.mark.parametrize("method", methods.names())
+def test_the_list_of_one_method(cli: Run, method: str) -> None:
+    _, out, _ = cli("methods", method, "--presets")
+    assert sorted(listed(out)) == sorted(preset.name for preset in PRESETS if preset.method == method)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Sun et al., ICML 2025",
+        "Zhai et al., ICLR 2020",
+        "not from a paper",
+        "  acr/gaussian     cifar10: m=4  (table 2 and appendix A.1)",
+        "  cat-rs/smoothmix    mnist: m=4, alpha=1, eta=5, T=2|4|8  (table 1 and appendix B.2)",
+        "    acr/amplify/T=2, /T=4, /T=6, /T=8, /T=10  (sigma 0.5, arXiv version, table 8)",
+        "    cat-rs/cat-rs/lbd=0.25, /lbd=0.5, /lbd=1, /lbd=2, /lbd=4  (sigma 0.5, resnet20, table 6)",
+    ],
+)
+def test_the_list_reads(cli: Run, line: str) -> None:
+    assert line in cli("methods", "--presets")[1].splitlines()
+
+
+def test_the_preset_brings_the_method(cli: Run, tmp_path: Path) -> None:
+    words = ("train", "digits", "--preset", "randsmooth/smoothmix", "--sigma", 0.5, "--epochs", 2, "--take", 64)
+    code, out, err = cli(*words, "--set", "T=1")
+    assert code == 0, err
+    assert "schedule of 40 epochs compressed to 2" in out
+    assert "T=1 instead of the preset's 4" in out
+    folder = tmp_path / "runs" / "digits-randsmooth-smoothmix-0.5"
+    assert models.load(folder).provenance["method"] == "smoothmix"
+    assert "method" not in yaml.safe_load((folder / "run.yaml").read_text())
+    again = cli("train", "--config", folder / "run.yaml", "--resume", "--out", folder)
+    assert again[0] == 0, again[2]
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ({}, "runs/mnist-gaussian-0.5"),
+        ({"method": "macer"}, "runs/mnist-macer-0.5"),
+        ({"preset": "cat-rs/smoothmix"}, "runs/mnist-cat-rs-smoothmix-0.5"),
+        ({"method": "cat-rs", "preset": "cat-rs/cat-rs/lbd=4"}, "runs/mnist-cat-rs-cat-rs-lbd=4-0.5"),
+    ],
+)
+def test_where_a_run_goes(given: dict[str, str], folder: str) -> None:
+    assert default_folder(Train(dataset="data/mnist", sigma=0.5, **given)) == Path(folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("train mnist --preset cat-rs/smoothmix --method gaussian --sigma 1", "for --method smoothmix, not gaussian"),
+        ("train mnist --preset cat-rs/smothmix --sigma 1", "did you mean 'cat-rs/smoothmix'"),
+        ("train digits --preset cat-rs/smoothmix --sigma 1", "--preset randsmooth/smoothmix serves it"),
+        ("train digits --method macer --sigma 1 --set k=3", "must be a multiple of m=3"),
+        ("train cifar10 --preset cat-rs/cat-rs/released --sigma 0.5", "teacher=MODEL_DIR"),
+        ("methods smothmix --presets", "smoothmix"),
+    ],
+)
+def test_what_does_not_fit_is_refused(cli: Run, tmp_path: Path, words: str, named: str) -> None:
+    code, _, err = cli(*words.split())
+    assert (code, named in err) == (2, True), err
+    assert not list(tmp_path.iterdir())
