@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,16 @@ AMPLIFY = GAUSSIAN.model_copy(
     update={"method": "amplify", "set": {"E_t": 1, "reweight_every": 2, "p_t": 0.2, "T": 2, "discard_noises": 8}}
 )
 DISCARD_ONLY = AMPLIFY.model_copy(update={"set": AMPLIFY.set | {"reweight": False, "attack": False}})
-REQUESTS = {"gaussian": GAUSSIAN, "amplify": AMPLIFY, "discard only": DISCARD_ONLY}
+SHORT: dict[str, dict[str, object]] = {  # what changes between these four epochs, changes within them
+    "stability": {},
+    "smoothadv": {"T": 2, "warmup": 3},
+    "macer": {"k": 4, "lbd_from": 2},
+    "consistency": {"eps": 0.5, "T": 2, "warmup": 3},
+    "smoothmix": {"T": 2, "start": 1.0, "warmup": 3},
+    "cat-rs": {"T": 2},
+}
+OTHERS = {name: GAUSSIAN.model_copy(update={"method": name, "set": values}) for name, values in SHORT.items()}
+REQUESTS = {"gaussian": GAUSSIAN, "amplify": AMPLIFY, "discard only": DISCARD_ONLY, **OTHERS}
 
 
 class Interrupted(Exception):
@@ -60,8 +70,13 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return folders
 
 
-@pytest.mark.parametrize("name", REQUESTS)
-@pytest.mark.parametrize("images", [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40])
+CUTS = [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40]
+
+
+@pytest.mark.parametrize(
+    ("name", "images"),
+    [*itertools.product(("gaussian", "amplify", "discard only"), CUTS), *itertools.product(OTHERS, CUTS[1:-1:2])],
+)
 def test_a_resumed_run_ends_with_the_same_bits(name: str, images: int, uninterrupted, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         train(REQUESTS[name], tmp_path / "model", progress=stopping_after(images))
@@ -123,9 +138,9 @@ class Breaking:
 
     def __call__(self, method: Gaussian, *batch: torch.Tensor) -> Loss:
         self.left -= 1
-        total, terms = self.loss(method, *batch)
+        total, terms, figures = self.loss(method, *batch)
         factor = float("nan") if self.left < 0 else 1.0
-        return Loss(total * factor, {name: term * factor for name, term in terms.items()})
+        return Loss(total * factor, {name: term * factor for name, term in terms.items()}, figures)
 
 
 def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(

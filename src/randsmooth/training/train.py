@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -86,12 +85,12 @@ def check_asked_models(recipe: Recipe, blank: Classifier) -> None:
         if not source:
             continue
         asked = models.load(source)
-        if (asked.classes, asked.shape) != (blank.classes, blank.shape):
+        unlike = _difference(asked, blank)
+        if unlike:
             data = asked.provenance.get("dataset", "other data")
             raise InputError(
-                f"{key}={source!r} was trained on {data}: {asked.num_classes} classes ({_some(asked.classes)}), images "
-                f"of shape {asked.shape}; {recipe.dataset} has {blank.num_classes} ({_some(blank.classes)}) and "
-                f"{blank.shape}. Name a model trained on {recipe.dataset}"
+                f"{key}={source!r} was made for {data}, and {unlike} in {recipe.dataset}: name a model trained on "
+                f"{recipe.dataset}"
             )
         sigma = asked.provenance.get("sigma")
         if sigma is None:
@@ -102,8 +101,16 @@ def check_asked_models(recipe: Recipe, blank: Classifier) -> None:
             raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
 
 
-def _some(classes: Sequence[str]) -> str:
-    return ", ".join(classes[:3]) + (", ..." if len(classes) > 3 else "")
+def _difference(asked: Classifier, blank: Classifier) -> str:
+    """In what the data that `asked` was trained on differ from those of `blank`; empty where they do not."""
+    if asked.shape != blank.shape:
+        return f"its images have the shape {asked.shape}, not {blank.shape} as"
+    if asked.num_classes != blank.num_classes:
+        return f"it knows {asked.num_classes} classes, not {blank.num_classes} as"
+    for k, (theirs, ours) in enumerate(zip(asked.classes, blank.classes, strict=True)):
+        if theirs != ours:
+            return f"its class {k} is {theirs!r}, not {ours!r} as"
+    return ""
 
 
 def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:

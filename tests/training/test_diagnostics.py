@@ -1,0 +1,84 @@
+"""What a run tells while it trains: terms, shares, weights, in history.csv and TensorBoard."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from randsmooth.training import Request, TrainingDiverged, train
+from randsmooth.training.folder import EVENTS, HISTORY
+from randsmooth.training.steps import StepLog
+
+DIGITS = Request(dataset="digits", sigma=0.25, epochs=3, take=160)
+TOLD = {
+    "gaussian": ({}, {"cross_entropy"}),
+    "stability": ({}, {"cross_entropy", "stability"}),
+    "smoothadv": ({"T": 2}, {"cross_entropy", "attack_success"}),
+    "macer": ({"k": 4}, {"classification", "robustness"}),
+    "consistency": ({}, {"cross_entropy", "consistency", "entropy"}),
+    "smoothmix": ({"T": 2}, {"cross_entropy", "mixed", "mixed_share"}),
+    "cat-rs": ({"T": 2}, {"low", "high", "sure_share", "attack_success"}),
+    "amplify": (
+        {"E_t": 1, "p_t": 0.1, "T": 2, "discard_noises": 8, "reweight_every": 1},
+        {"cross_entropy", "attack_success", "discarded_share", "mean_weight", "weight_1.00_share"},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", TOLD)
+def test_history_and_tensorboard_tell_the_same(method: str, tmp_path: Path) -> None:
+    settings, names = TOLD[method]
+    train(DIGITS.model_copy(update={"method": method, "set": settings}), tmp_path / "m")
+    history = pd.read_csv(tmp_path / "m" / HISTORY)
+    names = names | {"easy_share", "hard_share"}
+    assert names <= set(history.columns)
+    shares = history[[name for name in history if name.endswith(("_share", "_success"))]]
+    assert ((shares.fillna(0) >= 0) & (shares.fillna(0) <= 1)).all(axis=None)
+    assert (history["easy_share"] + history["hard_share"] <= 1 + 1e-9).all()
+    events = EventAccumulator(str(tmp_path / "m" / EVENTS))
+    events.Reload()
+    for name in names:
+        curve = [event.value for event in events.Scalars(f"epoch/{name}")]
+        assert curve == pytest.approx(history[name].dropna().tolist(), rel=1e-5)
+    assert {f"step/{name}" for name in names if name in ("cross_entropy", "low")} <= set(events.Tags()["scalars"])
+
+
+def test_the_weights_are_a_histogram_whose_shares_add_up(tmp_path: Path) -> None:
+    train(DIGITS.model_copy(update={"method": "amplify", "set": TOLD["amplify"][0]}), tmp_path / "m")
+    events = EventAccumulator(str(tmp_path / "m" / EVENTS), size_guidance={"histograms": 0})
+    events.Reload()
+    assert [event.step for event in events.Histograms("weight")] == [1, 2]
+    history = pd.read_csv(tmp_path / "m" / HISTORY)
+    shares = history[[name for name in history if name.startswith("weight_")]].iloc[1:]
+    assert shares.sum(axis=1).tolist() == pytest.approx([1.0, 1.0])
+
+
+class Curves:
+    def __init__(self) -> None:
+        self.scalars: dict[str, list[tuple[float, int]]] = {}
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        self.scalars.setdefault(name, []).append((value, step))
+
+
+def test_the_log_averages_all_steps_and_draws_the_last() -> None:
+    curves = Curves()
+    log = StepLog(epoch=2, epochs=5, steps=7, writer=curves)  # type: ignore[arg-type]
+    for value in (1.0, 2.0, 6.0):
+        log.add({"loss": torch.tensor(value), "share": torch.tensor(0.5)})
+    assert log.flush() == "epoch 3/5  loss 6.0000  share 0.5000"
+    log.add({"loss": torch.tensor(3.0), "share": torch.tensor(0.0)})
+    log.flush()
+    assert log.means() == {"loss": 3.0, "share": 0.375}
+    assert curves.scalars["step/loss"] == [(6.0, 16), (3.0, 17)]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_the_first_lost_step_is_named_with_its_terms(bad: float) -> None:
+    log = StepLog(epoch=1, epochs=5, steps=50, writer=Curves())  # type: ignore[arg-type]
+    for step in range(20):
+        log.add({"low": torch.tensor(0.5), "high": torch.tensor(bad if step >= 13 else 1.0)})
+    with pytest.raises(TrainingDiverged, match=r"epoch 1, step 13: {'low': 0.5, 'high': (nan|inf)}.*kept"):
+        log.flush()

@@ -1,0 +1,121 @@
+"""CAT-RS as released: the teacher's predictions are found once, kept, resumed, and refused where they do not fit."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from randsmooth import data, models
+from randsmooth.errors import InputError
+from randsmooth.noise import Stream, draw
+from randsmooth.progress import Silent
+from randsmooth.training import Request, train
+from randsmooth.training import teacher as teachers
+from randsmooth.training.folder import TEACHER
+
+NOISES, TAKE = 40, 24
+DIGITS = Request(dataset="digits", sigma=0.5, epochs=2, take=TAKE)
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("teacher") / "model"
+    train(DIGITS.model_copy(update={"sigma": 0.25, "epochs": 8, "take": 600}), folder)
+    return folder
+
+
+def taught(teacher: Path, **changes: object) -> Request:
+    settings = {"variant": "released", "teacher": str(teacher), "teacher_noises": NOISES, "T": 2}
+    return DIGITS.model_copy(update={"method": "cat-rs", "set": settings | changes})
+
+
+def stored(folder: Path) -> tuple[torch.Tensor, dict[str, str]]:
+    with safe_open(folder / TEACHER, "pt") as file:
+        return file.get_tensor("counts"), file.metadata()
+
+
+def test_the_predictions_are_the_teachers_counts_at_its_own_sigma(teacher: Path, tmp_path: Path) -> None:
+    train(taught(teacher), tmp_path / "m")
+    counts, about = stored(tmp_path / "m")
+    assert about["done"] == str(TAKE) and about["sigma"] == "0.25"
+    assert counts.shape == (TAKE, 10) and (counts.sum(dim=1) == NOISES).all()
+    images = data.load("digits", "train").subset(data.take(len(data.load("digits", "train")), TAKE))
+    x, y = images.batch(torch.arange(TAKE))
+    noise = draw((NOISES, *x.shape[1:]), 0.25, stream=Stream(0, "train/teacher").at(5).at(0))
+    with torch.inference_mode():
+        expected = models.load(teacher)(x[5] + noise).argmax(dim=1).bincount(minlength=10)
+    assert torch.equal(counts[5], expected)
+    assert (counts.argmax(dim=1) == y).float().mean() > 0.5  # the teacher has learnt something
+
+
+class Cut(Exception):
+    pass
+
+
+def cutting_after(images: int):
+    @contextmanager
+    def progress(title: str, total: int, unit: str):
+        class Reporter(Silent):
+            left = images
+
+            def advance(self, steps: int, info: str = "") -> None:
+                self.left -= steps
+                if self.left <= 0:
+                    raise Cut
+
+        yield Reporter()
+
+    return progress
+
+
+def test_a_cut_question_goes_on_where_it_was(teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = train(taught(teacher), tmp_path / "whole")
+    with monkeypatch.context() as patch, pytest.raises(Cut):
+        patch.setattr(teachers, "SAVE_EVERY", 0.0)
+        train(taught(teacher), tmp_path / "m", progress=cutting_after(10))
+    assert stored(tmp_path / "m")[1]["done"] == "9"
+    resumed = train(taught(teacher), tmp_path / "m", resume=True)
+    assert torch.equal(stored(tmp_path / "m")[0], stored(tmp_path / "whole")[0])
+    assert models.weights_hash(resumed) == models.weights_hash(whole)
+
+
+def test_an_answered_teacher_is_not_asked_again(teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(taught(teacher), tmp_path / "m")
+    monkeypatch.setattr(teachers.SmoothedTeacher, "_count", lambda *_: pytest.fail("asked again"))
+    train(taught(teacher, lbd=0.5), tmp_path / "m", overwrite=True)
+
+
+def test_another_question_is_asked_anew(teacher: Path, tmp_path: Path) -> None:
+    train(taught(teacher), tmp_path / "m")
+    train(taught(teacher, teacher_noises=NOISES + 1), tmp_path / "m", overwrite=True)
+    assert (stored(tmp_path / "m")[0].sum(dim=1) == NOISES + 1).all()
+
+
+def test_a_damaged_answer_is_found_anew(teacher: Path, tmp_path: Path) -> None:
+    train(taught(teacher), tmp_path / "m")
+    (tmp_path / "m" / TEACHER).write_bytes(b"nothing of the kind")
+    train(taught(teacher), tmp_path / "m", overwrite=True)
+    assert stored(tmp_path / "m")[1]["done"] == str(TAKE)
+
+
+def test_a_teacher_made_for_other_data_is_refused(teacher: Path, tmp_path: Path) -> None:
+    config = (teacher / "config.json").read_text()
+    assert '"3"' in config
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "model.safetensors").write_bytes((teacher / "model.safetensors").read_bytes())
+    (other / "config.json").write_text(config.replace('"3"', '"three"'))
+    with pytest.raises(
+        InputError, match=r"teacher=.*made for digits, and its class 3 is 'three', not '3' as in digits: name"
+    ):
+        train(taught(other), tmp_path / "m")
+    with pytest.raises(InputError, match=r"its images have the shape \(1, 8, 8\), not \(1, 28, 28\) as in mnist"):
+        train(taught(teacher).model_copy(update={"dataset": "mnist"}), tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_teacher_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        train(taught(tmp_path / "nowhere"), tmp_path / "m")
