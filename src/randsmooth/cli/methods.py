@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
 a|b|c: values at sigma 0.25|0.5|1, unless it says other sigmas. cifar10 is cifar10-jpeg too, the same images.
-Indented: rows of ablation tables, acr/amplify/T=2 for one.
+Epochs (E_t, lbd_from) are the paper's schedule's; they scale with it. Indented: rows of ablation tables.
 """
 
 

@@ -119,6 +119,8 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     usual_arch = preset.arch or spec.arch
     arch = request.arch or usual_arch
     optimisation = preset.optimisation or usual_optimisation(spec.name, arch)
+    if preset.batch is not None:
+        optimisation = dataclasses.replace(optimisation, batch=preset.batch)
     epochs = optimisation.epochs if request.epochs is None else request.epochs
     if epochs < 1:
         raise InputError(f"epochs={epochs} must be at least 1")

@@ -49,6 +49,7 @@ class Preset:
         datasets: names it was published for; empty: any data set.
         arch: architecture; None: the data set's.
         optimisation: the training schedule; None: the one usual for the data set.
+        batch: forward samples a step in place of the usual schedule's.
         fixed: hyperparameters the same at every sigma.
         by_sigma: hyperparameters by sigma, over the fixed ones; empty: any sigma.
         reference_epochs: the schedule that hyperparameters measured in epochs refer to; None: `optimisation`.
@@ -61,6 +62,7 @@ class Preset:
     datasets: tuple[str, ...] = ()
     arch: str | None = None
     optimisation: Optimisation | None = None
+    batch: int | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     by_sigma: Mapping[float, Mapping[str, Any]] = field(default_factory=dict)
     reference_epochs: int | None = None
