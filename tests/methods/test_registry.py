@@ -1,9 +1,11 @@
 """The registry, and hyperparameters that are refused by name."""
 
 import dataclasses
+import re
 
 import pytest
 
+from methods import slow as slowly
 from randsmooth import methods
 from randsmooth.errors import InputError
 
@@ -24,12 +26,13 @@ def test_every_method_meets_the_contract(name: str) -> None:
 
 
 def test_the_names_are_sorted() -> None:
-    assert {"amplify", "gaussian"} <= set(methods.names())
-    assert methods.names() == sorted(methods.names())
+    known = ["amplify", "cat-rs", "consistency", "gaussian", "macer", "smoothadv", "smoothmix", "stability"]
+    assert methods.names() == known
 
 
 @pytest.mark.parametrize(
-    ("name", "suggested"), [("gausian", "gaussian"), ("Gaussian", "gaussian"), ("amplified", "amplify")]
+    ("name", "suggested"),
+    [("gausian", "gaussian"), ("Gaussian", "gaussian"), ("amplified", "amplify"), ("CAT_RS", "cat-rs")],
 )
 def test_an_unknown_name_suggests_the_nearest(name: str, suggested: str) -> None:
     with pytest.raises(InputError, match=f"unknown method '{name}': did you mean '{suggested}'.*known are amplify, "):
@@ -83,6 +86,65 @@ BAD = [
     ("amplify", {"E_t": 0}, "E_t=0 discards images before any training.*p_A_from=MODEL_DIR"),
 ]
 
+NAN, INF = float("nan"), float("inf")
+
+# Values that are refused, field by field; the message says name=value.
+REFUSED = {
+    "stability": {"m": [0, -1], "lbd": [-0.5, NAN]},
+    "smoothadv": {"m": [0], "eps": [0.0, -1.0, INF, NAN], "T": [0, -1], "attack": ["fgsm", ""], "warmup": [0, -1]},
+    "macer": {
+        "k": [0, -1],
+        "lbd": [-1.0, NAN],
+        "gamma": [0.0, -1.0, INF, NAN],
+        "beta": [0.0, -1.0, INF, NAN],
+        "lbd_from": [-1],
+    },
+    "consistency": {
+        "m": [1, 0, -1],
+        "lbd": [-1.0, NAN],
+        "eta": [-0.5, NAN],
+        "form": ["js", "default "],
+        "eps": [-0.1, INF, NAN],
+        "T": [0],
+        "warmup": [0],
+    },
+    "smoothmix": {
+        "m": [0],
+        "T": [0],
+        "alpha": [0.0, -1.0, INF, NAN],
+        "eta": [-1.0, NAN],
+        "start": [-0.5, NAN],
+        "warmup": [0],
+    },
+    "cat-rs": {
+        "m": [0],
+        "lbd": [-1.0, NAN],
+        "p0": [0.0, 1.1, -1, NAN, INF],
+        "T": [0],
+        "eps": [0.0, -1.0, INF, NAN],
+        "high": ["min", "none"],
+        "variant": ["code", "Paper"],
+        "teacher_noises": [0],
+    },
+}
+BAD += [
+    (name, {field: value}, re.escape(f"{field}={value!r}"))
+    for name, fields in REFUSED.items()
+    for field, values in fields.items()
+    for value in values
+]
+BAD += [
+    ("consistency", {"m": 1}, "at least 2"),
+    ("smoothadv", {"attack": "fgsm"}, "pgd, ddn, gradient-free"),
+    ("consistency", {"form": "js"}, "default, xent, kl, mse"),
+    ("cat-rs", {"high": "min"}, "max, mean, off"),
+    ("cat-rs", {"variant": "code"}, "paper, released"),
+    ("cat-rs", {"variant": "released"}, "teacher=MODEL_DIR"),
+    ("cat-rs", {"low": False, "high": "off"}, "low=False.*high='off'|high='off'.*low=False|low.*high"),
+    ("macer", {"m": 4}, "unknown hyperparameter of macer 'm'"),
+    ("cat-rs", {"po": 0.5}, "did you mean 'p0'"),
+]
+
 
 @pytest.mark.parametrize(("name", "hyper", "message"), BAD)
 def test_bad_hyperparameters_are_named(name: str, hyper: dict[str, object], message: str) -> None:
@@ -91,16 +153,51 @@ def test_bad_hyperparameters_are_named(name: str, hyper: dict[str, object], mess
 
 
 @pytest.mark.parametrize(
-    "hyper",
+    ("name", "hyper"),
     [
-        {"E_t": 0, "p_A_from": "models/gaussian"},
-        {"E_t": 0, "discard": False},
-        {"p_t": 0.0},
-        {"p_t": 1.0},
-        {"p_min": 1.0},
-        {"p_min": 0.6, "reweight": False},  # certifies nothing, but nothing asks it to
+        ("amplify", {"E_t": 0, "p_A_from": "models/gaussian"}),
+        ("amplify", {"E_t": 0, "discard": False}),
+        ("amplify", {"p_t": 0.0}),
+        ("amplify", {"p_t": 1.0}),
+        ("amplify", {"p_min": 1.0}),
+        ("amplify", {"p_min": 0.6, "reweight": False}),  # certifies nothing, but nothing asks it to
+        ("stability", {"lbd": 0.0}),
+        ("smoothadv", {"m": 1, "T": 1, "eps": 1e-12, "warmup": 1}),
+        ("macer", {"k": 1, "lbd": 0.0}),
+        ("consistency", {"lbd": 0.0, "eta": 0.0, "eps": 0.0}),
+        ("smoothmix", {"m": 1, "T": 1, "eta": 0.0, "start": 0.0}),
+        ("cat-rs", {"m": 1, "lbd": 0.0, "p0": 1.0}),
+        ("cat-rs", {"low": False}),
+        ("cat-rs", {"high": "off"}),
+        ("cat-rs", {"variant": "released", "teacher": "models/gaussian", "teacher_noises": 1}),
     ],
 )
-def test_edges_that_are_fine(hyper: dict[str, object]) -> None:
-    method = methods.create("amplify", **hyper)
+def test_edges_that_are_fine(name: str, hyper: dict[str, object]) -> None:
+    method = methods.create(name, **hyper)
     assert {key: getattr(method, key) for key in hyper} == hyper
+
+
+NEEDS = {"macer": {"sigma"}, "smoothmix": {"u"}, "cat-rs": {"u"}}
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_a_loss_without_what_it_needs_says_so(name: str) -> None:
+    method = methods.create(name)
+    given = slowly.problem(0, 4, method.m)
+    x, y, noise, aside = given[2].tensors()
+    needed = set()
+    for part in ("u", "target", "sigma"):
+        try:
+            method.loss(given[0], x, y, noise, aside._replace(**{part: None}))
+        except InputError as error:
+            assert part in str(error) and name in str(error)
+            needed.add(part)
+    assert needed == NEEDS.get(name, set())
+
+
+def test_a_released_cat_rs_loss_without_its_target_says_so() -> None:
+    model, _, problem = slowly.problem(0, 4, 4)
+    x, y, noise, aside = problem.tensors()
+    with pytest.raises(InputError, match="target"):
+        method = methods.create("cat-rs", variant="released", teacher="models/gaussian")
+        method.loss(model, x, y, noise, aside._replace(target=None))

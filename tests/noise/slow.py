@@ -1,4 +1,4 @@
-"""Slow, obvious NumPy versions of the attacks, one image at a time, on a network small enough for finite differences."""
+"""Slow, obvious NumPy versions of the attacks, one image at a time, on a network fit for finite differences."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def gradient(f: Callable[[Floats], float], at: Floats, h: float = 1e-6) -> Float
 
 
 def layers(theta: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    w1, b1, w2, b2 = np.split(theta, np.cumsum([HIDDEN * PIXELS, HIDDEN, CLASSES * HIDDEN]))
-    return w1.reshape(HIDDEN, PIXELS), b1, w2.reshape(CLASSES, HIDDEN), b2
+    a, b, c = HIDDEN * PIXELS, HIDDEN * (PIXELS + 1), HIDDEN * (PIXELS + 1 + CLASSES)
+    return theta[:a].reshape(HIDDEN, PIXELS), theta[a:b], theta[b:c].reshape(CLASSES, HIDDEN), theta[c:]
 
 
 def logits(theta: Floats, v: Floats) -> Floats:
@@ -82,7 +82,8 @@ def jacobian(theta: Floats, v: Floats) -> Floats:
 
 
 def softmax(z: Floats) -> Floats:
-    return np.exp(z - z.max()) / np.exp(z - z.max()).sum()
+    e = np.exp(z - z.max())
+    return e / e.sum()
 
 
 def probabilities(theta: Floats, v: Floats) -> Floats:
@@ -91,18 +92,19 @@ def probabilities(theta: Floats, v: Floats) -> Floats:
 
 def mean_prediction(theta: Floats, x: Floats, noises: Floats) -> Floats:
     """(K,) mean over the noises (m, PIXELS) of the softmax."""
-    return np.mean([probabilities(theta, x + noise) for noise in noises], axis=0)
+    return sum(probabilities(theta, x + noise) for noise in noises) / len(noises)  # type: ignore[return-value]
 
 
 def cross_entropy(theta: Floats, v: Floats, label: int) -> float:
     """-log softmax(logits)[label]."""
     z = logits(theta, v)
-    return float(z.max() + np.log(np.exp(z - z.max()).sum()) - z[label])
+    return float(np.logaddexp.reduce(z) - z[label])
 
 
 def divergence(target: Floats, prediction: Floats) -> float:
     """KL(target || prediction)."""
-    return float(sum(t * np.log(t / p) for t, p in zip(target, prediction, strict=True) if t > 0))
+    some = target > 0
+    return float(target[some] @ np.log(target[some] / prediction[some]))
 
 
 def soft_loss(theta: Floats, x: Floats, label: int, noises: Floats) -> float:
@@ -172,6 +174,7 @@ def ddn(theta, x, label, noises, steps, eps, gamma=0.05) -> tuple[Floats, list[b
         fooled.append(bool(mean_prediction(theta, x + delta, noises).argmax() != label))
         if fooled[-1] and (sum(fooled) == 1 or np.linalg.norm(delta) < np.linalg.norm(best)):
             best = delta
+        # From 1 towards 0.01, as in the authors' adversarial-library and in Foolbox.
         length = 0.01 + 0.99 * (1 + np.cos(np.pi * i / steps)) / 2
         delta = delta + length * unit(soft_slope(theta, x + delta, label, noises))
         norm = min(norm * (1 - gamma if fooled[-1] else 1 + gamma), farthest)

@@ -1,0 +1,176 @@
+"""What the papers say the objectives reduce to, in value and in gradient."""
+
+from typing import Any
+
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils import parameters_to_vector
+
+from methods import slow as slowly
+from noise import slow
+from randsmooth import methods
+
+IMAGES = 8
+
+
+def loss_and_gradient(method: methods.Method, seed: int, m: int | None = None) -> tuple[Tensor, Tensor]:
+    model, _, problem = slowly.problem(seed, IMAGES, m or method.m)
+    loss = method.loss(model, *problem.tensors()).total
+    loss.backward()
+    return loss.detach(), parameters_to_vector([p.grad for p in model.parameters()])
+
+
+def agree(one: methods.Method, other: methods.Method, tolerance: float = 1e-12) -> None:
+    for seed in range(3):
+        found, expected = loss_and_gradient(one, seed), loss_and_gradient(other, seed)
+        torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+
+
+create = methods.create
+
+# Objectives that are Gaussian training with the same m.
+GAUSSIAN: list[tuple[str, dict[str, Any], float]] = [
+    ("smoothadv", {"m": 3, "eps": 1e-12}, 1e-9),
+    ("smoothadv", {"m": 1, "eps": 1e-12}, 1e-9),
+    ("smoothadv", {"m": 3, "eps": 1e-12, "attack": "ddn"}, 1e-9),
+    ("smoothadv", {"m": 3, "eps": 1e-12, "attack": "gradient-free"}, 1e-9),
+    ("macer", {"k": 1, "lbd": 0.0}, 1e-12),
+    ("consistency", {"m": 2, "lbd": 0.0, "eta": 0.0}, 1e-12),
+    ("consistency", {"m": 3, "lbd": 0.0, "eta": 0.0, "eps": 1e-12}, 1e-9),
+    ("consistency", {"m": 3, "lbd": 0.0, "form": "xent"}, 1e-12),
+    ("consistency", {"m": 3, "lbd": 0.0, "form": "kl"}, 1e-12),
+    ("consistency", {"m": 3, "lbd": 0.0, "form": "mse"}, 1e-12),
+    ("smoothmix", {"m": 3, "eta": 0.0}, 1e-12),
+    ("smoothmix", {"m": 1, "eta": 0.0, "alpha": 0.1}, 1e-12),
+    ("cat-rs", {"m": 3, "p0": 1.0, "high": "off"}, 1e-12),
+    ("cat-rs", {"m": 3, "p0": 1.0, "lbd": 0.0}, 1e-12),
+    ("cat-rs", {"m": 1, "high": "off"}, 1e-12),
+    ("amplify", {"m": 3, "eps": 1e-12}, 1e-9),
+]
+
+
+@pytest.mark.parametrize(("name", "hyper", "tolerance"), GAUSSIAN)
+def test_gaussian_training_in_disguise(name: str, hyper: dict[str, Any], tolerance: float) -> None:
+    method = create(name, **hyper)
+    agree(method, create("gaussian", m=method.m), tolerance)
+
+
+def test_amplify_is_gaussian_training_before_e_t() -> None:
+    amplify = create("amplify")
+    schedule = amplify.schedule()
+    for epoch in (0, 1, 69):
+        agree(schedule.objective(epoch), create("gaussian", m=4))
+    assert schedule.objective(70) == amplify
+
+
+def test_amplify_is_gaussian_where_every_noise_wins_already() -> None:
+    model = slow.TinyNet(0)
+    x, _, noise = slow.batch(8, 1, 0)
+    y = (model(x + noise[0]).argmax(dim=1) + 1) % slow.CLASSES
+    attacked = create("amplify", m=1).loss(model, x, y, noise)
+    assert torch.equal(attacked.total, create("gaussian").loss(model, x, y, noise).total)
+
+
+def test_stability_without_lambda_is_training_without_noise() -> None:
+    model, _, problem = slowly.problem(0, IMAGES, 2)
+    x, y, noise, aside = problem.tensors()
+    found = create("stability", m=2, lbd=0.0).loss(model, x, y, noise, aside).total
+    torch.testing.assert_close(found, F.cross_entropy(model(x), y), rtol=1e-12, atol=0)
+
+
+def test_consistency_forms_meet_where_they_should() -> None:
+    agree(create("consistency", m=3, lbd=3.0, eta=3.0), create("consistency", m=3, lbd=3.0, form="xent"))
+    agree(create("consistency", m=3, lbd=3.0, eta=0.0), create("consistency", m=3, lbd=3.0, form="kl"))
+
+
+def test_cat_rs_is_bottom_k_as_p0_goes_to_zero() -> None:
+    released = create("cat-rs", m=3, high="off", variant="released", teacher="models/gaussian")
+    agree(create("cat-rs", m=3, high="off", p0=1e-30), released)
+
+
+def test_cat_rs_is_the_sum_of_its_halves() -> None:
+    for mask in (True, False):
+        for high in ("max", "mean"):
+            hyper = {"m": 3, "lbd": 2.0, "high": high, "mask": mask}
+            whole, _ = loss_and_gradient(create("cat-rs", **hyper), 0)
+            low, _ = loss_and_gradient(create("cat-rs", **hyper | {"high": "off"}), 0)
+            high_alone, _ = loss_and_gradient(create("cat-rs", **hyper | {"low": False}), 0)
+            assert high_alone > 0
+            torch.testing.assert_close(whole, low + high_alone, rtol=1e-12, atol=0)
+
+
+class Told(nn.Module):
+    """Two classes; the first pixel is the logit of class 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones((), dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        score = self.scale * x.flatten(1)[:, 0]
+        return torch.stack([torch.zeros_like(score), score], dim=1)
+
+
+def told(*logits: list[float]) -> tuple[Tensor, Tensor]:
+    """x (B, 1, 1, 2) of zeros, and noise that gives image i the logit logits[i][j] under noise j."""
+    noise = torch.zeros(len(logits[0]), len(logits), 1, 1, 2, dtype=torch.float64)
+    noise[..., 0] = torch.tensor(logits, dtype=torch.float64).T[:, :, None, None]
+    return torch.zeros(len(logits), 1, 1, 2, dtype=torch.float64), noise
+
+
+def kept(u: float, scores: list[float]) -> int:
+    """How many noises of an image of class 1 count in full: losses apart by powers of ten tell."""
+    x, noise = told(scores)
+    method = create("cat-rs", m=len(scores), high="off", p0=1e-300)
+    total = method.loss(Told(), x, torch.tensor([1]), noise, methods.Aside(u=torch.tensor([u]))).total
+    losses = F.softplus(-torch.tensor(scores, dtype=torch.float64)).sort().values.cumsum(0) / len(scores)
+    return int((losses - total).abs().argmin()) + 1
+
+
+LAST = 1.0 - 2.0**-24  # the largest number below 1 in float32
+
+
+@pytest.mark.parametrize("u", [0.0, 0.5, LAST])
+def test_all_noises_count_where_all_are_right_and_one_where_none_is(u: float) -> None:
+    assert kept(u, [1.0, 2.0, 3.0, 4.0]) == 4
+    assert kept(u, [-1.0, -2.0, -3.0, -4.0]) == 1
+
+
+def test_the_number_of_noises_that_count_is_the_binomial_quantile() -> None:
+    scores = [2.0, 1.0, 0.5, -1.0]  # p-hat = 3/4
+    edges = stats.binom.cdf(range(4), 4, 0.75)
+    for number, edge in enumerate(edges):  # at most `number` below the edge, at least one more above it
+        assert kept(edge - 1e-4, scores) == max(1, number)
+        assert kept(edge + 1e-4, scores) == number + 1
+    assert kept(0.0, scores) == 1 and kept(LAST, scores) == 4
+
+
+def test_macer_asks_its_sharpened_prediction_which_images_are_right() -> None:
+    """As its own code does: the mean prediction says class 0, 58% to 42%, the sharpened one class 1, 2/3 to 1/3."""
+    x, noise = told([-3.0, 0.42, 0.42], [-3.0, 0.42, 0.42])
+    method, aside = create("macer", k=3, lbd=3.0, gamma=8.0, beta=1e3), methods.Aside(sigma=0.5)
+    assert torch.softmax(torch.tensor([[0.0, s] for s in (-3.0, 0.42, 0.42)]), dim=1).mean(dim=0)[0] > 0.58
+    for label, robustness in ((0, 0.0), (1, 3.0 * 0.5 / 2 * (8.0 - 2 * stats.norm.ppf(2 / 3)))):
+        loss = method.loss(Told(), x, torch.tensor([label, label]), noise, aside)
+        assert loss.terms["robustness"].item() == pytest.approx(robustness, rel=1e-9)
+
+
+@pytest.mark.parametrize("attack", ["pgd", "ddn"])
+def test_smoothadv_is_no_easier_than_gaussian_training(attack: str) -> None:
+    harder = []
+    for seed in range(4):
+        adversarial, _ = loss_and_gradient(create("smoothadv", m=1, eps=0.3, attack=attack), seed)
+        plain, _ = loss_and_gradient(create("gaussian", m=1), seed)
+        harder.append(float(adversarial - plain))
+    assert min(harder) >= 0 and max(harder) > 0.01
+
+
+def test_the_walk_makes_amplify_s_loss_larger() -> None:
+    model = slow.TinyNet(0)
+    x, _, noise = slow.batch(16, 2, 0, sigma=0.25)
+    y = model(x).argmax(dim=1)
+    attacked = create("amplify", m=2).loss(model, x, y, noise)
+    assert attacked.total > create("gaussian", m=2).loss(model, x, y, noise).total

@@ -1,0 +1,236 @@
+"""What every attack keeps to: its constraints on random input, whole steps, and a network given back as it was."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from noise import slow
+from randsmooth.errors import InputError
+from randsmooth.noise import ball_attack, ddn, gradient_free, pgd, sphere_attack
+from randsmooth.noise.attacked import Attacked
+
+EPS = 0.4
+Attack = Callable[..., Attacked]
+
+
+def one_noise(attack: Attack) -> Attack:
+    """An attack on noises, given the first noise of each image only."""
+    return lambda model, x, y, noise, **given: attack(model, x, y, noise[0], **given)
+
+
+def ball_with_targets(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, **given: float) -> Attacked:
+    with torch.no_grad():
+        classes = model(x).shape[1]
+    targets = 0.9 * nn.functional.one_hot(y, classes) + 0.1 / classes
+    return ball_attack(model, x, targets.to(x.dtype), noise[0], **given)  # type: ignore[arg-type]
+
+
+# name -> the attack, given the model, x (B, ...), y (B,), noise (m, B, ...), steps and eps
+ON_IMAGES: dict[str, Attack] = {
+    "pgd": lambda *given, steps, eps: pgd(*given, steps=steps, step=2 * eps / steps, eps=eps),
+    "gradient-free": gradient_free,
+    "ddn": ddn,
+}
+ON_NOISES: dict[str, Attack] = {
+    "ball, labels": one_noise(ball_attack),
+    "ball, targets": ball_with_targets,
+    "sphere": one_noise(sphere_attack),
+    "sphere, linf": one_noise(lambda *given, **more: sphere_attack(*given, norm="linf", **more)),  # type: ignore[arg-type]
+}
+ATTACKS = ON_IMAGES | ON_NOISES
+
+
+def problem(seed: int, images: int = 8, m: int = 2) -> tuple[slow.TinyNet, Tensor, Tensor, Tensor]:
+    model = slow.TinyNet(seed)
+    x, y, noise = slow.batch(images, m, seed, sigma=0.3)
+    with torch.no_grad():
+        y = torch.where(torch.arange(images) % 4 > 0, model(x).argmax(dim=1), y)
+    return model, x, y, noise
+
+
+def random_problem(seed: int) -> tuple[nn.Module, Tensor, Tensor, Tensor]:
+    """A float32 network, images up to the edges of [0, 1] and noises of any size, of a random shape."""
+    g = torch.Generator().manual_seed(seed)
+    images, m, channels, height, width, classes = (int(torch.randint(1, 6, (), generator=g)) for _ in range(6))
+    shape, pixels = (channels, height + 1, width), channels * (height + 1) * width
+    model = nn.Sequential(nn.Flatten(), nn.Linear(pixels, 8), nn.Tanh(), nn.Linear(8, classes + 1))
+    for parameter in model.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=g)
+    x = (1.5 * torch.rand(images, *shape, generator=g) - 0.25).clamp(0, 1)
+    y = torch.randint(0, classes + 1, (images,), generator=g)
+    sigma = 10 ** float(torch.rand((), generator=g) * 3 - 2)  # 0.01 to 10
+    return model, x, y, sigma * torch.randn(m, images, *shape, generator=g)
+
+
+@pytest.mark.parametrize("name", ON_IMAGES)
+def test_images_stay_in_the_box_and_in_the_ball(name: str) -> None:
+    for seed in range(40):
+        eps = (0.05, 0.5, 3.0)[seed % 3]
+        model, x, y, noise = random_problem(seed)
+        points = ON_IMAGES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
+        assert points.shape == x.shape and points.dtype == x.dtype
+        assert points.min() >= 0.0 and points.max() <= 1.0
+        assert (points - x).flatten(1).norm(dim=1).max() <= eps + 1e-5
+
+
+@pytest.mark.parametrize("name", ["ball, labels", "ball, targets"])
+def test_a_noise_keeps_its_mean_and_deviation(name: str) -> None:
+    for seed in range(40):
+        eps = (0.05, 0.5, 3.0)[seed % 3]
+        model, x, y, noise = random_problem(seed)
+        points = ON_NOISES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
+        before, after = noise[0].flatten(1).double(), points.flatten(1).double()
+        deviation = before.std(dim=1)
+        assert ((after.std(dim=1) - deviation).abs() <= 1e-5 * deviation).all()
+        assert ((after.mean(dim=1) - before.mean(dim=1)).abs() <= 1e-5 * before.abs().amax(dim=1)).all()
+        # The shift and the scaling bring back the nearest point with that mean and deviation; the noise is one
+        # itself, within eps of what was brought back.
+        assert (after - before).norm(dim=1).max() <= 2 * eps + 1e-5
+
+
+@pytest.mark.parametrize("name", ["sphere", "sphere, linf"])
+def test_a_noise_keeps_its_norm(name: str) -> None:
+    for seed in range(40):
+        model, x, y, noise = random_problem(seed)
+        points = ON_NOISES[name](model, x, y, noise, steps=1 + seed % 5, eps=EPS).points
+        before, after = noise[0].flatten(1).double().norm(dim=1), points.flatten(1).double().norm(dim=1)
+        assert ((after - before).abs() <= 1e-5 * before).all()
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_right_is_what_was_right_before(name: str) -> None:
+    model, x, y, noise = problem(0)
+    right = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).right
+    with torch.no_grad():
+        expected = torch.stack([model(x + one).argmax(dim=1) == y for one in noise])
+    assert expected.any() and not expected.all()
+    assert right.dtype == torch.bool
+    assert torch.equal(right, expected if name in ON_IMAGES else expected[0])
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_attack_moves_something_but_its_input(name: str) -> None:
+    model, x, y, noise = problem(0)
+    given = (x.clone(), y.clone(), noise.clone())
+    points = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).points
+    assert all(torch.equal(now, was) for now, was in zip((x, y, noise), given, strict=True))
+    assert not points.requires_grad and points.dtype == torch.float64
+    assert not torch.equal(points, x if name in ON_IMAGES else noise[0])
+
+
+class Linear(nn.Module):
+    """Logits W v in the precision of W."""
+
+    def __init__(self, w: Tensor) -> None:
+        super().__init__()
+        self.w = nn.Parameter(w)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(1) @ self.w.T
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("name", ATTACKS)
+def test_a_constant_network_moves_nothing_and_gives_no_nan(name: str, label: int) -> None:
+    x, noise = torch.rand(3, 1, 2, 2), torch.randn(2, 3, 1, 2, 2)
+    y = torch.full((3,), label)
+    if name == "gradient-free":  # it moves along the noises, not up a gradient: only without noise has it nowhere to go
+        noise = torch.zeros_like(noise)
+    points = ATTACKS[name](Linear(torch.zeros(2, 4)), x, y, noise, steps=3, eps=EPS).points
+    torch.testing.assert_close(points, x if name in ON_IMAGES else noise[0])
+
+
+@pytest.mark.parametrize("name", ON_NOISES)
+def test_a_noise_of_zeros_gives_no_nan(name: str) -> None:
+    model, x, y, noise = problem(0)
+    points = ON_NOISES[name](model, x, y, torch.zeros_like(noise), steps=3, eps=EPS).points
+    assert torch.equal(points, torch.zeros_like(points))
+
+
+W3 = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3], [0.0, 0.5, -1.0, 1.0]])
+SURE = torch.tensor([1.0, 0.0, 0.8, 0.3]).view(1, 1, 2, 2)  # label 0, by a margin of 2.5
+
+
+@pytest.mark.parametrize("scale", [1.0, 4.0, 8.0, 16.0, 25.0])  # margins of 3 to 85
+@pytest.mark.parametrize("name", ["pgd", "gradient-free", "ball, labels", "ball, targets"])
+def test_sure_images_take_whole_steps_too(name: str, scale: float) -> None:
+    """Where the label's probability rounds to 1 in float32, a step has its full length still."""
+    x = SURE * 0.5 + 0.25 if name in ON_IMAGES else SURE  # away from the edges of [0, 1]
+    noise = 1e-3 * torch.tensor([[1.0, -2.0, 0.5, 2.0], [-1.0, 0.3, 1.0, -1.0]]).view(2, 1, 1, 2, 2)
+    label = torch.tensor([0])
+    model = Linear(2.0 * scale * W3 if name in ON_IMAGES else scale * W3)
+    assert model(x)[0].diff().abs()[0] >= 1.8 * scale
+    if name in ON_IMAGES:
+        moved = ON_IMAGES[name](model, x, label, noise, steps=2, eps=0.05).points - x
+        torch.testing.assert_close(moved.norm(), torch.tensor(0.05), rtol=1e-4, atol=0)
+    else:
+        moved = ON_NOISES[name](model, x, label, 100.0 * noise, steps=2, eps=0.05).points - 100.0 * noise[0]
+        assert 0.02 < moved.norm() < 0.1  # what the mean and the deviation leave of the step
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_hopeless_images_give_no_nan(name: str) -> None:
+    x, noise = SURE.expand(2, 1, 2, 2), torch.randn(2, 2, 1, 2, 2)
+    for scale in (40.0, 1e3, 1e6):
+        attacked = ATTACKS[name](Linear(scale * W3), x, torch.tensor([1, 2]), noise, steps=3, eps=EPS)
+        assert attacked.points.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_bfloat16_autocast_gives_finite_float32(name: str) -> None:
+    model, x, y, noise = random_problem(3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        points = ATTACKS[name](model, x, y, noise, steps=3, eps=EPS).points
+    assert points.dtype == torch.float32 and points.isfinite().all()
+
+
+def layered() -> nn.Sequential:
+    layers = [nn.Flatten(), nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2)]
+    model = nn.Sequential(*layers).train()
+    model[2].eval()
+    model[1].weight.requires_grad_(False)
+    return model
+
+
+def kept(model: nn.Sequential) -> None:
+    assert [module.training for module in model] == [True, True, False, True, True]
+    assert [p.requires_grad for p in model.parameters()] == [False, True, True, True, True, True]
+    assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_network_is_given_back_as_it_was(name: str) -> None:
+    model = layered()
+    state = {key: value.clone() for key, value in model.state_dict().items()}
+    ATTACKS[name](model, torch.rand(9, 1, 2, 2), torch.arange(9) % 2, torch.randn(2, 9, 1, 2, 2), steps=3, eps=EPS)
+    kept(model)
+    assert all(torch.equal(value, state[key]) for key, value in model.state_dict().items())
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_network_is_given_back_when_it_raises(name: str) -> None:
+    model = layered()
+    images = torch.rand(9, 1, 2, 2)
+    modes: list[bool] = []
+
+    def fail(module: nn.Module, given: object) -> None:
+        modes.append(module.training)
+        if len(modes) == (3 if name == "ball, targets" else 2):
+            raise RuntimeError("inside")
+
+    model[3].register_forward_pre_hook(fail)
+    with pytest.raises(RuntimeError, match="inside"):
+        ATTACKS[name](model, images, torch.arange(9) % 2, torch.randn(2, 9, 1, 2, 2), steps=9, eps=0.01)
+    assert modes[-2:] == [False, False]  # no dropout while it attacks
+    kept(model)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_without_steps_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="steps=0"):
+        if name == "pgd":
+            pgd(*problem(0), steps=0, step=0.1)
+        else:
+            ATTACKS[name](*problem(0), steps=0, eps=EPS)

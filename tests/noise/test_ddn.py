@@ -1,0 +1,92 @@
+"""The DDN attack as SmoothAdv uses it, one image at a time."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from noise import slow
+from randsmooth.noise import ddn
+
+IMAGES = 12
+WALKS = [
+    (1, 0.5, 0.05),
+    (2, 0.5, 0.05),
+    (5, 0.5, 0.05),
+    (10, 0.3, 0.05),
+    (10, 1.0, 0.05),
+    (8, 0.6, 0.2),
+    (20, 2.0, 0.1),
+]
+
+
+def problem(seed: int, m: int) -> tuple[slow.TinyNet, Tensor, Tensor, Tensor]:
+    """Three labels of four are those that the network gives without noise."""
+    model = slow.TinyNet(seed)
+    x, y, noise = slow.batch(IMAGES, m, seed, sigma=0.3)
+    with torch.no_grad():
+        return model, x, torch.where(torch.arange(IMAGES) % 4 > 0, model(x).argmax(dim=1), y), noise
+
+
+def expected(model: slow.TinyNet, x: Tensor, y: Tensor, noise: Tensor, *walk: float) -> tuple[slow.Floats, list]:
+    theta = slow.parameters(model)
+    noises = slow.flat(noise)
+    found = [slow.ddn(theta, slow.flat(x)[i], int(y[i]), noises[:, i], *walk) for i in range(len(x))]
+    return np.array([point for point, _ in found]), [fooled for _, fooled in found]
+
+
+@pytest.mark.parametrize(("steps", "eps", "gamma"), WALKS)
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_is_its_slow_version(seed: int, m: int, steps: int, eps: float, gamma: float) -> None:
+    model, x, y, noise = problem(seed, m)
+    points, _ = expected(model, x, y, noise, steps, eps, gamma)
+    found = ddn(model, x, y, noise, steps=steps, eps=eps, gamma=gamma).points
+    np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
+
+
+def test_the_problem_has_images_of_every_fate() -> None:
+    fates = [fooled for walk in WALKS for fooled in expected(*problem(0, 3), *walk)[1]]
+    assert any(fooled[0] for fooled in fates)  # misclassified from the start
+    assert any(not fooled[0] and any(fooled) for fooled in fates)  # won over on the way
+    assert any(not any(fooled) for fooled in fates)  # never
+    assert any(
+        was and not now for fooled in fates for was, now in itertools.pairwise(fooled)
+    )  # lost as the norm shrank
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+def test_it_returns_the_image_or_a_point_that_fools(seed: int) -> None:
+    model, x, y, noise = problem(seed, 3)
+    points = ddn(model, x, y, noise, steps=10, eps=2.0).points  # a ball that holds every iterate
+    theta = slow.parameters(model)
+    moved = (points != x).flatten(1).any(dim=1)
+    assert moved.any() and not moved.all()
+    for i in moved.nonzero()[:, 0].tolist():
+        mean = slow.mean_prediction(theta, slow.flat(points)[i], slow.flat(noise)[:, i])
+        assert mean.argmax() != int(y[i])
+
+
+def test_what_is_misclassified_already_stays_bit_for_bit() -> None:
+    model, x, y, noise = problem(0, 3)
+    theta = slow.parameters(model)
+    means = [slow.mean_prediction(theta, slow.flat(x)[i], slow.flat(noise)[:, i]) for i in range(IMAGES)]
+    wrong = torch.tensor([bool(mean.argmax() != int(label)) for mean, label in zip(means, y, strict=True)])
+    assert wrong.any()
+    assert torch.equal(ddn(model, x, y, noise, steps=10, eps=1.0).points[wrong], x[wrong])
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0, 50.0])  # margins of 2 to 86
+def test_how_sure_the_network_is_changes_nothing(scale: float) -> None:
+    """Scaled logits move no boundary, so the walk is the same where the label's probability rounds to 1."""
+    w = torch.tensor([[2.0, -1.0, 0.5, 0.0], [-1.0, 1.0, 0.2, 0.3]])
+    model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False))
+    x = torch.tensor([0.75, 0.25, 0.65, 0.4]).view(1, 1, 2, 2)
+    label, noise = torch.tensor([0]), torch.zeros(1, 1, 1, 2, 2)
+    model[1].weight.data = w
+    plain = ddn(model, x, label, noise, steps=10, eps=0.5).points
+    assert not torch.equal(plain, x)
+    model[1].weight.data = scale * w
+    torch.testing.assert_close(ddn(model, x, label, noise, steps=10, eps=0.5).points, plain, rtol=0, atol=1e-5)
