@@ -92,7 +92,7 @@ def test_figures() -> None:
     weights = image_weights(amplify.method, counts)  # type: ignore[arg-type]
     expected = {"discarded_share": 1.0 - len(kept) / TOTAL, "mean_weight": float(weights.mean())}
     shares = [float((counts <= 12).double().mean())] + [float((counts == c).double().mean()) for c in range(13, 17)]
-    names = [f"weight_{weight}_share" for weight in ("1.00", "2.14", "3.42", "4.98", "7.21")]
+    names = [f"weight_{weight}_share" for weight in ("1.000", "2.138", "3.420", "4.976", "7.206")]
     expected |= dict(zip(names, shares, strict=True))
     assert figures[3] == figures[4] == pytest.approx(expected)
     assert torch.equal(amplify.histograms()["weight"], weights)

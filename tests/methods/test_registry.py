@@ -55,6 +55,8 @@ def test_defaults_are_overridden_one_by_one() -> None:
 
 
 BAD = [
+    ("gaussian", {"m": 2.5}, "m=2.5 must be at least 1 and a whole number"),
+    ("smoothadv", {"T": 1.5}, "T=1.5"),
     ("gaussian", {"m": 0}, "m=0 must be at least 1"),
     ("gaussian", {"m": -1}, "m=-1 must be at least 1"),
     ("gaussian", {"m": float("nan")}, "m=nan"),

@@ -22,7 +22,7 @@ TOLD = {
     "cat-rs": ({"T": 2}, {"low", "high", "sure_share", "attack_success"}),
     "amplify": (
         {"E_t": 1, "p_t": 0.1, "T": 2, "discard_noises": 8, "reweight_every": 1},
-        {"cross_entropy", "attack_success", "discarded_share", "mean_weight", "weight_1.00_share"},
+        {"cross_entropy", "attack_success", "discarded_share", "mean_weight", "weight_1.000_share"},
     ),
 }
 

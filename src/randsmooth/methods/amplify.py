@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Probe, Schedule, register
-from randsmooth.methods.checks import above, at_least, one_of, within
+from randsmooth.methods.checks import above, count, one_of, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.noise import Stream, noisy_logits, sphere_attack
@@ -60,8 +60,8 @@ class Amplify:
 
     def __post_init__(self) -> None:
         for name in ("m", "discard_noises", "reweight_every", "reweight_noises", "T"):
-            at_least(name, getattr(self, name), 1)
-        at_least("E_t", self.E_t, 0)
+            count(name, getattr(self, name), 1)
+        count("E_t", self.E_t, 0)
         within("p_t", self.p_t, 0.0, 1.0)
         within("p_min", self.p_min, 0.5, 1.0)
         above("eps", self.eps, 0.0)
@@ -189,5 +189,5 @@ class AmplifySchedule(Schedule):
             weights = self.weights[self.weights > 0]
             levels = image_weights(self.method, torch.arange(self.method.reweight_noises + 1)).unique()
             figures["mean_weight"] = float(weights.mean())
-            figures |= {f"weight_{level:.2f}_share": float((weights == level).double().mean()) for level in levels}
+            figures |= {f"weight_{level:.3f}_share": float((weights == level).double().mean()) for level in levels}
         return figures

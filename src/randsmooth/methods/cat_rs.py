@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, Teacher, register
-from randsmooth.methods.checks import above, at_least, given, one_of
+from randsmooth.methods.checks import above, at_least, count, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.noise import ball_attack, divergence, noisy_logits
 
@@ -53,7 +53,7 @@ class CatRS:
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "teacher_noises"):
-            at_least(name, getattr(self, name), 1)
+            count(name, getattr(self, name), 1)
         at_least("lbd", self.lbd, 0.0)
         above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:

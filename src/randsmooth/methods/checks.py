@@ -15,6 +15,12 @@ def at_least(name: str, value: float, least: float) -> None:
         raise InputError(f"{name}={value} must be at least {least} and finite")
 
 
+def count(name: str, value: int, least: int) -> None:
+    """Raise InputError unless `value` is a whole number, `least` or more."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name}={value} must be at least {least} and a whole number")
+
+
 def within(name: str, value: float, low: float, high: float) -> None:
     """Raise InputError unless low <= value <= high."""
     if not low <= value <= high:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
-from randsmooth.methods.checks import at_least, one_of
+from randsmooth.methods.checks import at_least, count, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.noise import noisy_logits, pgd
 
@@ -44,7 +44,7 @@ class Consistency:
         for name in ("lbd", "eta", "eps"):
             at_least(name, getattr(self, name), 0.0)
         for name in ("m", "T", "warmup"):
-            at_least(name, getattr(self, name), 1)
+            count(name, getattr(self, name), 1)
         one_of("form", self.form, ("default", "xent", "kl", "mse"))
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
-from randsmooth.methods.checks import at_least
+from randsmooth.methods.checks import count
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
 
@@ -23,7 +23,7 @@ class Gaussian:
     m: int = 1
 
     def __post_init__(self) -> None:
-        at_least("m", self.m, 1)
+        count("m", self.m, 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         logits = noisy_logits(model, x, noise)  # (m, B, K)

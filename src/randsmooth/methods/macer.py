@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule, register
-from randsmooth.methods.checks import above, at_least, given
+from randsmooth.methods.checks import above, at_least, count, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
 
@@ -37,9 +37,9 @@ class Macer:
     lbd_from: int = field(default=0, metadata=EPOCHS)
 
     def __post_init__(self) -> None:
-        at_least("k", self.k, 1)
+        count("k", self.k, 1)
         at_least("lbd", self.lbd, 0.0)
-        at_least("lbd_from", self.lbd_from, 0)
+        count("lbd_from", self.lbd_from, 0)
         above("gamma", self.gamma, 0.0)
         above("beta", self.beta, 0.0)
 

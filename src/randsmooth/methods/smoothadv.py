@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
-from randsmooth.methods.checks import above, at_least, one_of
+from randsmooth.methods.checks import above, count, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 
@@ -36,7 +36,7 @@ class SmoothAdv:
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "warmup"):
-            at_least(name, getattr(self, name), 1)
+            count(name, getattr(self, name), 1)
         above("eps", self.eps, 0.0)
         one_of("attack", self.attack, ("pgd", "ddn", "gradient-free"))
 

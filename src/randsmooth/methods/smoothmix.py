@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
-from randsmooth.methods.checks import above, at_least, given
+from randsmooth.methods.checks import above, at_least, count, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_ball
 
@@ -41,7 +41,7 @@ class SmoothMix:
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "warmup"):
-            at_least(name, getattr(self, name), 1)
+            count(name, getattr(self, name), 1)
         above("alpha", self.alpha, 0.0)
         for name in ("eta", "start"):
             at_least(name, getattr(self, name), 0.0)
@@ -51,7 +51,7 @@ class SmoothMix:
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)
         loss = F.cross_entropy(clean.flatten(0, 1), y.repeat(len(noise)))
-        mean = clean.softmax(dim=-1).mean(dim=0)
+        mean = clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)  # KL's slope at 0 is NaN
         target = (1.0 - share) * mean + share / mean.shape[1]
         mixed = noisy_logits(model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise)
         counted = (mean.argmax(dim=-1) == y).to(mean.dtype)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
-from randsmooth.methods.checks import at_least
+from randsmooth.methods.checks import at_least, count
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import full, noisy_logits
 
@@ -31,7 +31,7 @@ class Stability:
     lbd: float = 2.0
 
     def __post_init__(self) -> None:
-        at_least("m", self.m, 1)
+        count("m", self.m, 1)
         at_least("lbd", self.lbd, 0.0)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:

@@ -75,7 +75,7 @@ def ddn(
     """Look for the smallest perturbation that is misclassified, its direction and its norm apart.
 
     The norm begins at eps and shrinks by 1 - gamma where the mean prediction is wrong, grows by 1 + gamma where
-    it is right, up to the farthest corner of [0, 1]. Step i is 0.01 + 0.99 (1 + cos(pi (i + 1) / T)) / 2 long.
+    it is right, up to the farthest corner of [0, 1]. Step i (from 0) is 0.01 + 0.99 (1 + cos(pi i / T)) / 2 long.
 
     Returns:
         The smallest misclassified iterate of each image, within eps; the image itself where none was found.
@@ -95,7 +95,7 @@ def ddn(
             size = norms(delta)
             better = wrong & (size < smallest)
             best, smallest = torch.where(better, delta, best), torch.where(better, size, smallest)
-            moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + 1) / steps))) * unit(gradient)
+            moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * i / steps))) * unit(gradient)
             length = torch.minimum(length * torch.where(wrong, 1.0 - gamma, 1.0 + gamma), farthest)
             delta = (x + length * unit(moved)).clamp(0.0, 1.0) - x
     return Attacked(x + within_ball(best, eps), right)
