@@ -18,11 +18,11 @@ class Block(nn.Module):
         self.relu = nn.ReLU(inplace=True)
 
     def residual(self, x: Tensor) -> Tensor:
-        """The branch that is added to the shortcut."""
+        """The branch that is added to the shortcut; a tensor that nothing else needs, to be added to in place."""
         raise NotImplementedError
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.relu(self.residual(x) + self.downsample(x))  # type: ignore[no-any-return]
+        return self.relu(self.residual(x).add_(self.downsample(x)))  # type: ignore[no-any-return]
 
 
 def shortcut(inputs: int, outputs: int, stride: int) -> nn.Module:

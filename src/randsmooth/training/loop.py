@@ -44,7 +44,7 @@ class Trainer:
         self.recipe, self.images, self.folder = recipe, images, folder
         self.fabric, self.reporter = fabric, reporter
         self.weights: Classifier = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        optimizer = SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay)
+        optimizer = SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay, fused=True)
         # Not set up by Fabric: a module that is refuses the gradients by its input that attacks take.
         self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
         self.optimizer = cast(SGD, fabric.setup_optimizers(optimizer))
