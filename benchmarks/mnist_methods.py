@@ -22,6 +22,7 @@ from harness import machine
 from randsmooth import methods
 
 SIGMAS = (0.25, 0.5, 1.0)
+CERTIFIED_AS = {"bf16-mixed": "bf16", "32": "32"}
 # The quickest first, so that a run that is cut has the most models.
 ORDER = ("gaussian", "stability", "consistency", "macer", "amplify", "cat-rs", "smoothmix", "smoothadv")
 
@@ -107,6 +108,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=8)
     parser.add_argument("--images", type=int, default=500, help="test images to certify")
     parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--precision", default="bf16-mixed", choices=CERTIFIED_AS, help="of training")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
