@@ -45,21 +45,12 @@ class Job:
         return self.model.with_suffix(".parquet")
 
     def commands(self) -> list[list[str]]:
-        o = self.options
+        o, common = self.options, ["--device", self.options.device, "--resume", "--out"]
         train = ["train", "mnist", "--method", self.method, "--sigma", str(self.sigma), "--take", str(o.take)]
-        train += [
-            "--epochs",
-            str(o.epochs),
-            "--precision",
-            "bf16-mixed",
-            "--device",
-            o.device,
-            "--out",
-            str(self.model),
-        ]
-        certify = ["certify", str(self.model), "--take", str(o.images), "--n", str(o.n), "--device", o.device]
-        certify += ["--out", str(self.certificates)]
-        return [[*command, "--resume"] for command in (train, certify)]
+        train += ["--epochs", str(o.epochs), "--precision", o.precision, *common, str(self.model)]
+        certify = ["certify", str(self.model), "--take", str(o.images), "--n", str(o.n)]
+        certify += ["--precision", CERTIFIED_AS[o.precision], *common, str(self.certificates)]
+        return [train, certify]
 
     def run(self) -> dict[str, object]:
         """Run what is left of the job; what it took, over all starts."""
