@@ -27,19 +27,30 @@ class Figure:
     value: float
     target: float
     rounds: list[tuple[float, float]]
+    note: str = ""
 
     def line(self) -> str:
         verdict = "" if self.value >= self.target else "   MISSED"
         return f"{self.name}: {self.value:.2f}x, target {self.target:g}x{verdict}"
 
 
-def ratio(name: str, ours: Callable[[], float], theirs: Callable[[], float], target: float) -> Figure:
-    """Ours over theirs, both giving a rate (work a second), measured alternately after one warm-up each."""
+def ratio(
+    name: str,
+    ours: Callable[[], float],
+    theirs: Callable[[], float],
+    target: float,
+    note: Callable[[float], str] = lambda rate: "",
+) -> Figure:
+    """Ours over theirs, both giving a rate (work a second), measured alternately after one warm-up each.
+
+    `note` tells more of our rate.
+    """
     theirs(), ours()
     rounds = [(theirs(), ours()) for _ in range(ROUNDS)]
     baseline, value = (statistics.median(column) for column in zip(*rounds, strict=True))
-    figure = Figure(name, value / baseline, target, rounds)
-    print(figure.line(), f"  ({baseline:,.0f} -> {value:,.0f} a second)", flush=True)
+    figure = Figure(name, value / baseline, target, rounds, note(value))
+    more = f"; {figure.note}" if figure.note else ""
+    print(figure.line(), f"  ({baseline:,.0f} -> {value:,.0f} a second{more})", flush=True)
     return figure
 
 

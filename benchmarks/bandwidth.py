@@ -1,0 +1,56 @@
+"""The bytes that a training step of a convolutional network must move at least, for the bound set by the memory."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+# Bytes a second, by a part of the device's name.
+BANDWIDTHS = {"H200": 4.8e12}
+
+HALF, SINGLE = 2, 4
+ACTIVATION = 5 * HALF
+WEIGHT = 8 * SINGLE
+NOISE = 2 * SINGLE
+
+
+def bytes_a_step(model: nn.Module, shape: tuple[int, ...], samples: int) -> int:
+    """The bytes of one bf16-mixed step of SGD with momentum on `samples` noisy images of `shape` (C, H, W).
+
+    - Outputs of convolutions and ReLUs, in bf16, 5 times: written and read forward; read again backward, where their
+      gradient is written and read. A batch norm, the addition of a shortcut and the ReLU after them are one kernel in
+      a compiled step, so they count as that ReLU's output alone, and the batch norm of a shortcut as none; a batch
+      norm's statistics are taken while its input is written.
+    - Weights, in float32, 8 times: read forward and backward, gradient written and read, momentum read and written,
+      the weight read and written by the optimiser.
+    - Noise, in float32, twice: written and read, with the image added in passing.
+
+    Everything counts as going to memory, though a cache holds some of it; pooling and the head are left out.
+    """
+    numbers = 0
+
+    def count(module: nn.Module, inputs: object, output: torch.Tensor) -> None:
+        nonlocal numbers
+        numbers += output.numel()
+
+    counted = [module for module in model.modules() if isinstance(module, nn.Conv2d | nn.ReLU)]
+    hooks = [module.register_forward_hook(count) for module in counted]
+    training = model.training
+    with torch.no_grad():
+        model.eval()(torch.zeros(1, *shape))
+    model.train(training)
+    for hook in hooks:
+        hook.remove()
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    pixels = torch.Size(shape).numel()
+    return samples * (numbers * ACTIVATION + pixels * NOISE) + weights * WEIGHT
+
+
+def against_bound(moved: int, seconds: float) -> str:
+    """What share of the GPU's memory bandwidth `moved` bytes in `seconds` are, if it is one known here."""
+    device = torch.cuda.get_device_name()
+    for part, bandwidth in BANDWIDTHS.items():
+        if part in device:
+            bound = moved / bandwidth
+            return f"{bound / seconds:.0%} of the bound of {bandwidth / 1e12:g} TB/s, {moved / 1e9:.2f} GB a step"
+    return f"{moved / 1e9:.2f} GB a step"
