@@ -107,9 +107,7 @@ def test_a_teacher_made_for_other_data_is_refused(teacher: Path, tmp_path: Path)
     other.mkdir()
     (other / "model.safetensors").write_bytes((teacher / "model.safetensors").read_bytes())
     (other / "config.json").write_text(config.replace('"3"', '"three"'))
-    with pytest.raises(
-        InputError, match=r"teacher=.*made for digits, and its class 3 is 'three', not '3' as in d"
-    ):
+    with pytest.raises(InputError, match=r"teacher=.*made for digits, and its class 3 is 'three', not '3' as in d"):
         train(taught(other), tmp_path / "m")
     with pytest.raises(InputError, match=r"its images have the shape \(1, 8, 8\), not \(1, 28, 28\) as in mnist"):
         train(taught(teacher).model_copy(update={"dataset": "mnist"}), tmp_path / "m")
