@@ -6,6 +6,7 @@ from torch import nn
 
 from randsmooth.models.pool import MaxPool2x2
 from randsmooth.models.registry import register
+from randsmooth.models.stem import Stem
 
 
 @register("lenet", min_size=16)
@@ -13,7 +14,7 @@ def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """Convolutions 20@5x5 and 50@5x5, each pooled, then 500 hidden units; 431,080 parameters for MNIST."""
     pooled = ((image_size - 4) // 2 - 4) // 2  # an unpadded 5x5 convolution takes 4 pixels, a pool halves
     return nn.Sequential(
-        nn.Conv2d(in_channels, 20, 5),
+        Stem(in_channels, 20, 5),
         MaxPool2x2(),
         nn.ReLU(),  # after the pool, which it commutes with: a quarter of the work
         nn.Conv2d(20, 50, 5),
