@@ -63,22 +63,24 @@ class Curves:
         self.scalars.setdefault(name, []).append((value, step))
 
 
-def test_the_log_averages_all_steps_and_draws_the_last() -> None:
+def test_the_log_tells_means_over_images() -> None:
     curves = Curves()
     log = StepLog(epoch=2, epochs=5, steps=7, writer=curves)  # type: ignore[arg-type]
-    for value in (1.0, 2.0, 6.0):
-        log.add({"loss": torch.tensor(value), "share": torch.tensor(0.5)})
-    assert log.flush() == "epoch 3/5  loss 6.0000  share 0.5000"
-    log.add({"loss": torch.tensor(3.0), "share": torch.tensor(0.0)})
-    log.flush()
-    assert log.means() == {"loss": 3.0, "share": 0.375}
-    assert curves.scalars["step/loss"] == [(6.0, 16), (3.0, 17)]
+    for value, images in ((1.0, 4), (2.0, 4), (7.0, 2)):
+        log.add({"loss": torch.tensor(value), "share": torch.tensor(0.5)}, images)
+    assert log.flush() == "epoch 3/5  loss 2.6000  share 0.5000"
+    log.add({"loss": torch.tensor(3.0), "share": torch.tensor(0.0)}, 10)
+    assert log.flush() == "epoch 3/5  loss 3.0000  share 0.0000"
+    assert log.means() == pytest.approx({"loss": 2.8, "share": 0.25})
+    assert curves.scalars["step/loss"] == [(pytest.approx(2.6), 16), (3.0, 17)]
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_the_first_lost_step_is_named_with_its_terms(bad: float) -> None:
     log = StepLog(epoch=1, epochs=5, steps=50, writer=Curves())  # type: ignore[arg-type]
     for step in range(20):
-        log.add({"low": torch.tensor(0.5), "high": torch.tensor(bad if step >= 13 else 1.0)})
-    with pytest.raises(TrainingDiverged, match=r"epoch 1, step 13: {'low': 0.5, 'high': (nan|inf)}.*kept"):
+        log.add({"low": torch.tensor(0.5), "high": torch.tensor(bad if step >= 13 else 1.0)}, 64)
+        if step == 9:
+            log.flush()
+    with pytest.raises(TrainingDiverged, match=r"epoch 1 \(from 0\), step 13: low 0.5, high (nan|inf)"):
         log.flush()

@@ -148,12 +148,57 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
 ) -> None:
     steps = -(-TAKE * 4 // 256)
     broken = Breaking(after=2 * steps + 1)
-    with monkeypatch.context() as patch, pytest.raises(TrainingDiverged, match=r"epoch 2.*cross_entropy.*lr"):
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(
+            TrainingDiverged,
+            match=r"epoch 2.*cross_entropy nan.*checkpoint of 2 epochs is kept.*--set lr.*--accept-changes",
+        ),
+    ):
         patch.setattr(Gaussian, "loss", lambda *batch: broken(*batch))
         train(GAUSSIAN, tmp_path / "m")
     assert torch.load(tmp_path / "m" / CHECKPOINT, weights_only=True)["epoch"] == 2
     resumed = train(GAUSSIAN, tmp_path / "m", resume=True)
     assert models.weights_hash(resumed) == models.weights_hash(models.load(uninterrupted["gaussian"]))
+
+
+def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
+    diverging = GAUSSIAN.model_copy(update={"set": {"lr_factor": 1e30, "lr_drops": [2]}})
+    with pytest.raises(TrainingDiverged, match="2 epochs"):
+        train(diverging, tmp_path / "m")
+    assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == 2
+    saved = GAUSSIAN.model_copy(update={"set": {"lr_factor": 0.1, "lr_drops": [2]}})
+    with pytest.raises(InputError, match=r"lr_factor: 1e\+30 there, 0.1 now.*--accept-changes"):
+        train(saved, tmp_path / "m", resume=True)
+    model = train(saved, tmp_path / "m", resume=True, accept_changes=True)
+    assert model.provenance["changed"] == ["after 2 epochs, lr_factor: 1e+30 there, 0.1 now"]
+    assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
+    assert train(saved, tmp_path / "m", resume=True).provenance["changed"] == model.provenance["changed"]
+
+
+def test_a_threshold_that_leaves_nothing_can_be_changed_where_it_is_met(tmp_path: Path) -> None:
+    noisy = AMPLIFY.model_copy(update={"sigma": 2.0, "set": AMPLIFY.set | {"p_t": 0.05}})
+    strict = noisy.model_copy(update={"set": noisy.set | {"p_t": 1.0, "discard_noises": 200}})
+    with pytest.raises(InputError, match=r"p_t=1.0 would discard.*% at 0.3.*checkpoint of 1 epochs.*--accept-changes"):
+        train(strict, tmp_path / "m")
+    train(noisy, tmp_path / "m", resume=True, accept_changes=True)
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}])
+def test_what_cannot_change_on_the_way_is_refused(change: dict, uninterrupted) -> None:
+    with pytest.raises(InputError, match=r"other settings.*start anew with --overwrite"):
+        train(AMPLIFY.model_copy(update=change), uninterrupted["amplify"], resume=True, accept_changes=True)
+
+
+def test_accepting_changes_needs_a_run_to_change(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="needs --resume"):
+        train(GAUSSIAN, tmp_path / "m", accept_changes=True)
+
+
+def test_the_history_is_there_after_every_epoch(tmp_path: Path) -> None:
+    with pytest.raises(Interrupted):
+        train(GAUSSIAN, tmp_path / "m", progress=stopping_after(2 * TAKE + 1))
+    assert pd.read_csv(tmp_path / "m" / HISTORY)["epoch"].tolist() == [0, 1]
 
 
 def test_weights_broken_by_an_epochs_last_step_are_not_saved(tmp_path: Path) -> None:

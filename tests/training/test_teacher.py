@@ -1,5 +1,6 @@
 """CAT-RS as released: the teacher's predictions are found once, kept, resumed, and refused where they do not fit."""
 
+import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,11 +55,11 @@ class Cut(Exception):
     pass
 
 
-def cutting_after(images: int):
+def cutting_after(images: int, where: str = ""):
     @contextmanager
     def progress(title: str, total: int, unit: str):
         class Reporter(Silent):
-            left = images
+            left = images if where in title else 10**9
 
             def advance(self, steps: int, info: str = "") -> None:
                 self.left -= steps
@@ -93,6 +94,25 @@ def test_another_question_is_asked_anew(teacher: Path, tmp_path: Path) -> None:
     assert (stored(tmp_path / "m")[0].sum(dim=1) == NOISES + 1).all()
 
 
+def test_a_run_resumes_with_the_teacher_it_began_with(teacher: Path, tmp_path: Path) -> None:
+    moved = Path(shutil.copytree(teacher, tmp_path / "moved"))
+    whole = train(taught(teacher), tmp_path / "whole")
+    with pytest.raises(Cut):
+        train(taught(teacher), tmp_path / "m", progress=cutting_after(TAKE + 1, "train"))
+    other = tmp_path / "other"
+    train(DIGITS.model_copy(update={"sigma": 0.25, "seed": 7}), other)
+    with pytest.raises(InputError, match=r"weights of teacher: 'sha256:\w{12}' there, 'sha256:\w{12}' now"):
+        train(taught(other), tmp_path / "m", resume=True)
+    resumed = train(taught(moved), tmp_path / "m", resume=True)
+    assert models.weights_hash(resumed) == models.weights_hash(whole)
+
+
+def test_another_method_leaves_no_answers_behind(teacher: Path, tmp_path: Path) -> None:
+    train(taught(teacher), tmp_path / "m")
+    train(DIGITS, tmp_path / "m", overwrite=True)
+    assert not (tmp_path / "m" / TEACHER).exists()
+
+
 def test_a_damaged_answer_is_found_anew(teacher: Path, tmp_path: Path) -> None:
     train(taught(teacher), tmp_path / "m")
     (tmp_path / "m" / TEACHER).write_bytes(b"nothing of the kind")
@@ -115,5 +135,5 @@ def test_a_teacher_made_for_other_data_is_refused(teacher: Path, tmp_path: Path)
 
 
 def test_a_teacher_that_is_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere"):
+    with pytest.raises(InputError, match=r"teacher: .*nowhere"):
         train(taught(tmp_path / "nowhere"), tmp_path / "m")

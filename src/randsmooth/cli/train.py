@@ -39,6 +39,7 @@ class Train(Settings):
         "Folder for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
     )
     resume: bool = option("Go on with an interrupted run in the folder.", False)
+    accept_changes: bool = option("With --resume: go on under the settings given, where they differ.", False)
     overwrite: bool = option("Discard an earlier run in the folder.", False)
 
 
@@ -55,7 +56,8 @@ def train(settings: Train) -> None:
 
     request = Request(**settings.model_dump(include={*Request.model_fields}))
     out = settings.out or default_folder(settings)
-    run(request, out, resume=settings.resume, overwrite=settings.overwrite, progress=console)
+    flags = settings.model_dump(include={"resume", "overwrite", "accept_changes"})
+    run(request, out, **flags, progress=console)
     print(f"model in {out}; certify it with: randsmooth certify {out}")
 
 

@@ -17,11 +17,17 @@ MODEL = ("config.json", "model.safetensors", "README.md")
 REQUEST = "run.yaml"
 TEACHER = "teacher.safetensors"
 FIRST = (REQUEST, EVENTS, TEACHER)  # there before the first checkpoint
+# What a run cannot change on its way: the weights, or the state of its schedule, would not fit.
+LASTING = ("dataset", "take", "arch", "method", "seed")
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
-def check(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> Checkpoint | None:
-    """The checkpoint in `folder` to go on from, or None to start `recipe` there. Changes nothing.
+def check(
+    folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool, accept_changes: bool = False
+) -> tuple[Checkpoint | None, list[str]]:
+    """The checkpoint in `folder` to go on from, or None to start `recipe` there, and the settings it changes.
+
+    Changes nothing on disk.
 
     Raises:
         InputError: the folder holds something and neither flag is given, or holds files that are no run's;
@@ -29,10 +35,13 @@ def check(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> Che
     """
     if resume and overwrite:
         raise InputError("--resume goes on with a run and --overwrite discards it: give one of them")
+    if accept_changes and not resume:
+        raise InputError("--accept-changes goes on with a run under other settings: it needs --resume")
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
     if resume and (folder / CHECKPOINT).exists():
-        return _matching(folder / CHECKPOINT, recipe)
+        checkpoint = load(folder / CHECKPOINT)
+        return checkpoint, _changes(folder / CHECKPOINT, checkpoint, recipe, accept_changes)
     present = sorted(path.name for path in folder.iterdir() if not _is_scrap(path)) if folder.is_dir() else []
     begun = set(present) <= set(FIRST)  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
@@ -41,16 +50,16 @@ def check(folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool) -> Che
     foreign = [name for name in present if name not in OWN]
     if foreign:
         raise InputError(f"{folder} holds {foreign[0]}, which no training run wrote; use another --out")
-    return None
+    return None, []
 
 
-def clear(folder: Path) -> None:
+def clear(folder: Path, *, keep_teacher: bool) -> None:
     """Make `folder` an empty one for a run, if need be by removing the files of an earlier one.
 
-    A teacher's predictions stay: they may have taken hours, and are used only where they fit.
+    A teacher's predictions may stay: they may have taken hours, and are used only where they fit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    own = [folder / name for name in OWN if name != TEACHER]
+    own = [folder / name for name in OWN if not (keep_teacher and name == TEACHER)]
     for path in [*own, *filter(_is_scrap, folder.iterdir())]:
         if path.is_dir():
             shutil.rmtree(path)
@@ -58,12 +67,15 @@ def clear(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _matching(path: Path, recipe: Recipe) -> Checkpoint:
-    checkpoint = load(path)
+def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[str]:
+    """The settings in which `recipe` departs from the checkpoint's; InputError where that is not wanted."""
     different = recipe.differences(checkpoint["recipe"])
-    if different:
-        raise InputError(f"{path} is of a run with other settings ({'; '.join(different)}): resume with those")
-    return checkpoint
+    fixed = [one for one in different if one.split(":", 1)[0] in LASTING]
+    if different and (fixed or not accept):
+        way = "start anew with --overwrite" if fixed else "or go on with the new ones: --accept-changes"
+        told = "; ".join(fixed or different)
+        raise InputError(f"{path} is of a run with other settings ({told}): resume with those, {way}")
+    return different
 
 
 def _is_scrap(path: Path) -> bool:

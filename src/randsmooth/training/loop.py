@@ -8,19 +8,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+import pandas as pd
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import SGD
 from torch.utils.tensorboard import SummaryWriter
 
+from randsmooth.atomic import write_atomically
 from randsmooth.data import Images
+from randsmooth.errors import InputError
 from randsmooth.methods import Aside, Method, Probe, Schedule
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, save
-from randsmooth.training.folder import CHECKPOINT, EVENTS
+from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.steps import StepLog, TrainingDiverged
@@ -73,13 +76,24 @@ class Trainer:
         with SummaryWriter(self.folder / EVENTS, purge_step=self.epoch * self.steps_an_epoch) as writer:
             for epoch in range(self.epoch, self.recipe.epochs):
                 start = time.perf_counter()
-                figures = self._train(epoch, writer)
+                try:
+                    figures = self._train(epoch, writer)
+                except (TrainingDiverged, InputError) as error:
+                    raise type(error)(f"{error}. {self._remedy()}") from error
                 row = {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures}
                 self.history.append(row | {"seconds": round(time.perf_counter() - start, 3)})
                 for name, value in figures.items():
                     writer.add_scalar(f"epoch/{name}", value, epoch)
                 self.epoch = epoch + 1
                 save(self._checkpoint(), self.folder / CHECKPOINT)
+                write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
+
+    def _remedy(self) -> str:
+        """What to do about a run that cannot go on."""
+        way = f"with other settings, such as a lower learning rate (--set lr=..., now {self.recipe.lr:g})"
+        if self.epoch == 0:
+            return f"No epoch was finished: start anew {way}"
+        return f"The checkpoint of {self.epoch} epochs is kept: go on from it {way}: --resume --accept-changes"
 
     def _train(self, epoch: int, writer: SummaryWriter) -> dict[str, float]:
         """One epoch; the means of what its steps logged, and the schedule's figures."""
@@ -93,7 +107,7 @@ class Trainer:
         self.model.train()
         log = StepLog(epoch, self.recipe.epochs, self.steps_an_epoch, writer)
         for step, (indices, x, y) in enumerate(self._batches(epoch)):
-            log.add(self._step(objective, x, y, indices, epoch, step))
+            log.add(self._step(objective, x, y, indices, epoch, step), len(x))
             last = step + 1 == self.steps_an_epoch
             told = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
             self.reporter.advance(len(x), told)

@@ -20,6 +20,7 @@ Precision = Literal["32", "bf16-mixed"]
 
 # Settings that change how fast a run is, not what it computes: a resumed run may have others.
 HOW = ("device", "compile")
+PATHS = ("teacher", "p_A_from")  # of other models: where they lie does not matter, `asked` holds their weights
 
 # Hyperparameters that name an epoch, and what begins there.
 BEGINNINGS = {"E_t": "discarding, reweighting and the attack", "lbd_from": "the robustness term"}
@@ -70,6 +71,8 @@ class Recipe(BaseModel):
     seed: int
     device: str = "auto"
     compile: bool = False
+    asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
+    changed: tuple[str, ...] = ()  # what a resumed run was told to change, and when
 
     def build_method(self) -> Method:
         return methods.create(self.method, **self.hyperparameters)
@@ -88,7 +91,7 @@ class Recipe(BaseModel):
         if other.get("method") != self.method:  # all else follows from it
             return [f"method: {other.get('method')!r} there, {self.method!r} now"]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
-        keys = sorted((mine.keys() | theirs.keys()) - set(HOW))
+        keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *PATHS, "changed"})
         absent = "nothing"
         return [
             f"{key}: {theirs.get(key, absent)!r} there, {mine.get(key, absent)!r} now"
@@ -98,9 +101,10 @@ class Recipe(BaseModel):
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with the hyperparameters among them."""
-    flat = {key: value for key, value in settings.items() if key != "hyperparameters"}
-    return flat | dict(settings.get("hyperparameters", {}))
+    """The settings with the hyperparameters and the weights of other models among them."""
+    flat = {key: value for key, value in settings.items() if key not in ("hyperparameters", "asked")}
+    asked = {f"weights of {key}": weights[:19] for key, weights in settings.get("asked", {}).items()}
+    return flat | dict(settings.get("hyperparameters", {})) | asked
 
 
 def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:

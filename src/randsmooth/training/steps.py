@@ -2,56 +2,56 @@
 
 from __future__ import annotations
 
-import math
-
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
-
-REMEDY = "Checkpoints of earlier epochs are kept; a lower learning rate (--set lr=...) is the usual remedy"
 
 
 class TrainingDiverged(RuntimeError):
     """The loss or the logits are no longer finite numbers. No checkpoint was made of them."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}. {REMEDY}")
-
 
 class StepLog:
-    """Collects the scalars of an epoch's steps; `flush` is the only wait for the device."""
+    """Collects the scalars of an epoch's steps; `flush` is the only wait for the device.
+
+    All that it tells are means over images.
+    """
 
     def __init__(self, epoch: int, epochs: int, steps: int, writer: SummaryWriter) -> None:
         self.epoch, self.epochs, self.steps, self.writer = epoch, epochs, steps, writer
         self.names: list[str] = []
         self.waiting: list[Tensor] = []  # (names,) of each step since the last flush
-        self.read = 0
-        self.sums: dict[str, float] = {}
+        self.images: list[int] = []  # of each step so far
+        self.sums = np.zeros(0)
 
-    def add(self, scalars: dict[str, Tensor]) -> None:
-        """Take the scalars of one step, all without gradient and on one device."""
+    def add(self, scalars: dict[str, Tensor], images: int) -> None:
+        """Take the scalars of one step on so many images, all without gradient and on one device."""
         self.names = list(scalars)
         self.waiting.append(torch.stack([scalar.float() for scalar in scalars.values()]))
+        self.images.append(images)
 
     def flush(self) -> str:
-        """Read the steps that wait, write the last one's curves, and tell it in a line.
+        """Read the steps that wait, draw their means as curves, and tell them in a line.
 
         Raises:
             TrainingDiverged: a step's loss is not finite; the first such step is named.
         """
-        for row in torch.stack(self.waiting).tolist():
-            values = dict(zip(self.names, row, strict=True))
-            if not all(map(math.isfinite, row)):
-                raise TrainingDiverged(f"the loss is not finite in epoch {self.epoch}, step {self.read}: {values}")
-            for name, value in values.items():
-                self.sums[name] = self.sums.get(name, 0.0) + value
-            self.read += 1
+        rows = torch.stack(self.waiting).double().cpu().numpy()
+        first = len(self.images) - len(rows)
+        for step, row in enumerate(rows, start=first):
+            if not np.isfinite(row).all():
+                values = ", ".join(f"{name} {value:.4g}" for name, value in zip(self.names, row, strict=True))
+                raise TrainingDiverged(f"the loss is not finite in epoch {self.epoch} (from 0), step {step}: {values}")
+        images = np.array(self.images[first:])
+        self.sums = images @ rows + (self.sums if first else 0.0)
         self.waiting.clear()
-        for name, value in values.items():
-            self.writer.add_scalar(f"step/{name}", value, self.epoch * self.steps + self.read - 1)
-        told = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
+        means = dict(zip(self.names, images @ rows / images.sum(), strict=True))
+        for name, value in means.items():
+            self.writer.add_scalar(f"step/{name}", value, self.epoch * self.steps + len(self.images) - 1)
+        told = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
         return f"epoch {self.epoch + 1}/{self.epochs}  {told}"
 
     def means(self) -> dict[str, float]:
-        """Name -> mean over the steps read."""
-        return {name: total / self.read for name, total in self.sums.items()}
+        """Name -> mean over the images read."""
+        return dict(zip(self.names, (self.sums / sum(self.images)).tolist(), strict=True))

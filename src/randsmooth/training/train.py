@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import torch
 import yaml
 from lightning_fabric import Fabric
@@ -15,9 +14,9 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress, silent
-from randsmooth.training.folder import HISTORY, REQUEST, check, clear
+from randsmooth.training.folder import REQUEST, check, clear
 from randsmooth.training.loop import Trainer
-from randsmooth.training.recipe import Recipe, Request, resolve
+from randsmooth.training.recipe import PATHS, Recipe, Request, resolve
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
 
@@ -28,6 +27,7 @@ def train(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    accept_changes: bool = False,
     progress: Progress = silent,
 ) -> Classifier:
     """Train what `request` asks for into the folder `out`, and return the model in eval mode.
@@ -35,7 +35,8 @@ def train(
     The folder gets the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves,
     what a teacher predicted if the method has one and, after every epoch, `checkpoint.pt`. With `resume`, an
     interrupted run goes on from there and ends with the weights of an uninterrupted one (bit for bit on the
-    CPU); a finished run is returned as it is.
+    CPU); a finished run is returned as it is. With `accept_changes` too, it goes on under other settings, and the
+    model says what was changed after which epoch.
 
     Raises:
         InputError: settings or data that cannot be used, or a folder that must not be written to.
@@ -44,10 +45,14 @@ def train(
     folder = Path(out)
     spec = data.describe(request.dataset)
     recipe, notes = resolve(request, spec)
-    blank = new_classifier(recipe, spec)  # refuses a wrong architecture before the data are decoded
-    check_asked_models(recipe, blank)
+    recipe = recipe.model_copy(update={"asked": asked_weights(recipe, spec)})
+    new_classifier(recipe, spec)  # refuses a wrong architecture before the data are decoded
     fabric = make_fabric(recipe)
-    checkpoint = check(folder, recipe, resume=resume, overwrite=overwrite)
+    checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
+    if checkpoint is not None:
+        told = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
+        recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *told)})
+        notes += told
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
@@ -55,19 +60,18 @@ def train(
     schedule = recipe.build_method().schedule()
     with held(folder):
         if checkpoint is None:
-            clear(folder)
+            clear(folder, keep_teacher="teacher" in recipe.asked)
             write_request(request, folder / REQUEST)
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
             for note in notes:
                 reporter.say(note)
-            trainer = Trainer(recipe, images, blank, schedule, folder, fabric, reporter)
+            trainer = Trainer(recipe, images, new_classifier(recipe, spec), schedule, folder, fabric, reporter)
             if checkpoint is not None:
                 trainer.restore(checkpoint)
                 reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
                 reporter.skip(trainer.epoch * len(images))
             trainer.fit()
-        write_atomically(folder / HISTORY, pd.DataFrame(trainer.history).to_csv(index=False).encode())
         models.save(trainer.weights, folder)
     return trainer.weights.eval()
 
@@ -78,36 +82,47 @@ def write_request(request: Request, path: Path) -> None:
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
 
 
-def check_asked_models(recipe: Recipe, blank: Classifier) -> None:
-    """Raise InputError unless the models that a method asks know these images, at a noise that suits it."""
-    for key in ("p_A_from", "teacher"):
+def asked_weights(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
+    """Hyperparameter -> weights hash of the model in the folder that it names.
+
+    Raises:
+        InputError: no model is there, it does not know these images, or its noise does not suit.
+    """
+    weights = {}
+    for key in PATHS:
         source = recipe.hyperparameters.get(key)
-        if not source:
-            continue
+        if source:
+            weights[key] = models.weights_hash(_asked(key, source, recipe, spec))
+    return weights
+
+
+def _asked(key: str, source: str, recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
+    try:
         asked = models.load(source)
-        unlike = _difference(asked, blank)
-        if unlike:
-            data = asked.provenance.get("dataset", "other data")
-            raise InputError(
-                f"{key}={source!r} was made for {data}, and {unlike} in {recipe.dataset}: name a model trained on "
-                f"{recipe.dataset}"
-            )
-        sigma = asked.provenance.get("sigma")
-        if sigma is None:
-            raise InputError(
-                f"{key}={source!r} does not say at which sigma it was trained: name one that randsmooth did"
-            )
-        if key == "p_A_from" and sigma != recipe.sigma:
-            raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from error
+    unlike = _difference(asked, spec)
+    if unlike:
+        theirs = asked.provenance.get("dataset", "other data")
+        raise InputError(
+            f"{key}={source!r} was made for {theirs}, and {unlike} in {recipe.dataset}: name a model trained on "
+            f"{recipe.dataset}"
+        )
+    sigma = asked.provenance.get("sigma")
+    if key == "teacher" and sigma is None:
+        raise InputError(f"{key}={source!r} does not say at which sigma it was trained: name a model of `train`")
+    if key == "p_A_from" and sigma not in (None, recipe.sigma):
+        raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
+    return asked
 
 
-def _difference(asked: Classifier, blank: Classifier) -> str:
-    """In what the data that `asked` was trained on differ from those of `blank`; empty where they do not."""
-    if asked.shape != blank.shape:
-        return f"its images have the shape {asked.shape}, not {blank.shape} as"
-    if asked.num_classes != blank.num_classes:
-        return f"it knows {asked.num_classes} classes, not {blank.num_classes} as"
-    for k, (theirs, ours) in enumerate(zip(asked.classes, blank.classes, strict=True)):
+def _difference(asked: Classifier, spec: data.DatasetSpec) -> str:
+    """In what the data that `asked` was trained on differ from those of `spec`; empty where they do not."""
+    if asked.shape != tuple(spec.shape):
+        return f"its images have the shape {asked.shape}, not {tuple(spec.shape)} as"
+    if asked.num_classes != len(spec.classes):
+        return f"it knows {asked.num_classes} classes, not {len(spec.classes)} as"
+    for k, (theirs, ours) in enumerate(zip(asked.classes, spec.classes, strict=True)):
         if theirs != ours:
             return f"its class {k} is {theirs!r}, not {ours!r} as"
     return ""
