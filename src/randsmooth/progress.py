@@ -10,6 +10,7 @@ from typing import Protocol
 
 from rich import progress as rich_progress
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 LINE_EVERY = 10.0  # seconds between two plain lines
 
@@ -70,13 +71,14 @@ class _Bar:
 class _Lines:
     def __init__(self, title: str, total: int, unit: str) -> None:
         self.title, self.total, self.unit, self.rate = title, total, unit, _Rate()
-        self.last, self.skipped = time.monotonic(), 0
+        self.last, self.skipped, self.info = time.monotonic(), 0, ""
 
     def skip(self, steps: int) -> None:
         self.skipped += steps
 
     def advance(self, steps: int, info: str = "") -> None:
         self.rate.done += steps
+        self.info = info or self.info
         done = self.skipped + self.rate.done
         if time.monotonic() - self.last < LINE_EVERY and done < self.total:
             return
@@ -84,7 +86,7 @@ class _Lines:
         per_second = self.rate.per_second()
         left = (self.total - done) / per_second if per_second else 0.0
         words = [f"{done:,}/{self.total:,} {self.unit}", f"{figure(per_second)} {self.unit}/s"]
-        self.say("  ".join([self.title, *words, f"{clock(left)} left", *([info] if info else [])]))
+        self.say("  ".join([self.title, *words, f"{clock(left)} left", *([self.info] if self.info else [])]))
 
     def say(self, line: str) -> None:
         print(line, flush=True)
@@ -122,7 +124,8 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
-        TextColumn("{task.fields[info]}", markup=False),  # last: a narrow terminal cuts this one
+        TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+        expand=True,  # so that the last column, which alone has a ratio, is what a narrow terminal cuts
     )
     with bar:
         yield _Bar(bar, total, unit)

@@ -51,8 +51,14 @@ def pairs(values: Any) -> Any:
 
 
 def scalar(text: str) -> Any:
-    """`text` as the YAML value it spells; 1e-3, which YAML 1.1 takes for a word, is a number here."""
-    value = yaml.safe_load(text)
+    """`text` as the YAML value it spells; 1e-3, which YAML 1.1 takes for a word, is a number here.
+
+    What is no YAML at all, such as @abc or [1, stays as it is: no setting takes it, and its refusal names it.
+    """
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:

@@ -86,6 +86,15 @@ class Recipe(BaseModel):
         """Learning rate of `epoch` (from 0)."""
         return self.lr * self.lr_factor ** sum(epoch >= drop for drop in self.lr_drops)
 
+    def told(self) -> str:
+        """What is trained and how, for a person: the first line of a run."""
+        given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value is not None)
+        drops = "".join(f", x{self.lr_factor:g} at epoch {drop}" for drop in self.lr_drops)
+        return (
+            f"preset {self.preset}: {self.method} with {given}; {self.arch}, {self.epochs} epochs, "
+            f"{self.images_a_step} images a step, lr {self.lr:g}{drops}, weight decay {self.weight_decay:g}"
+        )
+
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """The settings in which a recipe, dumped as `other`, would compute other weights."""
         if other.get("method") != self.method:  # all else follows from it
@@ -232,7 +241,8 @@ def _overrides(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
 
 
 def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:
-    drops = tuple(_scale(drop, epochs / optimisation.epochs) for drop in optimisation.lr_drops)
+    scaled = {_scale(drop, epochs / optimisation.epochs) for drop in optimisation.lr_drops}
+    drops = tuple(sorted(drop for drop in scaled if drop < epochs))  # two drops at one epoch would be a leap
     return dataclasses.replace(optimisation, epochs=epochs, lr_drops=drops)
 
 
@@ -244,7 +254,8 @@ def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: in
     values |= preset.hyperparameters(sigma)
     for field in fields:
         if field.metadata.get("unit") == "epochs" and values.get(field.name):  # epoch 0 stays the first
-            values[field.name] = _scale(values[field.name], factor)
+            most = epochs - 1 if field.name in BEGINNINGS else epochs
+            values[field.name] = min(most, _scale(values[field.name], factor))
     return values
 
 

@@ -64,7 +64,7 @@ def train(
             write_request(request, folder / REQUEST)
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
-            for note in notes:
+            for note in (recipe.told(), *notes):
                 reporter.say(note)
             trainer = Trainer(recipe, images, new_classifier(recipe, spec), schedule, folder, fabric, reporter)
             if checkpoint is not None:

@@ -1,0 +1,31 @@
+"""What a person sees of long work, on a terminal and in a log."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from randsmooth import progress
+
+INFO = "epoch 1/4  " + "  ".join(f"{name} 1.2521" for name in ("low", "high", "easy_share", "hard_share", "sure_share"))
+
+
+def test_a_line_tells_the_newest_figures(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.console("train", 30, "images") as reporter:
+        reporter.advance(10, "loss 0.5")
+        monkeypatch.setattr(progress, "LINE_EVERY", 0.0)
+        reporter.advance(10)
+    assert "train  20/30 images" in (line := capsys.readouterr().out.splitlines()[-1])
+    assert line.endswith("loss 0.5")
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_a_narrow_terminal_cuts_the_figures_alone(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=width)
+    monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(progress.rich_progress, "get_console", lambda: console)
+    with progress.console("train cat-rs", 1000, "images") as reporter:
+        reporter.advance(420, INFO)
+    told = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "train cat-rs" in told and "42%" in told and "images/s" in told and "━" in told
+    assert ("sure_share" in told, "…" in told) == ((True, False) if width == 160 else (False, True))
