@@ -4,6 +4,7 @@ import dataclasses
 import re
 
 import pytest
+import torch
 
 from methods import slow as slowly
 from randsmooth import methods
@@ -55,8 +56,20 @@ def test_defaults_are_overridden_one_by_one() -> None:
 
 
 BAD = [
-    ("gaussian", {"m": 2.5}, "m=2.5 must be at least 1 and a whole number"),
+    ("gaussian", {"m": 2.5}, "m=2.5 must be a whole number"),
     ("smoothadv", {"T": 1.5}, "T=1.5"),
+    ("smoothadv", {"eps": "x"}, "eps='x' must be a number"),
+    ("consistency", {"m": "2"}, "m='2' must be a whole number"),
+    ("cat-rs", {"eps": None}, "eps=None must be a number"),
+    ("cat-rs", {"low": "no"}, "low='no' must be true or false"),
+    ("cat-rs", {"low": 1}, "low=1 must be true or false"),
+    ("amplify", {"discard": "no"}, "discard='no' must be true or false"),
+    ("amplify", {"p_A_from": 3}, "p_A_from=3 must be text"),
+    ("amplify", {"p_A_from": "m", "discard": False}, "p_A_from='m' is asked when images are discarded"),
+    ("amplify", {"reweight_alpha": 2.0}, r"reweight_alpha=2.0 must lie in \(0, 1\); the paper takes 0.1"),
+    ("gaussian", {"m": True}, "m=True must be a whole number"),
+    ("smoothadv", {"attack": "gradient-free", "m": 1}, "m=1: attack='gradient-free'"),
+    ("smoothadv", {"attack": "ddn", "T": 1}, "T=1: attack='ddn'"),
     ("gaussian", {"m": 0}, "m=0 must be at least 1"),
     ("gaussian", {"m": -1}, "m=-1 must be at least 1"),
     ("gaussian", {"m": float("nan")}, "m=nan"),
@@ -71,7 +84,7 @@ BAD = [
     ("amplify", {"discard_noises": 0}, "discard_noises=0 must be at least 1"),
     ("amplify", {"reweight_noises": 0}, "reweight_noises=0"),
     ("amplify", {"reweight_every": 0}, "reweight_every=0"),
-    ("amplify", {"reweight_alpha": 0.0}, "alpha=0.0"),
+    ("amplify", {"reweight_alpha": 0.0}, "reweight_alpha=0.0"),
     ("amplify", {"reweight_alpha": 1.0}, "alpha=1.0"),
     ("amplify", {"p_min": 0.4}, r"p_min=0.4 must lie in \[0.5, 1.0\]"),
     ("amplify", {"p_min": 1.1}, "p_min=1.1"),
@@ -203,3 +216,11 @@ def test_a_released_cat_rs_loss_without_its_target_says_so() -> None:
     with pytest.raises(InputError, match="target"):
         method = methods.create("cat-rs", variant="released", teacher="models/gaussian")
         method.loss(model, x, y, noise, aside._replace(target=None))
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_noises_of_another_number_are_refused(name: str) -> None:
+    method = methods.create(name)
+    x, y = torch.rand(2, 1, 4, 4), torch.zeros(2, dtype=torch.int64)
+    with pytest.raises(InputError, match=rf"noise of shape .* does not fit: m={method.m} noises"):
+        method.loss(torch.nn.Flatten(), x, y, torch.zeros(method.m + 1, 2, 1, 4, 4))

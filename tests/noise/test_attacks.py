@@ -69,6 +69,8 @@ def test_images_stay_in_the_box_and_in_the_ball(name: str) -> None:
     for seed in range(40):
         eps = (0.05, 0.5, 3.0)[seed % 3]
         model, x, y, noise = random_problem(seed)
+        if name == "gradient-free" and len(noise) == 1:
+            noise = noise.repeat(2, 1, 1, 1, 1)
         points = ON_IMAGES[name](model, x, y, noise, steps=1 + seed % 5, eps=eps).points
         assert points.shape == x.shape and points.dtype == x.dtype
         assert points.min() >= 0.0 and points.max() <= 1.0
@@ -234,3 +236,30 @@ def test_an_attack_without_steps_is_refused(name: str) -> None:
             pgd(*problem(0), steps=0, step=0.1)
         else:
             ATTACKS[name](*problem(0), steps=0, eps=EPS)
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_takes_its_gradients_under_no_grad_too(name: str) -> None:
+    model, x, y, noise = random_problem(3)
+    noise = noise if len(noise) > 1 else noise.repeat(2, 1, 1, 1, 1)
+    attack = ATTACKS[name]
+    with torch.no_grad():
+        points = attack(model, x, y, noise, steps=2, eps=0.5).points
+    assert torch.equal(points, attack(model, x, y, noise, steps=2, eps=0.5).points)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda *given: pgd(*given, steps=2, step=0.1, eps=-1.0), "eps=-1.0 must be a length above 0"),
+        (lambda *given: pgd(*given, steps=2, step=float("nan")), "step=nan"),
+        (lambda *given: ddn(*given, steps=2, eps=float("nan")), "eps=nan"),
+        (lambda *given: ddn(*given, steps=0, eps=1.0), "steps=0: an attack takes at least 1"),
+        (lambda model, x, y, n: gradient_free(model, x, y, n[:1], steps=1, eps=1.0), "m >= 2"),
+        (lambda model, x, y, n: ball_attack(model, x, y, n[0], steps=1, eps=0.0), "eps=0.0"),
+        (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm='L2'"),
+    ],
+)
+def test_an_attack_that_means_nothing_is_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=message):
+        call(*random_problem(0))

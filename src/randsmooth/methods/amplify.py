@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Probe, Schedule, register
-from randsmooth.methods.checks import above, count, one_of, within
+from randsmooth.methods.checks import above, at_least, check_noise, one_of, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.noise import Stream, noisy_logits, sphere_attack
@@ -60,24 +61,28 @@ class Amplify:
 
     def __post_init__(self) -> None:
         for name in ("m", "discard_noises", "reweight_every", "reweight_noises", "T"):
-            count(name, getattr(self, name), 1)
-        count("E_t", self.E_t, 0)
+            at_least(name, getattr(self, name), 1)
+        at_least("E_t", self.E_t, 0)
         within("p_t", self.p_t, 0.0, 1.0)
         within("p_min", self.p_min, 0.5, 1.0)
         above("eps", self.eps, 0.0)
         one_of("weight", self.weight, ("bound", "literal"))
         one_of("norm", self.norm, ("l2", "linf"))
-        bounds.check_alpha(self.reweight_alpha)
+        if not 0.0 < self.reweight_alpha < 1.0:
+            raise InputError(f"reweight_alpha={self.reweight_alpha} must lie in (0, 1); the paper takes 0.1")
+        if self.p_A_from is not None and not self.discard:
+            raise InputError(f"p_A_from={self.p_A_from!r} is asked when images are discarded: drop it, or set discard")
         if self.discard and self.E_t == 0 and self.p_A_from is None:
             raise InputError(
-                "E_t=0 discards images before any training: name a model trained at this sigma to take p_A from, "
-                "p_A_from=MODEL_DIR (--set on the command line)"
+                "E_t=0 discards images before any training: train for longer first, or name a model trained at this "
+                "sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         """Cross-entropy at the attacked noises; every noise x[i] + noise[j, i] walks by itself."""
+        check_noise(self, x, noise)
         m = len(noise)
         labels = y.repeat(m)
         walk = sphere_attack(
@@ -112,7 +117,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         InputError: the bound of p_min certifies nothing, so that no weight can be set by it.
     """
     noises, alpha = method.reweight_noises, method.reweight_alpha
-    least = -int(-round(method.p_min * noises, 9) // 1)  # a ceiling that keeps 0.75 * 16 at 12
+    least = math.ceil(round(method.p_min * noises, 9))  # rounded first, so that 0.75 * 16 stays 12
     floor = float(bounds.radius_of_tail(bounds.lower_tail(least, noises, alpha), sigma=1.0))
     if method.weight == "literal":
         floor = float(special.ndtri(method.p_min))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError, unknown
+from randsmooth.methods.checks import check_types
 from randsmooth.noise import Stream
 
 EPOCHS = {"unit": "epochs"}  # metadata of a field that is compressed with the schedule of a shorter run
@@ -138,11 +139,21 @@ _REGISTRY: dict[str, type[Method]] = {}
 
 
 def register(name: str) -> Callable[[type[M]], type[M]]:
-    """Class decorator: make a method known by `name`. A name taken already is refused."""
+    """Class decorator: make a method known by `name`, and check the types of its hyperparameters before its own checks.
+
+    A name taken already is refused.
+    """
 
     def add(method: type[M]) -> type[M]:
         if name in _REGISTRY:
             raise ValueError(f"method {name!r} is registered twice")
+        own_checks = method.__post_init__  # type: ignore[attr-defined]
+
+        def checks(self: Any) -> None:
+            check_types(self)
+            own_checks(self)
+
+        method.__post_init__ = checks  # type: ignore[attr-defined]
         _REGISTRY[name] = method  # type: ignore[assignment]
         return method
 

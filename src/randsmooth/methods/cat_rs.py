@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, Teacher, register
-from randsmooth.methods.checks import above, at_least, count, given, one_of
+from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.noise import ball_attack, divergence, noisy_logits
 
@@ -53,7 +53,7 @@ class CatRS:
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "teacher_noises"):
-            count(name, getattr(self, name), 1)
+            at_least(name, getattr(self, name), 1)
         at_least("lbd", self.lbd, 0.0)
         above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:
@@ -71,6 +71,12 @@ class CatRS:
             raise InputError("low=False with high='off' leaves no loss to train on")
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
+
+        Raises:
+            InputError: aside.u is not given, or aside.target for the released variant.
+        """
+        check_noise(self, x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
         right = logits.argmax(dim=-1) == y
         k = _binomial(right.sum(dim=0), len(noise), given("cat-rs", "u", aside.u))

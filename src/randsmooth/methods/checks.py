@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from types import NoneType
+from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
+
+from torch import Tensor
 
 from randsmooth.errors import InputError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from randsmooth.methods.base import Method
+
 T = TypeVar("T")
+
+
+KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def check_types(method: DataclassInstance) -> None:
+    """Raise InputError unless every hyperparameter is of its declared type; whole numbers do for floats."""
+    for name, hint in get_type_hints(type(method)).items():
+        kind = next((kind for kind in KINDS if kind in (hint, *get_args(hint))), None)
+        value = getattr(method, name)
+        if kind is None or (value is None and NoneType in get_args(hint)):
+            continue  # a choice, which is checked by its values
+        fits = isinstance(value, (int, float) if kind is float else kind)
+        if not fits or (isinstance(value, bool) and kind is not bool):
+            raise InputError(f"{name}={value!r} must be {KINDS[kind]}")
+
+
+def check_noise(method: Method, x: Tensor, noise: Tensor) -> None:
+    """Raise InputError unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
+    if noise.shape != (method.m, *x.shape):
+        raise InputError(
+            f"noise of shape {tuple(noise.shape)} does not fit: m={method.m} noises of each image have "
+            f"the shape {(method.m, *x.shape)}"
+        )
 
 
 def at_least(name: str, value: float, least: float) -> None:
     """Raise InputError unless `value` is a finite number, `least` or more."""
     if not least <= value < float("inf"):
         raise InputError(f"{name}={value} must be at least {least} and finite")
-
-
-def count(name: str, value: int, least: int) -> None:
-    """Raise InputError unless `value` is a whole number, `least` or more."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name}={value} must be at least {least} and a whole number")
 
 
 def within(name: str, value: float, low: float, high: float) -> None:

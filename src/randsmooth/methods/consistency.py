@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
-from randsmooth.methods.checks import at_least, count, one_of
+from randsmooth.methods.checks import at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.noise import noisy_logits, pgd
 
@@ -44,10 +44,12 @@ class Consistency:
         for name in ("lbd", "eta", "eps"):
             at_least(name, getattr(self, name), 0.0)
         for name in ("m", "T", "warmup"):
-            count(name, getattr(self, name), 1)
+            at_least(name, getattr(self, name), 1)
         one_of("form", self.form, ("default", "xent", "kl", "mse"))
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """Cross-entropy + lbd * mean KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
+        check_noise(self, x, noise)
         before = None
         if self.eps > 0.0:
             x, before = pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)
@@ -57,7 +59,7 @@ class Consistency:
         right = logits.argmax(dim=-1) == y
         figures = p_a_shares(right) if before is None else p_a_shares(before) | attack_success(before, right)
         terms = {"cross_entropy": loss, "consistency": disagreement, "entropy": entropy}
-        return Loss(sum(terms.values(), loss * 0), {name: term.detach() for name, term in terms.items()}, figures)
+        return Loss(loss + disagreement + entropy, {name: term.detach() for name, term in terms.items()}, figures)
 
     def schedule(self) -> Schedule:
         return Ramp(self, self.warmup, "eps")

@@ -1,4 +1,8 @@
-"""Shares that tell how training goes, from which noisy samples are right."""
+"""Shares that tell how training goes, from which noisy samples are right.
+
+What an attack saw before it is of the network in eval mode, what the loss saw after it of the network in training:
+with batch normalisation the two differ a little without any attack.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
-from randsmooth.methods.checks import count
+from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
 
@@ -23,9 +23,11 @@ class Gaussian:
     m: int = 1
 
     def __post_init__(self) -> None:
-        count("m", self.m, 1)
+        at_least("m", self.m, 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""
+        check_noise(self, x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
         loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
         return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(logits.argmax(dim=-1) == y))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule, register
-from randsmooth.methods.checks import above, at_least, count, given
+from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
 
@@ -37,9 +37,9 @@ class Macer:
     lbd_from: int = field(default=0, metadata=EPOCHS)
 
     def __post_init__(self) -> None:
-        count("k", self.k, 1)
+        at_least("k", self.k, 1)
         at_least("lbd", self.lbd, 0.0)
-        count("lbd_from", self.lbd_from, 0)
+        at_least("lbd_from", self.lbd_from, 0)
         above("gamma", self.gamma, 0.0)
         above("beta", self.beta, 0.0)
 
@@ -48,6 +48,12 @@ class Macer:
         return self.k
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """-log(mean p_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
+
+        Raises:
+            InputError: aside.sigma is not given.
+        """
+        check_noise(self, x, noise)
         sigma = given("macer", "sigma", aside.sigma)
         logits = noisy_logits(model, x, noise)  # (k, B, K)
         log_mean = logits.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
-from randsmooth.methods.checks import above, count, one_of
+from randsmooth.methods.checks import above, at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 
@@ -36,11 +37,17 @@ class SmoothAdv:
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "warmup"):
-            count(name, getattr(self, name), 1)
+            at_least(name, getattr(self, name), 1)
         above("eps", self.eps, 0.0)
         one_of("attack", self.attack, ("pgd", "ddn", "gradient-free"))
+        if self.attack == "gradient-free" and self.m < 2:
+            raise InputError(f"m={self.m}: attack='gradient-free' tells a gradient from 2 noises on, better 8")
+        if self.attack == "ddn" and self.T < 2:
+            raise InputError(f"T={self.T}: attack='ddn' looks at where it stands before each step, so it needs 2 steps")
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""
+        check_noise(self, x, noise)
         attacked = self._attack(model, x, y, noise)
         logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
         loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))

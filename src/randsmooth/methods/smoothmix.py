@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
-from randsmooth.methods.checks import above, at_least, count, given
+from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_ball
 
@@ -41,12 +41,20 @@ class SmoothMix:
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "warmup"):
-            count(name, getattr(self, name), 1)
+            at_least(name, getattr(self, name), 1)
         above("alpha", self.alpha, 0.0)
         for name in ("eta", "start"):
             at_least(name, getattr(self, name), 0.0)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.
+
+        Arguments as for every `Method`.
+
+        Raises:
+            InputError: aside.u is not given.
+        """
+        check_noise(self, x, noise)
         share = given("smoothmix", "u", aside.u)[:, None] / 2.0  # (B, 1), of the attacked image
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
-from randsmooth.methods.checks import at_least, count
+from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import full, noisy_logits
 
@@ -31,10 +31,12 @@ class Stability:
     lbd: float = 2.0
 
     def __post_init__(self) -> None:
-        count("m", self.m, 1)
+        at_least("m", self.m, 1)
         at_least("lbd", self.lbd, 0.0)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+        """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""
+        check_noise(self, x, noise)
         clean = full(model(x))  # (B, K)
         noisy = noisy_logits(model, x, noise)  # (m, B, K)
         loss = F.cross_entropy(clean, y)

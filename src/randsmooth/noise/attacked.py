@@ -21,7 +21,10 @@ class Attacked(NamedTuple):
     right: Tensor
 
 
-def check_steps(steps: int) -> None:
-    """Raise InputError unless the attack takes a step at all."""
+def check_attack(steps: int, **lengths: float) -> None:
+    """Raise InputError unless the attack takes a step at all, and every length is above 0 (and a number)."""
     if steps < 1:
         raise InputError(f"steps={steps}: an attack takes at least 1")
+    for name, length in lengths.items():
+        if not length > 0.0:
+            raise InputError(f"{name}={length} must be a length above 0")

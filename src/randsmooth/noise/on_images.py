@@ -7,7 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from randsmooth.noise.attacked import Attacked, check_steps
+from randsmooth.errors import InputError
+from randsmooth.noise.attacked import Attacked, check_attack
 from randsmooth.noise.frozen import frozen
 from randsmooth.noise.geometry import norms, unit, within_ball
 from randsmooth.noise.losses import mean_cross_entropy, noisy_logits
@@ -34,11 +35,14 @@ def pgd(
         start: (B, C, H, W) where to begin; None: at x.
 
     Returns:
-        The attacked images.
+        The attacked images, and where they were right before.
+
+    Raises:
+        InputError: no step, or a length that is not above 0.
 
     Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
     """
-    check_steps(steps)
+    check_attack(steps, step=step, eps=eps)
     at = x if start is None else start
     with frozen(model):
         for i in range(steps):
@@ -54,9 +58,20 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
 
     By Stein's lemma that is the gradient of the smoothed -p_y, times sigma^2; no backward pass is made.
 
+    Args:
+        model, x, y, noise: as for `pgd`; m >= 2, for a single noise shows the same way whatever the model.
+        steps: T. eps: L2 ball around x to stay in.
+
+    Returns:
+        As `pgd`, and its errors.
+
     Source: Salman et al. 2019, appendix B ("gradient-free").
     """
-    check_steps(steps)
+    check_attack(steps, eps=eps)
+    if len(noise) < 2:
+        raise InputError(
+            "the gradient-free attack needs m >= 2 noises, better 8: one shows the same way whatever the model"
+        )
     at = x
     with frozen(model), torch.no_grad():
         for i in range(steps):
@@ -77,12 +92,20 @@ def ddn(
     The norm begins at eps and shrinks by 1 - gamma where the mean prediction is wrong, grows by 1 + gamma where
     it is right, up to the farthest corner of [0, 1]. Step i (from 0) is 0.01 + 0.99 (1 + cos(pi i / T)) / 2 long.
 
+    Args:
+        model, x, y, noise: as for `pgd`.
+        steps: T; the last step's end is not looked at, so that one step alone moves nothing.
+        eps: the first norm that is tried, and the largest that is returned. gamma: see above.
+
     Returns:
         The smallest misclassified iterate of each image, within eps; the image itself where none was found.
 
+    Raises:
+        InputError: no step, or eps that is not above 0.
+
     Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
     """
-    check_steps(steps)
+    check_attack(steps, eps=eps)
     farthest = norms(torch.maximum(x, 1.0 - x))
     delta, best, smallest = torch.zeros_like(x), torch.zeros_like(x), farthest
     length = torch.full_like(farthest, eps)
@@ -103,9 +126,10 @@ def ddn(
 
 def _gradient(model: nn.Module, at: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
     """The objective's gradient by each image, and the logits (m, B, K) there."""
-    at = at.detach().requires_grad_()
-    logits = noisy_logits(model, at, noise)
-    (gradient,) = torch.autograd.grad(mean_cross_entropy(logits, y).sum(), at)
+    with torch.enable_grad():
+        at = at.detach().requires_grad_()
+        logits = noisy_logits(model, at, noise)
+        (gradient,) = torch.autograd.grad(mean_cross_entropy(logits, y).sum(), at)
     return gradient, logits.detach()
 
 

@@ -7,7 +7,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from randsmooth.noise.attacked import Attacked, check_steps
+from randsmooth.errors import InputError
+from randsmooth.noise.attacked import Attacked, check_attack
 from randsmooth.noise.frozen import frozen
 from randsmooth.noise.geometry import norms, unit, with_moments_of, within_ball
 from randsmooth.noise.losses import cross_entropy, divergence, full
@@ -30,11 +31,11 @@ def ball_attack(model: nn.Module, x: Tensor, target: Tensor, noise: Tensor, *, s
 
     Source: Jeong et al. 2023 (CAT-RS), section 3.2 and algorithm 1.
     """
-    check_steps(steps)
+    check_attack(steps, eps=eps)
     loss = cross_entropy if target.dim() == 1 else lambda logits, probabilities: divergence(probabilities, logits)
     top = target if target.dim() == 1 else target.argmax(dim=-1)
     moved = noise
-    with frozen(model):
+    with frozen(model), torch.enable_grad():
         for i in range(steps):
             delta = moved.detach().requires_grad_()
             logits = full(model(x + delta))
@@ -72,11 +73,13 @@ def sphere_attack(
 
     Source: Sun et al. 2025, algorithm 1.
     """
-    check_steps(steps)
+    check_attack(steps, eps=eps)
+    if norm not in ("l2", "linf"):
+        raise InputError(f"norm={norm!r} must be 'l2' or 'linf'")
     attacked = noise.clone()
     active = torch.arange(len(noise), device=noise.device)
     radius = norms(noise)
-    with frozen(model):
+    with frozen(model), torch.enable_grad():
         for i in range(steps):
             delta = attacked[active].requires_grad_()
             logits = full(model(x[active] + delta))
