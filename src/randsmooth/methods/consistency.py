@@ -48,7 +48,7 @@ class Consistency:
         one_of("form", self.form, ("default", "xent", "kl", "mse"))
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
-        """Cross-entropy + lbd * mean KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
+        """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
         check_noise(self, x, noise)
         before = None
         if self.eps > 0.0:
