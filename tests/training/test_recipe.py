@@ -16,10 +16,14 @@ from randsmooth.training.recipe import HOW
 def ask(
     dataset: str = "cifar10", method: str | None = "amplify", sigma: float = 0.5, **asked: Any
 ) -> tuple[Recipe, list[str]]:
-    return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.spec(dataset))
+    """The recipe, and what is said after the preset's source."""
+    request = Request(dataset=dataset, method=method, sigma=sigma, **asked)
+    recipe, (source, *notes) = resolve(request, data.spec(dataset))
+    assert source.startswith(f"{recipe.preset}: ")
+    return recipe, notes
 
 
-def test_without_wishes_nothing_is_said() -> None:
+def test_without_wishes_nothing_more_is_said() -> None:
     recipe, notes = ask()
     assert notes == []
     assert (recipe.dataset, recipe.arch, recipe.sigma, recipe.take) == ("cifar10", "resnet110", 0.5, None)
@@ -71,7 +75,7 @@ def test_every_method_is_scaled(method: str, sigma: float, key: str, pairs: list
     for epochs, expected in pairs:
         recipe, notes = ask(method=method, sigma=sigma, epochs=epochs)
         assert recipe.hyperparameters[key] == expected
-        assert not any(key in note for note in notes)  # scaled, not overridden
+        assert not any(f"{key}=" in note for note in notes)  # scaled, not overridden
         if key == "lbd_from" and expected:
             assert recipe.lr_drops[0] == expected
 
@@ -82,6 +86,46 @@ def test_short_runs_keep_every_phase(epochs: int) -> None:
     assert 1 <= recipe.hyperparameters["E_t"] < epochs
     assert recipe.hyperparameters["reweight_every"] >= 1
     assert 1 <= recipe.lr_drops[0] < recipe.lr_drops[1] < epochs
+
+
+# method, preset, epochs -> lr_drops and where the method's part begins
+SHORTEST = [
+    ("amplify", "acr/amplify/E_t=130", 2, (1,), "E_t", 1),
+    ("amplify", None, 3, (1, 2), "E_t", 1),
+    ("amplify", "acr/amplify/reweight+attack", 1, (), "E_t", 0),
+    ("macer", "randsmooth/macer", 1, (), "lbd_from", 0),
+    ("macer", "randsmooth/macer", 2, (1,), "lbd_from", 1),
+]
+
+
+@pytest.mark.parametrize(("method", "preset", "epochs", "drops", "key", "begins"), SHORTEST)
+def test_the_shortest_runs_begin_and_drop_within_their_epochs(
+    method: str, preset: str | None, epochs: int, drops: tuple[int, ...], key: str, begins: int
+) -> None:
+    recipe, _ = ask(method=method, preset=preset, epochs=epochs)
+    assert (recipe.lr_drops, recipe.hyperparameters[key]) == (drops, begins)
+
+
+OFF = {"discard": False, "reweight": False, "attack": False}
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"), [("amplify", {"E_t": 200, **OFF}), ("macer", {"lbd_from": 200, "lbd": 0.0})]
+)
+def test_a_part_that_is_off_may_begin_at_any_epoch(method: str, settings: dict[str, Any]) -> None:
+    assert ask(method=method, set=settings)[0].hyperparameters.items() >= settings.items()
+
+
+def test_the_first_line_tells_the_run() -> None:
+    assert ask(method="smoothadv", epochs=15)[0].told() == (
+        "preset cat-rs/smoothadv: smoothadv with m=2, eps=2.0, T=10, attack=pgd, warmup=1; resnet110, "
+        "15 epochs, lr 0.1 (x0.1 at epochs 5, 10), batch 256, weight decay 0.0001, 128 images a step"
+    )
+
+
+def test_the_source_is_said_first() -> None:
+    _, notes = resolve(Request(dataset="mnist", method="smoothmix", sigma=1.0), data.spec("mnist"))
+    assert notes == ["cat-rs/smoothmix: Jeong et al., AAAI 2023, submission, table 1 and appendix B.2"]
 
 
 def test_epoch_0_stays_the_first() -> None:
@@ -125,6 +169,9 @@ SPELLED = [
     ("cat-rs", ["high=mean", "mask=true"], {"high": "mean", "mask": True}),
     ("cat-rs", ["variant=released", "teacher=runs/gaussian"], {"variant": "released", "teacher": "runs/gaussian"}),
     ("cat-rs", ["teacher=null"], {"teacher": None}),
+    ("cat-rs", ["variant=released", "teacher=@abc"], {"teacher": "@abc"}),  # no YAML
+    ("cat-rs", ["variant=released", 'teacher="2024"'], {"teacher": "2024"}),
+    ("cat-rs", ["lbd=1e-3"], {"lbd": 1e-3}),
     ("amplify", ["reweight=no", "p_A_from=runs/gaussian"], {"reweight": False, "p_A_from": "runs/gaussian"}),
     ("smoothadv", ["attack=gradient-free"], {"attack": "gradient-free"}),
     ("consistency", ["form=kl", "eps=1"], {"form": "kl", "eps": 1.0}),
@@ -138,6 +185,9 @@ def test_settings_are_read_as_they_are_spelled(method: str, words: list[str], ke
     assert {key: found[key] for key in kept} == kept
     assert all(type(found[key]) is type(value) for key, value in kept.items())
 
+
+COMPRESSION = "schedule of 150 epochs compressed to 30: lr_drops [50, 100] -> [10, 20]"
+DIGITS = "schedule of 40 epochs compressed to 20: lr_drops [15, 30] -> [8, 15], lbd_from 13 -> 7"
 
 # What is asked of the preset, and what is said of it.
 SAID = [
@@ -155,9 +205,20 @@ SAID = [
     ),
     (
         {"epochs": 30, "set": {"E_t": 20}},
-        ["schedule of 150 epochs compressed to 30", "E_t=20 instead of the preset's 14"],
+        ["E_t=20 instead of the preset's 14", f"{COMPRESSION}, reweight_every 10 -> 2"],
     ),
-    ({"epochs": 30, "set": {"E_t": 14}}, ["schedule of 150 epochs compressed to 30"]),
+    ({"epochs": 30, "set": {"E_t": 14}}, [f"{COMPRESSION}, reweight_every 10 -> 2"]),
+    ({"epochs": 30}, [f"{COMPRESSION}, E_t 70 -> 14, reweight_every 10 -> 2"]),
+    ({"method": "smoothmix", "epochs": 30}, [f"{COMPRESSION}, warmup 10 -> 2"]),
+    ({"method": "gaussian", "epochs": 1}, ["schedule of 150 epochs compressed to 1: lr_drops [50, 100] -> []"]),
+    (
+        {"method": "gaussian", "epochs": 1, "set": {"lr_drops": [], "m": 2, "lr": 0.2}},
+        [
+            "m=2 instead of the preset's 4; lr=0.2 instead of the preset's 0.1",
+            "schedule of 150 epochs compressed to 1",
+        ],
+    ),
+    ({"dataset": "digits", "method": "macer", "epochs": 20}, [DIGITS]),
     (
         {"sigma": 0.3, "set": {"T": 4}},
         [
@@ -321,6 +382,13 @@ BAD = [
     ),
     ({"method": "macer", "sigma": 1.0, "epochs": 9, "set": {"lbd_from": 50}}, "lbd_from=50 lies beyond the last of 9"),
     ({"epochs": 10, "set": {"E_t": 70}}, "E_t=70 lies beyond the last of 10 epochs"),
+    ({"set": {"E_t": 150, "discard": False}}, "count from 0: reweighting and the attack would never begin"),
+    ({"epochs": 1}, "amplify needs at least 2 epochs, not 1: it trains first"),
+    ({"epochs": 1, "set": {"E_t": 0}}, "E_t=0 discards images before any training"),
+    ({"epochs": 1, "set": {"E_t": 1}}, "E_t=1 lies beyond the last of 1 epochs"),
+    ({"set": pairs(["lr=[1"])}, r"lr='\[1' must be of type float"),
+    ({"set": pairs(["lr_drops=[5"])}, r"lr_drops='\[5' must be epochs above 0 in rising order"),
+    ({"set": {"p_A_from": 2024}}, "p_A_from=2024 must be of type str: quote it twice, --set 'p_A_from=\"...\"'"),
     ({"dataset": "imagenet"}, "E_t=0 discards images before any training.*p_A_from"),
 ]
 

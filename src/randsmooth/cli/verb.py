@@ -53,14 +53,15 @@ def pairs(values: Any) -> Any:
 def scalar(text: str) -> Any:
     """`text` as the YAML value it spells; 1e-3, which YAML 1.1 takes for a word, is a number here.
 
-    What is no YAML at all, such as @abc or [1, stays as it is: no setting takes it, and its refusal names it.
+    What is no YAML at all, such as @abc or [1, is text: a folder may be called so, and a setting that wants something
+    else names itself when it refuses it.
     """
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
         return text
     try:
-        return float(value) if isinstance(value, str) else value
+        return float(value) if value == text.strip() else value  # not what is quoted, which is meant as text
     except ValueError:
         return value
 

@@ -14,7 +14,7 @@ from randsmooth import bounds, methods
 from randsmooth.data import DatasetSpec
 from randsmooth.errors import InputError, unknown
 from randsmooth.methods import Method
-from randsmooth.training.presets import CIFAR, Optimisation, Preset, find, usual_optimisation
+from randsmooth.training.presets import CIFAR, Optimisation, Preset, find
 
 Precision = Literal["32", "bf16-mixed"]
 
@@ -22,8 +22,11 @@ Precision = Literal["32", "bf16-mixed"]
 HOW = ("device", "compile")
 PATHS = ("teacher", "p_A_from")  # of other models: where they lie does not matter, `asked` holds their weights
 
-# Hyperparameters that name an epoch, and what begins there.
-BEGINNINGS = {"E_t": "discarding, reweighting and the attack", "lbd_from": "the robustness term"}
+# Hyperparameters that name an epoch -> what begins there, by the hyperparameter that switches it off.
+BEGINNINGS = {
+    "E_t": {"discard": "discarding", "reweight": "reweighting", "attack": "the attack"},
+    "lbd_from": {"lbd": "the robustness term"},
+}
 
 
 class Request(BaseModel):
@@ -89,11 +92,9 @@ class Recipe(BaseModel):
     def told(self) -> str:
         """What is trained and how, for a person: the first line of a run."""
         given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value is not None)
-        drops = "".join(f", x{self.lr_factor:g} at epoch {drop}" for drop in self.lr_drops)
-        return (
-            f"preset {self.preset}: {self.method} with {given}; {self.arch}, {self.epochs} epochs, "
-            f"{self.images_a_step} images a step, lr {self.lr:g}{drops}, weight decay {self.weight_decay:g}"
-        )
+        schedule = Optimisation(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Optimisation)})
+        step = f"{self.images_a_step} images a step"
+        return f"preset {self.preset}: {self.method} with {given}; {self.arch}, {schedule.told()}, {step}"
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """The settings in which a recipe, dumped as `other`, would compute other weights."""
@@ -117,7 +118,7 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
-    """The recipe for `request` on the data set `spec`, and what to tell the user about it.
+    """The recipe for `request` on the data set `spec`, and what to tell the user about it: first the preset's source.
 
     Settings override the preset. Asking for fewer or more epochs than the preset compresses or stretches
     all that is measured in epochs with it, but for what is set explicitly.
@@ -131,21 +132,23 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     preset = find(request.method, spec.name, request.preset)
     usual_arch = preset.arch or spec.arch
     arch = request.arch or usual_arch
-    optimisation = preset.optimisation or usual_optimisation(spec.name, arch)
-    if preset.batch is not None:
-        optimisation = dataclasses.replace(optimisation, batch=preset.batch)
+    optimisation = preset.schedule(spec.name, arch)
     epochs = optimisation.epochs if request.epochs is None else request.epochs
     if epochs < 1:
         raise InputError(f"epochs={epochs} must be at least 1")
-    usual_hyper = _scaled_hyperparameters(preset, request.sigma, epochs, optimisation.epochs)
-    usual_steps = dataclasses.asdict(_scaled_optimisation(optimisation, epochs))
+    whole, usual = (_scaled(preset, request.sigma, optimisation, length) for length in (optimisation.epochs, epochs))
     hyper, steps = split_settings(preset.method, request.set)
+    given = {"arch": arch, **hyper, **steps}
     notes = [
+        f"{preset.name}: {preset.source}",
         *_sigma_note(preset, request.sigma, hyper),
-        *_epochs_note(optimisation.epochs, epochs),
-        *_overrides({"arch": arch, **hyper, **steps}, {"arch": usual_arch, **usual_hyper, **usual_steps}),
+        *_overrides(given, {"arch": usual_arch, **usual}),
+        *_epochs_note({key: value for key, value in whole.items() if key not in given}, usual),
     ]
-    method = methods.create(preset.method, **usual_hyper | hyper)
+    usual_steps = {field.name: usual.pop(field.name) for field in dataclasses.fields(Optimisation)}
+    if epochs == 1 and whole.get("E_t"):
+        _check_room({**usual, **hyper}, hyper)
+    method = methods.create(preset.method, **usual | hyper)
     recipe = Recipe(
         **request.model_dump(include={"dataset", "take", "sigma", "precision", "seed", "device", "compile"}),
         arch=arch,
@@ -169,14 +172,25 @@ def check(recipe: Recipe) -> None:
     for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
         if not 0.0 <= (value := getattr(recipe, name)) < most:
             raise InputError(f"{name}={value} must lie in [0, {most})")
-    for name, what in BEGINNINGS.items():
-        if (begins := recipe.hyperparameters.get(name, 0)) >= recipe.epochs:
+    for name, parts in BEGINNINGS.items():
+        begins = recipe.hyperparameters.get(name, 0)
+        what = " and ".join(part for key, part in parts.items() if recipe.hyperparameters.get(key))
+        if what and begins >= recipe.epochs:
             raise InputError(
                 f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
                 f"never begin. Train longer or set a smaller {name} (--set {name}=...)"
             )
     if recipe.seed < 0:
         raise InputError(f"seed={recipe.seed} must be 0 or more")
+
+
+def _check_room(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise InputError where a single epoch leaves amplify none to train in before it discards."""
+    if values["discard"] and values["p_A_from"] is None and "E_t" not in given:
+        raise InputError(
+            "amplify needs at least 2 epochs, not 1: it trains first, and then discards images by what it has learnt. "
+            "Take --epochs 2 or more, or switch that part off: --set discard=false"
+        )
 
 
 def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -203,7 +217,8 @@ def _typed(key: str, value: Any, default: Any) -> Any:
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):
-        raise InputError(f"{key}={value!r} must be of type {type(default).__name__}, like {default!r}")
+        like = f", like {default!r}" if default != "" else f": quote it twice, --set '{key}=\"...\"'"
+        raise InputError(f"{key}={value!r} must be of type {type(default).__name__}{like}")
     return value
 
 
@@ -225,19 +240,38 @@ def _sigma_note(preset: Preset, sigma: float, given: Mapping[str, Any]) -> list[
     return [f"{preset.name} has no values for sigma={sigma}: {', '.join(wanting)} taken from sigma={nearest}"]
 
 
-def _epochs_note(usual: int, epochs: int) -> list[str]:
+def _epochs_note(whole: Mapping[str, Any], scaled: Mapping[str, Any]) -> list[str]:
+    """What a shorter or longer run makes of the `whole` schedule."""
+    usual, epochs = whole["epochs"], scaled["epochs"]
     if epochs == usual:
         return []
-    return [f"schedule of {usual} epochs {'compressed' if epochs < usual else 'stretched'} to {epochs}"]
+    moved = [
+        f"{key} {_word(value)} -> {_word(scaled[key])}"
+        for key, value in whole.items()
+        if key != "epochs" and value != scaled[key]
+    ]
+    verb = "compressed" if epochs < usual else "stretched"
+    return [": ".join([f"schedule of {usual} epochs {verb} to {epochs}", *([", ".join(moved)] if moved else [])])]
+
+
+def _word(value: Any) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
 
 
 def _overrides(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
-    """What is `given` in place of the preset's other value."""
-    return [
+    """What is `given` in place of the preset's other value, on one line."""
+    different = [
         f"{key}={value!r}" + ("" if usual.get(key) is None else f" instead of the preset's {usual[key]!r}")
         for key, value in given.items()
         if value != usual.get(key)
     ]
+    return ["; ".join(different)] if different else []
+
+
+def _scaled(preset: Preset, sigma: float, optimisation: Optimisation, epochs: int) -> dict[str, Any]:
+    """All settings of method and optimisation in a run of `epochs`."""
+    steps = dataclasses.asdict(_scaled_optimisation(optimisation, epochs))
+    return steps | _scaled_hyperparameters(preset, sigma, epochs, optimisation.epochs)
 
 
 def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:

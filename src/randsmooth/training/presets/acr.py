@@ -39,7 +39,7 @@ AMPLIFY = Preset(
 AMPLIFY_IMAGENET = Preset(
     name="acr/amplify",
     method="amplify",
-    source=f"{PAPER}, appendix A.1 and table 7",
+    source=f"{PAPER}, appendix A.1 and table 7; needs a trained model: --set p_A_from=MODEL_DIR",
     datasets=("imagenet",),
     optimisation=IMAGENET,
     fixed={"E_t": 0, "reweight": False, "discard_noises": 50},
@@ -79,7 +79,7 @@ BASELINES = (
     _baseline(macer.CIFAR, "with the settings of Zhai et al."),
     _baseline(cat_rs.CONSISTENCY_CIFAR, "with the settings of Jeong & Shin"),
     _baseline(cat_rs.SMOOTHMIX_CIFAR, "with the settings of Jeong et al."),
-    _baseline(cat_rs.RELEASED, "the authors' models, so by their code: it needs a teacher"),
+    _baseline(cat_rs.RELEASED, "the authors' models, so by their code: --set teacher=MODEL_DIR"),
 )
 
 PRESETS = (GAUSSIAN, GAUSSIAN_IMAGENET, AMPLIFY, AMPLIFY_IMAGENET, *ABLATIONS)

@@ -21,6 +21,11 @@ class Optimisation:
     momentum: float = 0.9
     weight_decay: float = 1e-4
 
+    def told(self) -> str:
+        """150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001"""
+        drops = f" (x{self.lr_factor:g} at epochs {', '.join(map(str, self.lr_drops))})" if self.lr_drops else ""
+        return f"{self.epochs} epochs, lr {self.lr:g}{drops}, batch {self.batch}, weight decay {self.weight_decay:g}"
+
 
 CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
 MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
@@ -79,6 +84,11 @@ class Preset:
 
     def serves(self, dataset: str) -> bool:
         return not self.datasets or dataset in self.datasets
+
+    def schedule(self, dataset: str, arch: str) -> Optimisation:
+        """The training schedule of `arch` on `dataset`."""
+        optimisation = self.optimisation or usual_optimisation(dataset, arch)
+        return optimisation if self.batch is None else replace(optimisation, batch=self.batch)
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
         """All hyperparameters at `sigma`; the nearest published sigma's where this one is not published."""
