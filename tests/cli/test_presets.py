@@ -40,7 +40,7 @@ def listed(text: str) -> list[str]:
     for line in text.splitlines():
         if main_preset := re.match(r"  (\S+/\S+)  ", line):
             names.append(main_preset[1])
-        elif table := re.match(r"    ([^/]+/[^/]+)(/\S+(?:, /\S+)*)  \(", line):
+        elif table := re.match(r"    ([^/]+/[^/]+)(/[^\s,:]+(?:, /[^\s,:]+)*)(?:: .+)?  \(", line):
             names += [table[1] + variation for variation in table[2].split(", ")]
     return names
 
@@ -67,11 +67,57 @@ def test_the_list_of_one_method(cli: Run, method: str) -> None:
         "  acr/gaussian     cifar10: m=4  (table 2 and appendix A.1)",
         "  cat-rs/smoothmix    mnist: m=4, alpha=1, eta=5, T=2|4|8  (table 1 and appendix B.2)",
         "    acr/amplify/T=2, /T=4, /T=6, /T=8, /T=10  (sigma 0.5, arXiv version, table 8)",
+        "    acr/amplify/linf-eps=0.125, /linf-eps=0.25, /linf-eps=0.5, /linf-eps=1: norm=linf  "
+        "(sigma 0.5, arXiv version, table 9)",
+        "  usual schedule, cifar10: 150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001",
+        "    its schedule, cifar10: 440 epochs, lr 0.01 (x0.1 at epochs 200, 400), batch 1024, weight decay 0.0005",
+        "    its schedule, cifar10: 150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 4096, weight decay 0.0001",
+        "    its schedule, else as usual: batch 1024",
+        "    cat-rs/cat-rs/released: variant=released, lbd=0.5|1|2  "
+        "(table 2 as the authors' code has it; needs a teacher: --set teacher=MODEL_DIR)",
+        "    macer/macer/k=1, /k=2, /k=4, /k=8, /k=16: lbd=12, batch=64|128|256|512|1024  "
+        "(sigma 0.25|0.5, tables 9 and 10)",
         "    cat-rs/cat-rs/lbd=0.25, /lbd=0.5, /lbd=1, /lbd=2, /lbd=4  (sigma 0.5, resnet20, table 6)",
     ],
 )
 def test_the_list_reads(cli: Run, line: str) -> None:
     assert line in cli("methods", "--presets")[1].splitlines()
+
+
+def test_a_presets_name_shows_it(cli: Run) -> None:
+    code, out, _ = cli("methods", "macer/macer/k=4")
+    assert code == 0
+    assert out.splitlines() == [
+        "macer/macer/k=4  (Zhai et al., ICLR 2020, tables 9 and 10)",
+        "  --method macer on cifar10",
+        "  k=4, gamma=8, beta=16, lbd=12 at sigma 0.25|0.5",
+        "  cifar10: 440 epochs, lr 0.01 (x0.1 at epochs 200, 400), batch 256, weight decay 0.0005",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("name", sorted({preset.name for preset in PRESETS}))
+def test_every_preset_can_be_shown(cli: Run, name: str) -> None:
+    code, out, _ = cli("methods", name)
+    assert (code, out.startswith(f"{name}  (")) == (0, True)
+
+
+def test_what_a_preset_needs_is_shown(cli: Run) -> None:
+    assert "--set p_A_from=MODEL_DIR" in cli("methods", "acr/amplify")[1]
+    assert "--set teacher=MODEL_DIR" in cli("methods", "acr/cat-rs")[1]
+
+
+def test_a_run_says_what_it_runs(cli: Run) -> None:
+    words = ("train", "digits", "--method", "smoothmix", "--sigma", 0.5, "--epochs", 1, "--take", 64)
+    code, out, err = cli(*words, "--set", "T=1", "--set", "lr=1e-2")
+    assert code == 0, err
+    assert out.splitlines()[:4] == [
+        "preset randsmooth/smoothmix: smoothmix with m=4, T=1, alpha=1.0, eta=5.0, start=0.0, warmup=1; small-cnn, "
+        "1 epoch, lr 0.01, batch 256, weight decay 0.0001, 64 images a step",
+        "randsmooth/smoothmix: not from a paper: cat-rs/smoothmix of mnist on the data set's usual schedule",
+        "T=1 instead of the preset's 4; lr=0.01 instead of the preset's 0.05",
+        "schedule of 40 epochs compressed to 1: lr_drops [15, 30] -> [], warmup 3 -> 1",
+    ]
 
 
 def test_the_preset_brings_the_method(cli: Run, tmp_path: Path) -> None:
@@ -109,6 +155,9 @@ def test_where_a_run_goes(given: dict[str, str], folder: str) -> None:
         ("train digits --method macer --sigma 1 --set k=3", "must be a multiple of m=3"),
         ("train cifar10 --preset cat-rs/cat-rs/released --sigma 0.5", "teacher=MODEL_DIR"),
         ("methods smothmix --presets", "smoothmix"),
+        ("methods acr/amplifi", "did you mean 'acr/amplify'"),
+        ("train digits --method amplify --sigma 0.5 --epochs 1", "amplify needs at least 2 epochs"),
+        ("train digits --sigma 0.5 --set lr=[1", "lr='[1' must be of type float"),
     ],
 )
 def test_what_does_not_fit_is_refused(cli: Run, tmp_path: Path, words: str, named: str) -> None:

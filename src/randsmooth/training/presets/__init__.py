@@ -6,7 +6,18 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.training.presets import acr, borrowed, cat_rs, consistency, macer
 from randsmooth.training.presets.base import CIFAR, SIGMAS, Optimisation, Preset, usual_optimisation
 
-__all__ = ["CIFAR", "PAPERS", "PRESETS", "SIGMAS", "Optimisation", "Preset", "default", "find", "usual_optimisation"]
+__all__ = [
+    "CIFAR",
+    "PAPERS",
+    "PRESETS",
+    "SIGMAS",
+    "Optimisation",
+    "Preset",
+    "default",
+    "find",
+    "named",
+    "usual_optimisation",
+]
 
 # What the first part of a name stands for.
 PAPERS = {
@@ -48,17 +59,28 @@ def find(method: str | None, dataset: str, preset: str | None = None) -> Preset:
     """
     if preset is None:
         return default(method or "gaussian", dataset)
-    named = [p for p in PRESETS if p.name == preset]
-    if not named:
-        raise unknown("preset", preset, _like(preset))
-    if method not in (None, named[0].method):
-        raise InputError(f"preset {preset!r} is for --method {named[0].method}, not {method}")
-    for candidate in named:
+    candidates = named(preset)
+    wanted = candidates[0].method
+    if method not in (None, wanted):
+        raise InputError(f"preset {preset!r} is for --method {wanted}, not {method}")
+    for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
-    served = ", ".join(sorted({name for p in named for name in p.datasets}))
-    instead = default(named[0].method, dataset).name
+    served = ", ".join(sorted({name for p in candidates for name in p.datasets}))
+    instead = default(wanted, dataset).name
     raise InputError(f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it")
+
+
+def named(name: str) -> list[Preset]:
+    """The presets called `name`, each for other data sets.
+
+    Raises:
+        InputError: there are none.
+    """
+    presets = [p for p in PRESETS if p.name == name]
+    if not presets:
+        raise unknown("preset", name, _like(name))
+    return presets
 
 
 def _like(name: str) -> set[str]:

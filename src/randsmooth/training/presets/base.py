@@ -24,7 +24,8 @@ class Optimisation:
     def told(self) -> str:
         """150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001"""
         drops = f" (x{self.lr_factor:g} at epochs {', '.join(map(str, self.lr_drops))})" if self.lr_drops else ""
-        return f"{self.epochs} epochs, lr {self.lr:g}{drops}, batch {self.batch}, weight decay {self.weight_decay:g}"
+        epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
+        return f"{epochs}, lr {self.lr:g}{drops}, batch {self.batch}, weight decay {self.weight_decay:g}"
 
 
 CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
