@@ -13,13 +13,14 @@ import json
 import os
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from harness import machine
-from randsmooth import methods
+from randsmooth import methods, read
 
 SIGMAS = (0.25, 0.5, 1.0)
 CERTIFIED_AS = {"bf16-mixed": "bf16", "32": "32"}
@@ -42,7 +43,7 @@ class Job:
 
     @property
     def certificates(self) -> Path:
-        return self.model.with_suffix(".parquet")
+        return self.options.results / f"sigma{self.sigma:g}" / f"{self.method}.parquet"
 
     def commands(self) -> list[list[str]]:
         o, common = self.options, ["--device", self.options.device, "--resume", "--out"]
@@ -53,21 +54,25 @@ class Job:
         return [train, certify]
 
     def run(self) -> dict[str, object]:
-        """Run what is left of the job; what it took, over all starts."""
-        seconds = {}
-        self.model.parent.mkdir(parents=True, exist_ok=True)
-        took = self.model.with_suffix(".json")
-        before = json.loads(took.read_text()) if took.exists() else {}
-        for command in self.commands():
-            start = time.perf_counter()
-            with self.model.with_suffix(".log").open("a") as log:
-                environment = os.environ | {"OMP_NUM_THREADS": str(self.options.threads)}
-                program = [sys.executable, "-m", "randsmooth", *command]
-                subprocess.run(program, check=True, stdout=log, stderr=log, env=environment)
-            seconds[command[0]] = round(before.get(command[0], 0.0) + time.perf_counter() - start, 1)
-            took.write_text(json.dumps(before | seconds))
-        print(f"{self.method} at sigma {self.sigma:g}: {seconds}", flush=True)
-        return {"method": self.method, "sigma": self.sigma, **seconds}
+        """Run what is left of the job; the seconds that it took, whenever they were spent."""
+        told = self.certificates.with_suffix(".json")
+        if not (told.exists() and self.certificates.exists()):
+            for folder in (self.model.parent, self.certificates.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            for command in self.commands():
+                self.call(command)
+            training = float(pd.read_csv(self.model / "history.csv")["seconds"].sum())
+            certifying = float(read(self.certificates).seconds.sum())
+            seconds = {"train": round(training, 1), "certify": round(certifying, 1)}
+            told.write_text(json.dumps({"method": self.method, "sigma": self.sigma, **seconds}) + "\n")
+            print(f"{self.method} at sigma {self.sigma:g}: {seconds}", flush=True)
+        return dict(json.loads(told.read_text()))
+
+    def call(self, command: list[str]) -> None:
+        environment = os.environ | {"OMP_NUM_THREADS": str(self.options.threads)}
+        with self.model.with_suffix(".log").open("a") as log:
+            program = [sys.executable, "-m", "randsmooth", *command]
+            subprocess.run(program, check=True, stdout=log, stderr=log, env=environment)
 
 
 def evaluate(tables: list[Path], form: str) -> str:
@@ -76,23 +81,23 @@ def evaluate(tables: list[Path], form: str) -> str:
     return subprocess.run([*command, "--baseline", "gaussian"], check=True, capture_output=True, text=True).stdout
 
 
-def write(options: argparse.Namespace, jobs: list[Job], took: list[dict[str, object]], seconds: float) -> None:
+def write(options: argparse.Namespace, jobs: list[Job], took: list[dict[str, object]]) -> None:
     """Tables by sigma as Markdown and CSV, and how they were made as JSON."""
     options.results.mkdir(parents=True, exist_ok=True)
     for sigma in options.sigmas:
         tables = [job.certificates for job in jobs if job.sigma == sigma]
         for form in ("md", "csv"):
             (options.results / f"sigma{sigma:g}.{form}").write_text(evaluate(tables, form))
-    told = {"command": " ".join(sys.argv), "machine": machine(), "seconds": round(seconds), "models": took}
+    told = {"command": " ".join(sys.argv), "machine": machine(), "models": took}
     (options.results / "made.json").write_text(json.dumps(told, indent=1) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("runs/mnist-methods"), help="folder of the models")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/mnist-methods"), help="folder of models and certificates"
+        "--results", type=Path, default=Path("runs/mnist-methods/results"), help="folder of certificates and tables"
     )
-    parser.add_argument("--results", type=Path, default=Path("runs/mnist-methods/results"), help="folder of the tables")
     parser.add_argument("--methods", nargs="+", default=methods.names(), choices=methods.names())
     parser.add_argument("--sigmas", nargs="+", type=float, default=SIGMAS)
     parser.add_argument("--take", type=int, default=20_000, help="training images")
@@ -104,12 +109,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     options = parser.parse_args()
-    start = time.perf_counter()
     jobs = [Job(method, sigma, options.out, options) for sigma in options.sigmas for method in options.methods]
     with ThreadPoolExecutor(options.workers) as pool:
         order = sorted(jobs, key=lambda job: ORDER.index(job.method))
         took = list(pool.map(Job.run, order))
-    write(options, jobs, took, time.perf_counter() - start)
+    write(options, jobs, took)
 
 
 if __name__ == "__main__":
