@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,6 +68,8 @@ BAD = [
     ("amplify", {"p_A_from": 3}, "p_A_from=3 must be text"),
     ("amplify", {"p_A_from": "m", "discard": False}, "p_A_from='m' is asked when images are discarded"),
     ("amplify", {"reweight_alpha": 2.0}, r"reweight_alpha=2.0 must lie in \(0, 1\); the paper takes 0.1"),
+    ("amplify", {"p_min": 1.0, "weight": "literal"}, "p_min=1.0 with weight='literal' weighs every image 1"),
+    ("cat-rs", {"low": False, "lbd": 0.0}, "leaves no loss"),
     ("gaussian", {"m": True}, "m=True must be a whole number"),
     ("smoothadv", {"attack": "gradient-free", "m": 1}, "m=1: attack='gradient-free'"),
     ("smoothadv", {"attack": "ddn", "T": 1}, "T=1: attack='ddn'"),
@@ -216,6 +219,32 @@ def test_a_released_cat_rs_loss_without_its_target_says_so() -> None:
     with pytest.raises(InputError, match="target"):
         method = methods.create("cat-rs", variant="released", teacher="models/gaussian")
         method.loss(model, x, y, noise, aside._replace(target=None))
+
+
+def test_cat_rs_asks_for_uniform_numbers_only_where_it_draws() -> None:
+    model, _, problem = slowly.problem(0, 4, 4)
+    x, y, noise, aside = problem.tensors()
+    high_only = methods.create("cat-rs", low=False)
+    assert high_only.loss(model, x, y, noise).total == high_only.loss(model, x, y, noise, aside).total
+
+
+def test_cat_rs_without_weight_on_the_high_loss_makes_no_attack(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _, problem = slowly.problem(0, 4, 4)
+    off = methods.create("cat-rs", high="off").loss(model, *problem.tensors())
+    monkeypatch.setattr(methods.cat_rs, "ball_attack", None)
+    found = methods.create("cat-rs", lbd=0.0).loss(model, *problem.tensors())
+    assert found.total == off.total and set(found.terms) == {"low"}
+
+
+def test_numbers_of_numpy_are_taken_as_plain_ones() -> None:
+    method = methods.create("cat-rs", m=np.int64(2), lbd=np.float32(0.5), low=np.bool_(False))
+    assert method == methods.create("cat-rs", m=2, lbd=0.5, low=False)
+    assert type(method.m) is int
+
+
+@pytest.mark.parametrize("name", methods.names())
+def test_every_loss_says_what_it_sums(name: str) -> None:
+    assert "`Method`" in (methods.get(name).loss.__doc__ or "")
 
 
 @pytest.mark.parametrize("name", methods.names())

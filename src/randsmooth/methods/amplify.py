@@ -77,11 +77,13 @@ class Amplify:
                 "E_t=0 discards images before any training: train for longer first, or name a model trained at this "
                 "sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
+        if self.reweight and self.weight == "literal" and self.p_min == 1.0:
+            raise InputError("p_min=1.0 with weight='literal' weighs every image 1: lower it, or set reweight=False")
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
-        """Cross-entropy at the attacked noises; every noise x[i] + noise[j, i] walks by itself."""
+        """Mean cross-entropy at the attacked noises, each of which walks by itself; arguments as for every `Method`."""
         check_noise(self, x, noise)
         m = len(noise)
         labels = y.repeat(m)
@@ -101,6 +103,7 @@ class Amplify:
         return Loss(loss, {"cross_entropy": loss.detach()}, figures)
 
     def schedule(self) -> Schedule:
+        """Gaussian training before epoch `E_t`; then discards, reweights and attacks, as far as each is on."""
         return AmplifySchedule(self)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -172,10 +173,10 @@ def get(name: str) -> type[Method]:
 
 
 def create(name: str, **hyperparameters: Any) -> Method:
-    """The method `name` with these hyperparameters and its defaults for the rest.
+    """The method `name` with these hyperparameters, NumPy's numbers too, and its defaults for the rest.
 
     Raises:
-        InputError: unknown method or hyperparameter, one that is missing, or a value out of range.
+        InputError: unknown method or hyperparameter, one that is missing, or a value of a wrong type or out of range.
     """
     method = get(name)
     fields = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
@@ -185,4 +186,5 @@ def create(name: str, **hyperparameters: Any) -> Method:
     for key, field in fields.items():
         if key not in hyperparameters and field.default is dataclasses.MISSING:
             raise InputError(f"{name} needs a value for {key}: --set {key}=VALUE")
-    return method(**hyperparameters)
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in hyperparameters.items()}
+    return method(**plain)

@@ -27,8 +27,9 @@ class CatRS:
 
     Attributes:
         m: noise samples an image (M in the paper).
-        lbd: weight of the high loss.
-        p0: the low loss asks of noises beyond the K smallest a probability of p0 only (eq. 7), in (0, 1].
+        lbd: weight of the high loss; 0 leaves it out, and its attack.
+        p0: the low loss asks of noises beyond the K smallest a probability of p0 only (eq. 7), in (0, 1]; "released"
+            has no use for it.
         T, eps: steps and radius of the attack on each noise.
         low: train on the low loss.
         high: "max" over the attacked noises (eq. 8), their "mean" (eq. 11), or "off".
@@ -67,26 +68,26 @@ class CatRS:
             )
         if self.variant == "paper" and self.teacher is not None:
             raise InputError(f"teacher={self.teacher!r} is asked by variant='released' only: set that too")
-        if not self.low and self.high == "off":
-            raise InputError("low=False with high='off' leaves no loss to train on")
+        if not (self.low or self._high):
+            raise InputError("low=False with high='off' or lbd=0 leaves no loss to train on")
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
 
         Raises:
-            InputError: aside.u is not given, or aside.target for the released variant.
+            InputError: aside.u is needed (by the low loss, and the released mask) and not given, or aside.target (by
+                the released variant's high loss).
         """
         check_noise(self, x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
         right = logits.argmax(dim=-1) == y
-        k = _binomial(right.sum(dim=0), len(noise), given("cat-rs", "u", aside.u))
         terms, figures = {}, p_a_shares(right)
         if self.low:
-            terms["low"] = self._low(logits, y, k)
-        if self.high != "off":
+            terms["low"] = self._low(logits, y, self._k(right, aside))
+        if self._high:
             target = y if self.variant == "paper" else given("cat-rs, variant 'released',", "target", aside.target)
             losses, after = self._attacked(model, x, y, target, noise)
-            sure = right.all(dim=0) if self.variant == "paper" else k == len(noise)
+            sure = right.all(dim=0) if self.variant == "paper" else self._k(right, aside) == self.m
             worst = losses.amax(dim=0) if self.high == "max" else losses.mean(dim=0)
             terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
             figures |= attack_success(right, after) | {"sure_share": sure.float().mean()}
@@ -94,7 +95,16 @@ class CatRS:
         return Loss(total, {name: term.detach() for name, term in terms.items()}, figures)
 
     def schedule(self) -> Schedule:
+        """The same loss in every epoch; for the released variant, with the teacher's predictions."""
         return Schedule(self) if self.teacher is None else Taught(self)
+
+    @property
+    def _high(self) -> bool:
+        return self.high != "off" and self.lbd > 0.0
+
+    def _k(self, right: Tensor, aside: Aside) -> Tensor:
+        """(B,) K, how many noises of an image count in full, drawn by how many are right (m, B)."""
+        return _binomial(right.sum(dim=0), self.m, given("cat-rs", "u", aside.u))
 
     def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
         """Eq. 7: the max(1, K) smallest cross-entropies of an image in full, of the others what exceeds -log p0."""

@@ -23,7 +23,7 @@ class Consistency:
 
     Attributes:
         m: noise samples an image, at least 2.
-        lbd: weight of the disagreement. eta: weight of the entropy, in the "default" form.
+        lbd: weight of the disagreement. eta: weight of the entropy, in the "default" form; others have no use for it.
         form: "default"; "xent" (eta = lbd, the cross-entropy to the mean); "kl" (no entropy); "mse" (the squared
             distance of two predictions, on average over the pairs).
         eps: norm of SmoothAdv's attack on the image, reached over `warmup` epochs; 0: no attack. T: its steps.
@@ -62,6 +62,7 @@ class Consistency:
         return Loss(loss + disagreement + entropy, {name: term.detach() for name, term in terms.items()}, figures)
 
     def schedule(self) -> Schedule:
+        """eps grows linearly over `warmup` epochs."""
         return Ramp(self, self.warmup, "eps")
 
     def _regulariser(self, log_p: Tensor) -> tuple[Tensor, Tensor]:

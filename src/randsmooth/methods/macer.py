@@ -64,6 +64,7 @@ class Macer:
         return Loss(classification + robustness, terms, p_a_shares(logits.argmax(dim=-1) == y))
 
     def schedule(self) -> Schedule:
+        """lbd is 0 before epoch `lbd_from`."""
         return Deferred(self)
 
     def _hinge(self, z: Tensor, y: Tensor) -> Tensor:

@@ -55,6 +55,7 @@ class SmoothAdv:
         return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(attacked.right) | success)
 
     def schedule(self) -> Schedule:
+        """eps grows linearly over `warmup` epochs."""
         return Ramp(self, self.warmup, "eps")
 
     def _attack(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:

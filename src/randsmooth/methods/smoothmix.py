@@ -68,6 +68,7 @@ class SmoothMix:
         return Loss(loss + mixing, terms, p_a_shares(attacked.right) | {"mixed_share": counted.mean()})
 
     def schedule(self) -> Schedule:
+        """eta and start grow linearly over `warmup` epochs."""
         return Ramp(self, self.warmup, "eta", "start")
 
     def _ends(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Attacked]:

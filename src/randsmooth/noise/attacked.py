@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from torch import Tensor
@@ -22,9 +23,9 @@ class Attacked(NamedTuple):
 
 
 def check_attack(steps: int, **lengths: float) -> None:
-    """Raise InputError unless the attack takes a step at all, and every length is above 0 (and a number)."""
+    """Raise InputError unless the attack takes a step at all, and every length is finite and above 0."""
     if steps < 1:
         raise InputError(f"steps={steps}: an attack takes at least 1")
     for name, length in lengths.items():
-        if not length > 0.0:
-            raise InputError(f"{name}={length} must be a length above 0")
+        if not 0.0 < length < math.inf:
+            raise InputError(f"{name}={length} must be a finite length above 0")

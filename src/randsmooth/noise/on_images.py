@@ -35,14 +35,14 @@ def pgd(
         start: (B, C, H, W) where to begin; None: at x.
 
     Returns:
-        The attacked images, and where they were right before.
+        Attacked: the images, and under which noises each was right before.
 
     Raises:
-        InputError: no step, or a length that is not above 0.
+        InputError: no step, or a length that is not a finite number above 0 (eps may be infinite).
 
     Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
     """
-    check_attack(steps, step=step, eps=eps)
+    check_attack(steps, step=step, **({} if eps == math.inf else {"eps": eps}))
     at = x if start is None else start
     with frozen(model):
         for i in range(steps):
@@ -63,7 +63,10 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
         steps: T. eps: L2 ball around x to stay in.
 
     Returns:
-        As `pgd`, and its errors.
+        Attacked, as of `pgd`.
+
+    Raises:
+        InputError: as `pgd`, and for a single noise.
 
     Source: Salman et al. 2019, appendix B ("gradient-free").
     """
@@ -98,14 +101,16 @@ def ddn(
         eps: the first norm that is tried, and the largest that is returned. gamma: see above.
 
     Returns:
-        The smallest misclassified iterate of each image, within eps; the image itself where none was found.
+        Attacked: the smallest misclassified iterate of each image, within eps; the image itself where none was found.
 
     Raises:
-        InputError: no step, or eps that is not above 0.
+        InputError: no step, eps that is not a finite number above 0, or gamma outside [0, 1).
 
     Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
     """
     check_attack(steps, eps=eps)
+    if not 0.0 <= gamma < 1.0:
+        raise InputError(f"gamma={gamma} must lie in [0, 1); the paper takes 0.05")
     farthest = norms(torch.maximum(x, 1.0 - x))
     delta, best, smallest = torch.zeros_like(x), torch.zeros_like(x), farthest
     length = torch.full_like(farthest, eps)

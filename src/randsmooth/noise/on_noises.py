@@ -27,7 +27,10 @@ def ball_attack(model: nn.Module, x: Tensor, target: Tensor, noise: Tensor, *, s
         steps: T. eps: the L2 radius.
 
     Returns:
-        The attacked noises; `right` compares with the label, or with the target's top class.
+        Attacked: the noises; `right` compares with the label, or with the target's top class.
+
+    Raises:
+        InputError: no step, or eps that is not a finite number above 0.
 
     Source: Jeong et al. 2023 (CAT-RS), section 3.2 and algorithm 1.
     """
@@ -69,7 +72,10 @@ def sphere_attack(
         eps: length of a step along the unit gradient; for "linf", of each sign step of eps / sqrt(d).
 
     Returns:
-        The attacked noises, of the same norms.
+        Attacked: the noises, of the same norms, and which were right before.
+
+    Raises:
+        InputError: no step, eps that is not a finite number above 0, or another `norm`.
 
     Source: Sun et al. 2025, algorithm 1.
     """
