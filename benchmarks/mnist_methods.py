@@ -34,12 +34,11 @@ class Job:
 
     method: str
     sigma: float
-    out: Path
     options: argparse.Namespace
 
     @property
     def model(self) -> Path:
-        return self.out / f"sigma{self.sigma:g}" / self.method
+        return self.options.out / f"sigma{self.sigma:g}" / self.method
 
     @property
     def certificates(self) -> Path:
@@ -109,7 +108,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--threads", type=int, default=1, help="of each worker")
     options = parser.parse_args()
-    jobs = [Job(method, sigma, options.out, options) for sigma in options.sigmas for method in options.methods]
+    jobs = [Job(method, sigma, options) for sigma in options.sigmas for method in options.methods]
     with ThreadPoolExecutor(options.workers) as pool:
         order = sorted(jobs, key=lambda job: ORDER.index(job.method))
         took = list(pool.map(Job.run, order))

@@ -133,5 +133,4 @@ def _source(preset: Preset, paper: str) -> str:
 def _tables(main: Preset, presets: Sequence[Preset]) -> list[list[Preset]]:
     """The variations of `main`, those of one table together."""
     varied = [p for p in presets if p.variation and (p.base, p.datasets) == (main.base, main.datasets)]
-
     return [list(rows) for _, rows in groupby(varied, key=lambda p: (p.source, tuple(p.by_sigma)))]

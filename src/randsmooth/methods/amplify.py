@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 import torch
 from scipy import special
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
@@ -18,6 +17,7 @@ from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Probe, Schedul
 from randsmooth.methods.checks import above, at_least, check_noise, one_of, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
+from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Stream, noisy_logits, sphere_attack
 
 
@@ -97,7 +97,7 @@ class Amplify:
             norm=self.norm,
         )
         logits = noisy_logits(model, x, walk.points.view_as(noise))  # (m, B, K)
-        loss = F.cross_entropy(logits.flatten(0, 1), labels)
+        loss = label_loss(logits, y).mean()
         before = walk.right.view(m, -1)
         figures = p_a_shares(before) | attack_success(before, logits.argmax(dim=-1) == y)
         return Loss(loss, {"cross_entropy": loss.detach()}, figures)

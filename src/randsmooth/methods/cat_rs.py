@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from scipy import stats
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, Teacher, register
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import ball_attack, divergence, noisy_logits
 
 
@@ -109,8 +109,7 @@ class CatRS:
     def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
         """Eq. 7: the max(1, K) smallest cross-entropies of an image in full, of the others what exceeds -log p0."""
         m = len(logits)
-        losses = F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none").view(m, -1)
-        losses = losses.sort(dim=0).values
+        losses = label_loss(logits, y).sort(dim=0).values
         counted = torch.arange(m, device=k.device)[:, None] < k.clamp_min(1)
         rest = (losses + math.log(self.p0)).clamp_min(0.0) if self.variant == "paper" else 0.0
         return torch.where(counted, losses, rest).mean()
@@ -121,10 +120,7 @@ class CatRS:
         repeated = target.repeat(m, *(1,) * (target.dim() - 1))
         found = ball_attack(model, x.repeat(m, 1, 1, 1), repeated, noise.flatten(0, 1), steps=self.T, eps=self.eps)
         logits = noisy_logits(model, x, found.points.view_as(noise))
-        if self.variant == "released":
-            losses = divergence(target, logits)
-        else:
-            losses = F.cross_entropy(logits.flatten(0, 1), repeated, reduction="none").view(m, -1)
+        losses = divergence(target, logits) if self.variant == "released" else label_loss(logits, target)
         return losses, logits.argmax(dim=-1) == y
 
 

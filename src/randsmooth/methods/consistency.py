@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
 from randsmooth.methods.checks import at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import noisy_logits, pgd
 
 
@@ -54,7 +54,7 @@ class Consistency:
         if self.eps > 0.0:
             x, before = pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
+        loss = label_loss(logits, y).mean()
         disagreement, entropy = self._regulariser(logits.log_softmax(dim=-1))
         right = logits.argmax(dim=-1) == y
         figures = p_a_shares(right) if before is None else p_a_shares(before) | attack_success(before, right)

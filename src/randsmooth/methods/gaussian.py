@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
+from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import noisy_logits
 
 
@@ -29,7 +29,7 @@ class Gaussian:
         """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""
         check_noise(self, x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
+        loss = label_loss(logits, y).mean()
         return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(logits.argmax(dim=-1) == y))
 
     def schedule(self) -> Schedule:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
 from randsmooth.methods.checks import above, at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 
 
@@ -50,7 +50,7 @@ class SmoothAdv:
         check_noise(self, x, noise)
         attacked = self._attack(model, x, y, noise)
         logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
-        loss = F.cross_entropy(logits.flatten(0, 1), y.repeat(len(noise)))
+        loss = label_loss(logits, y).mean()
         success = attack_success(attacked.right, logits.argmax(dim=-1) == y)
         return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(attacked.right) | success)
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
+from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_ball
 
 
@@ -58,7 +58,7 @@ class SmoothMix:
         share = given("smoothmix", "u", aside.u)[:, None] / 2.0  # (B, 1), of the attacked image
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)
-        loss = F.cross_entropy(clean.flatten(0, 1), y.repeat(len(noise)))
+        loss = label_loss(clean, y).mean()
         mean = clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)  # KL's slope at 0 is NaN
         target = (1.0 - share) * mean + share / mean.shape[1]
         mixed = noisy_logits(model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise)

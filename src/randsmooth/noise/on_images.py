@@ -42,7 +42,9 @@ def pgd(
 
     Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
     """
-    check_attack(steps, step=step, **({} if eps == math.inf else {"eps": eps}))
+    check_attack(steps, step=step)
+    if eps != math.inf:
+        check_attack(steps, eps=eps)
     at = x if start is None else start
     with frozen(model):
         for i in range(steps):

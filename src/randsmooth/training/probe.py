@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from randsmooth import models
 from randsmooth.data import Images
 from randsmooth.methods import Probe
-from randsmooth.noise import Stream, draw, frozen
+from randsmooth.noise import Stream, draw, frozen, noisy_logits
 
 SAMPLES = 2048  # forward samples at a time
 
@@ -27,8 +27,7 @@ def make_probe(model: nn.Module, images: Images, sigma: float, stream: Stream, d
         with frozen(asked):
             for place, (x, y) in enumerate(images.batches(list(chunks))):
                 noise = draw((m, *x.shape), sigma, stream=stream.at(m, place), device=device)
-                logits = asked((x[None] + noise).flatten(0, 1))  # (m*B, K)
-                right = logits.argmax(dim=1).view(m, len(x)) == y
+                right = noisy_logits(asked, x, noise).argmax(dim=-1) == y  # (m, B)
                 counts.append(right.sum(dim=0))
         return torch.cat(counts).cpu()
 

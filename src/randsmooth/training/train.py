@@ -46,13 +46,13 @@ def train(
     spec = data.describe(request.dataset)
     recipe, notes = resolve(request, spec)
     recipe = recipe.model_copy(update={"asked": asked_weights(recipe, spec)})
-    new_classifier(recipe, spec)  # refuses a wrong architecture before the data are decoded
     fabric = make_fabric(recipe)
     checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
     if checkpoint is not None:
         told = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
         recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *told)})
         notes += told
+    model = new_classifier(recipe, spec)  # before the data are decoded, so that a wrong architecture is refused first
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
@@ -66,7 +66,7 @@ def train(
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
             for note in (recipe.told(), *notes):
                 reporter.say(note)
-            trainer = Trainer(recipe, images, new_classifier(recipe, spec), schedule, folder, fabric, reporter)
+            trainer = Trainer(recipe, images, model, schedule, folder, fabric, reporter)
             if checkpoint is not None:
                 trainer.restore(checkpoint)
                 reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from randsmooth.training.presets.base import CIFAR, CIFAR10, MNIST, Preset, each, row, rows
+from randsmooth.training.presets.macer import K16
 
 PAPER = "Jeong et al., AAAI 2023, submission"
 TABLE_1, TABLE_2 = f"{PAPER}, table 1 and appendix B.2", f"{PAPER}, table 2 and appendix B.2"
@@ -26,8 +27,6 @@ def _cifar(method: str, **settings: Any) -> Preset:
     return Preset(name=f"cat-rs/{method}", method=method, **usual | settings)
 
 
-MACER = {"k": 16, "gamma": 8.0, "beta": 16.0}
-
 GAUSSIAN_MNIST = _mnist("gaussian", fixed={"m": 1})
 CONSISTENCY_MNIST = _mnist("consistency", fixed={"m": 2, "eta": 0.5}, by_sigma=each(lbd=(10.0, 5.0, 5.0)))
 SMOOTHMIX_MNIST = _mnist("smoothmix", fixed={"m": 4, "alpha": 1.0, "eta": 5.0}, by_sigma=each(T=(2, 4, 8)))
@@ -37,7 +36,7 @@ ON_MNIST = (
     GAUSSIAN_MNIST,
     _mnist("stability", fixed={"m": 1, "lbd": 2.0}),
     _mnist("smoothadv", fixed={"m": 4, "eps": 1.0, "T": 10}),
-    _mnist("macer", fixed=MACER, by_sigma=each(lbd=(16.0, 16.0, 6.0)), optimisation=replace(MNIST, batch=MACER_BATCH)),
+    _mnist("macer", fixed=K16, by_sigma=each(lbd=(16.0, 16.0, 6.0)), optimisation=replace(MNIST, batch=MACER_BATCH)),
     CONSISTENCY_MNIST,
     SMOOTHMIX_MNIST,
     CAT_RS_MNIST,
@@ -61,7 +60,7 @@ ON_CIFAR = (
     SMOOTHADV_CIFAR,
     _cifar(
         "macer",
-        fixed=MACER,
+        fixed=K16,
         by_sigma=each(lbd=(12.0, 4.0, 12.0), lbd_from=(0, 0, CIFAR.lr_drops[0])),
         optimisation=replace(CIFAR, batch=MACER_BATCH),
     ),
