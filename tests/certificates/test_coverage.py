@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from randsmooth import bounds
-from randsmooth.certificates import ABSTAIN, decide
+from randsmooth.certificates import ABSTAIN, Evidence, decide, make_rule
 
 ALPHA, SIGMA, PATHS = 0.05, 0.5, 20_000
 ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)
@@ -22,6 +22,11 @@ def true_radius(p: NDArray[np.float64], classes: NDArray[np.int64]) -> NDArray[n
     return np.asarray(SIGMA * stats.norm.ppf(p[classes]))
 
 
+def judged(counts0: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    rule = make_rule("fixed", sigma=SIGMA, n=int(counts[0].sum()), alpha=ALPHA)
+    return decide(rule, Evidence.of(counts0, counts))
+
+
 def two_classes(p_a: float) -> NDArray[np.float64]:
     return np.array([p_a, 1.0 - p_a])
 
@@ -29,7 +34,7 @@ def two_classes(p_a: float) -> NDArray[np.float64]:
 @pytest.mark.parametrize("p_a", [0.5, 0.51, 0.55, 0.7, 0.9, 0.99, 0.999])
 def test_certificates_fail_no_more_often_than_alpha(p_a: float) -> None:
     p = two_classes(p_a)
-    predict, radius = decide(draw(p, 20, seed=1), draw(p, 500, seed=2), SIGMA, ALPHA)
+    predict, radius = judged(draw(p, 20, seed=1), draw(p, 500, seed=2))
     claimed = predict != ABSTAIN
     wrong = claimed & (radius > true_radius(p, np.where(claimed, predict, 0)))
     assert wrong.mean() <= ALLOWED
@@ -39,14 +44,14 @@ def test_certificates_fail_no_more_often_than_alpha(p_a: float) -> None:
 
 def test_many_near_equal_classes_are_covered_too() -> None:
     p = np.full(20, 0.05)
-    predict, radius = decide(draw(p, 20, seed=3), draw(p, 40, seed=4), SIGMA, ALPHA)
+    predict, radius = judged(draw(p, 20, seed=3), draw(p, 40, seed=4))
     assert np.mean((predict != ABSTAIN) & (radius > true_radius(p, np.maximum(predict, 0)))) <= ALLOWED
 
 
 def test_control_picking_and_bounding_with_the_same_counts_fails_too_often() -> None:
     p = two_classes(0.5)
     counts = draw(p, 500, seed=5)
-    predict, _ = decide(counts, counts, SIGMA, ALPHA)
+    predict, _ = judged(counts, counts)
     assert np.mean(predict != ABSTAIN) > ALLOWED  # nothing may be certified at p_A = 1/2
 
 

@@ -14,8 +14,9 @@ Make = Callable[..., Certificates]
 
 def rows_of(table: Certificates) -> list[Row]:
     counts0, counts = table.evidence()
+    paths = table.paths or ()
     return [
-        Row(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], float(table.seconds[i]))
+        Row(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], paths[i], float(table.seconds[i]))
         for i in range(len(table))
     ]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from randsmooth.certificates import ABSTAIN, Certificates, Header, check_budget, decide
+from randsmooth.certificates import ABSTAIN, Certificates, Evidence, Header, check_budget, decide, make_rule
 from randsmooth.errors import InputError
 
 Make = Callable[..., Certificates]
@@ -31,7 +31,7 @@ def test_decisions_follow_the_paper(make: Make) -> None:
 def test_another_alpha_is_a_direct_recomputation(make: Make, alpha: float) -> None:
     table = make(60)
     again = table.at(alpha=alpha)
-    predict, radius = decide(*table.evidence(), sigma=0.5, alpha=alpha)
+    predict, radius = decide(make_rule("fixed", sigma=0.5, n=200, alpha=alpha), Evidence.of(*table.evidence()))
     np.testing.assert_array_equal(again.predict, predict)
     np.testing.assert_array_equal(again.radius, radius)
     assert again.header.alpha == alpha

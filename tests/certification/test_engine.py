@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import nn
 
 from randsmooth import models
 from randsmooth.certification import Engine
-from randsmooth.certification.engine import BLOCK, pack, segments, usual_batch
+from randsmooth.certification.jobs import Ask, Job, Steps
+from randsmooth.certification.segments import BLOCK, FINE, Segment, segments, take_batch, usual_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, draw
 
@@ -28,20 +32,20 @@ def image() -> torch.Tensor:
     return torch.rand(1, 8, 8, generator=torch.Generator().manual_seed(1))
 
 
-class Recording(nn.Module):
-    """Remembers the batches it is given; copies of it (the engine makes one) share the memory."""
+class Digits(nn.Module):
+    """Answers with a digit deep inside a pixel, so that no two noisy images are alike to it; notes the shapes."""
 
-    def __init__(self, inner: nn.Module) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.inner = inner
-        self.seen: list[torch.Tensor] = []
+        self.shapes: set[tuple[int, ...]] = set()
 
-    def __deepcopy__(self, memo: dict) -> Recording:
+    def __deepcopy__(self, memo: dict) -> Digits:
         return self
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self.seen.append(x.clone())
-        return self.inner(x)
+        self.shapes.add(tuple(x.shape))
+        digit = (x[:, 0, 3, 3] * 1e4).floor().long() % 10
+        return nn.functional.one_hot(digit, 10).float()
 
 
 def counted_slowly(network: nn.Module, x: torch.Tensor, number: int, name: str, n: int, seed: int = 0) -> list[int]:
@@ -62,48 +66,95 @@ def test_counts_are_those_of_one_sample_at_a_time(n: int, network: nn.Module, im
 
 
 @pytest.mark.parametrize("batch", [BLOCK, 200, 512, 4096])
-def test_the_batch_size_does_not_change_the_noise(batch: int, network: nn.Module, image: torch.Tensor) -> None:
-    recordings = [Recording(network), Recording(network)]
+def test_the_batch_size_does_not_change_the_noise(batch: int, image: torch.Tensor) -> None:
+    models = [Digits(), Digits()]
     counts = [
         Engine(model, SIGMA, device=CPU, batch=size).count(0, image, [("a", 1000)])
-        for model, size in zip(recordings, (BLOCK, batch), strict=True)
+        for model, size in zip(models, (BLOCK, batch), strict=True)
     ]
-    assert torch.equal(*(torch.cat(model.seen) for model in recordings))
     assert np.array_equal(*counts)
-    assert max(len(seen) for seen in recordings[1].seen) <= batch
+    assert models[1].shapes == {(batch, 1, 8, 8)}  # also where the samples fill no batch
 
 
-def test_neither_order_nor_neighbours_matter(network: nn.Module) -> None:
-    images = torch.rand(4, 1, 8, 8, generator=torch.Generator().manual_seed(2))
-    engine = Engine(network, SIGMA, device=CPU)
-    forward = {i: engine.count(i, images[i], [("a", 300)]) for i in (0, 1, 2, 3)}
-    backward = {i: Engine(network, SIGMA, device=CPU).count(i, images[i], [("a", 300)]) for i in (3, 1)}
-    assert all(np.array_equal(forward[i], backward[i]) for i in backward)
+def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[int, list]:
+    """Every image's counts, asked for in parts as a sequential rule does: as many as its own answers decide."""
+
+    def steps(i: int) -> Steps[list]:
+        first = yield [Ask("a", 0, 100, 32), Ask("b", 0, 64, 32)]
+        counts, n = first[1], 64
+        while n < 64 + 96 * (i % 4) + 32 * (int(counts[0]) % 3):
+            (more,) = yield [Ask("b", n, n + 32, 32)]
+            counts, n = counts + more, n + 32
+        return [first[0].tolist(), counts.tolist()]
+
+    jobs = [Job(i, images[i], steps(i)) for i in numbers]
+    finished = list(engine.run(jobs))
+    assert sorted(job.number for job in finished) == sorted(numbers)
+    assert all(job.seconds > 0 for job in finished)
+    return {job.number: job.result for job in finished}
+
+
+class Crooked(nn.Module):
+    """Whose answer depends on the place in the batch: such images must not be mixed."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logits = self.inner(x)
+        return logits.roll(1, dims=1) if len(x) > 60 and x[60, 0, 0, 0] > 0.5 else logits
+
+
+@pytest.mark.parametrize("kind", ["network", "digits", "crooked"])
+def test_neither_order_nor_neighbours_matter(kind: str, network: nn.Module) -> None:
+    model = {"network": network, "digits": Digits(), "crooked": Crooked(Digits())}[kind]
+    images = torch.rand(40, 1, 8, 8, generator=torch.Generator().manual_seed(2))
+    engine = Engine(model, SIGMA, device=CPU)
+    everything = numbered(engine, list(range(40)), images)
+    assert engine.mixes == (kind != "crooked")
+    assert numbered(engine, list(range(39, -1, -2)), images) == {i: everything[i] for i in range(1, 40, 2)}
+    for i in (0, 3, 17):
+        assert numbered(Engine(model, SIGMA, device=CPU), [i], images) == {i: everything[i]}
+
+
+def test_images_share_batches(image: torch.Tensor) -> None:
+    engine, images = Engine(Digits(), SIGMA, device=CPU), image.expand(30, 1, 8, 8)
+    batches: list[int] = []
+    tally = engine.tally
+
+    def counted(groups, slots):
+        batches.extend(sum(segment.samples for segment in group) for group in groups)
+        return tally(groups, slots)
+
+    engine.tally = counted  # type: ignore[method-assign]
+    numbered(engine, list(range(30)), images)
+    assert np.mean(batches) > 0.8 * engine.size  # alone, an image of 164 samples would fill 64% of its batches
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"number": 1}, {"name": "b"}])
-def test_another_address_has_other_noise(change: dict, network: nn.Module, image: torch.Tensor) -> None:
-    def samples(seed: int = 0, number: int = 0, name: str = "a") -> torch.Tensor:
-        model = Recording(network)
-        Engine(model, SIGMA, device=CPU, seed=seed).count(number, image, [(name, 10)])
-        return model.seen[0]
+def test_another_address_has_other_noise(change: dict, image: torch.Tensor) -> None:
+    def counts(seed: int = 0, number: int = 0, name: str = "a") -> list:
+        return Engine(Digits(), SIGMA, device=CPU, seed=seed).count(number, image, [(name, 1000)]).tolist()
 
-    assert not torch.isclose(samples(), samples(**change)).any()
+    assert counts() == counts() != counts(**change)
 
 
-def test_selection_and_estimation_share_no_sample(network: nn.Module, image: torch.Tensor) -> None:
-    model = Recording(network)
-    Engine(model, SIGMA, device=CPU, batch=BLOCK).count(0, image, [("a", BLOCK), ("b", BLOCK)])
-    first, second = model.seen
-    assert not torch.isclose(first, second).any()
+def test_selection_and_estimation_share_no_sample(image: torch.Tensor) -> None:
+    first, second = Engine(Digits(), SIGMA, device=CPU).count(0, image, [("a", 1000), ("b", 1000)])
+    assert first.tolist() != second.tolist()
 
 
-def test_samples_are_gaussian_around_the_image(network: nn.Module, image: torch.Tensor) -> None:
-    model = Recording(network)
-    Engine(model, SIGMA, device=CPU).count(0, image, [("a", 20_000)])
-    noise = (torch.cat(model.seen) - image).double()
-    assert abs(float(noise.mean())) < 4 * SIGMA / noise.numel() ** 0.5
-    assert float(noise.std()) == pytest.approx(SIGMA, rel=0.003)
+def test_samples_are_gaussian_around_the_image(image: torch.Tensor) -> None:
+    class Sign(nn.Module):
+        """Class 1 where a pixel lies more than a sigma above its own place."""
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            above = (x[:, 0, 2, 5] > image[0, 2, 5] + SIGMA).float()
+            return torch.stack([1 - above, above], dim=1)
+
+    counts = Engine(Sign(), SIGMA, device=CPU).count(0, image, [("a", 20_000)])[0]
+    assert stats.binomtest(int(counts[1]), 20_000, stats.norm.sf(1.0)).pvalue > 1e-3
 
 
 def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Tensor) -> None:
@@ -119,22 +170,64 @@ def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Ten
     assert np.array_equal(engine.count(0, image, [("a", 500)]), counts)
 
 
-@pytest.mark.parametrize("plan", [[("a", 1)], [("a", 100), ("b", 1000)], [("a", BLOCK), ("b", 2 * BLOCK + 1)]])
+@pytest.mark.parametrize("mix", [True, False])
 @pytest.mark.parametrize("batch", [BLOCK, BLOCK + 50, 1024])
-def test_packing_keeps_every_segment_once_in_order(plan: list[tuple[str, int]], batch: int) -> None:
-    queue = list(segments(3, 0, plan))
-    groups = list(pack(queue, batch))
-    assert [segment for group in groups for segment in group] == queue
+def test_packing_keeps_every_sample_once(batch: int, mix: bool, image: torch.Tensor) -> None:
+    asks = [Ask("a", 0, 100), Ask("b", 0, 2 * BLOCK + 1), Ask("c", 64, 160, 32), Ask("a", 0, 100, 32), Ask("d", 0, 5)]
+    queue = deque(s for slot, ask in enumerate(asks) for s in segments(slot, image, Stream(slot, ask.name), ask))
+    everything, groups = list(queue), []
+    while queue:
+        groups.append(take_batch(queue, batch, mix=mix))
+    assert sorted(map(id, everything)) == sorted(id(segment) for group in groups for segment in group)
     assert all(0 < sum(segment.samples for segment in group) <= batch for group in groups)
-    assert sum(segment.samples for segment in queue) == sum(n for _, n in plan)
+    assert mix or all(len({segment.slot for segment in group}) == 1 for group in groups)
+    for slot, ask in enumerate(asks):
+        of_slot = [segment for segment in everything if segment.slot == slot]
+        assert sum(segment.samples for segment in of_slot) == ask.stop - ask.start
+        assert of_slot[0].stream.position == (ask.start // (ask.block or BLOCK),)
+
+
+def test_a_gap_is_filled_from_further_back(image: torch.Tensor) -> None:
+    sizes = [100, 128, 28, 128]
+    queue = deque(Segment(i, image, Stream(0, "a"), n) for i, n in enumerate(sizes))
+    assert [s.slot for s in take_batch(queue, 256, mix=True)] == [0, 1, 2]
+    assert [s.slot for s in queue] == [3]
 
 
 @pytest.mark.parametrize(
     ("shape", "device", "batch"),
-    [((1, 8, 8), "cpu", 256), ((3, 32, 32), "cpu", BLOCK), ((3, 224, 224), "cpu", BLOCK), ((3, 32, 32), "cuda", 5376)],
+    [
+        ((1, 8, 8), "cpu", 256),
+        ((3, 32, 32), "cpu", BLOCK),
+        ((3, 224, 224), "cpu", FINE),
+        ((3, 32, 32), "cuda", 5376),
+    ],
 )
 def test_usual_batches_are_whole_blocks(shape: tuple[int, ...], device: str, batch: int) -> None:
     assert usual_batch(torch.device(device), shape) == batch
+
+
+class Sometimes(nn.Module):
+    """A network with a layer that draws, whatever mode it is in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Sequential(nn.Flatten(), nn.Linear(64, 16))
+        self.doubt = AlwaysDropout()
+        self.last = nn.Linear(16, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.doubt(self.first(x)))
+
+
+class AlwaysDropout(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(x, 0.5, training=True)
+
+
+def test_a_model_that_answers_at_random_is_refused_by_layer(image: torch.Tensor) -> None:
+    with pytest.raises(InputError, match=r"differently from call to call, from layer doubt \(AlwaysDropout\) on"):
+        Engine(Sometimes().eval(), SIGMA, device=CPU).count(0, image, [("a", 10)])
 
 
 class Answer(nn.Module):
@@ -156,15 +249,15 @@ def test_logits_that_are_not_finite_name_the_image(logits: list[float], image: t
 
 @pytest.mark.parametrize("logits", [0.0, [[0.0, 1.0]]])
 def test_answers_that_are_no_logits(logits: list, image: torch.Tensor) -> None:
-    with pytest.raises(InputError, match=r"expected logits \(50, K\)"):
+    with pytest.raises(InputError, match=r"expected logits \(256, K\)"):
         Engine(Answer(logits), SIGMA, device=CPU).count(0, image, [("a", 50)])
 
 
 def test_bad_settings(network: nn.Module) -> None:
     with pytest.raises(InputError, match="fp8"):
         Engine(network, SIGMA, device=CPU, precision="fp8")
-    with pytest.raises(InputError, match="batch=64 must be at least 128"):
-        Engine(network, SIGMA, device=CPU, batch=64)
+    with pytest.raises(InputError, match="batch=16 must be at least 32"):
+        Engine(network, SIGMA, device=CPU, batch=16)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

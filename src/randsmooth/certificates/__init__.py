@@ -1,6 +1,7 @@
 """The certificate table, its files and its journal. No torch here."""
 
 from randsmooth.certificates.files import (
+    parse_header,
     read,
     read_parquet,
     read_tsv,
@@ -9,20 +10,28 @@ from randsmooth.certificates.files import (
 )
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.journal import Journal, Row
-from randsmooth.certificates.table import ABSTAIN, Certificates, check_budget, decide, from_counts
+from randsmooth.certificates.rules import BOUNDS, RULES, Evidence, Rule, make_rule
+from randsmooth.certificates.table import ABSTAIN, Certificates, check_budget, decide, from_counts, rule_of
 
 __all__ = [
     "ABSTAIN",
+    "BOUNDS",
+    "RULES",
     "Certificates",
+    "Evidence",
     "Header",
     "Journal",
     "Row",
+    "Rule",
     "check_budget",
     "decide",
     "from_counts",
+    "make_rule",
+    "parse_header",
     "read",
     "read_parquet",
     "read_tsv",
+    "rule_of",
     "write_parquet",
     "write_tsv",
 ]

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import VERSION, Header
+from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints, from_counts
 from randsmooth.errors import InputError
 
@@ -40,21 +41,26 @@ def read(path: Path | str) -> Certificates:
 
 
 def write_parquet(table: Certificates, path: Path | str) -> None:
-    """Write the table with its counts and its header. One row an image; p_lower is the bound on p_A."""
+    """Write the table with its counts and its header. One row an image; p_lower is the bound on p_A.
+
+    `path` holds how often the picked class had come out at each look.
+    """
     counts0, counts = table.evidence()
-    picked = counts0.argmax(axis=1)
-    n_a = np.take_along_axis(counts, picked[:, None], axis=1)[:, 0]
+    evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
+    q, _ = table.rule.claims(evidence)
+    n_a = np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0]
     columns = {
         "idx": table.idx,
         "label": table.label,
         "predict": table.predict,
         "radius": table.radius,
         "correct": table.correct,
-        "picked": picked,
+        "picked": evidence.picked,
         "n_A": n_a,
-        "p_lower": bounds.lower(n_a, table.header.n or 0, table.header.alpha or 0.0),
+        "p_lower": 1.0 - q,
         "counts0": list(counts0),
         "counts": list(counts),
+        "path": pa.array(evidence.paths, pa.list_(pa.int64())),
         "seconds": table.seconds,
     }
     arrow = pa.table(columns).replace_schema_metadata({KEY: table.header.model_dump_json().encode()})
@@ -79,9 +85,12 @@ def read_parquet(path: Path | str) -> Certificates:
         idx, label = (frame[column].to_numpy(np.int64) for column in ("idx", "label"))
         seconds = frame["seconds"].to_numpy(np.float64)
         counts0, counts = (_stacked(frame[column], header) for column in ("counts0", "counts"))
+        paths = [np.asarray(path, np.int64) for path in frame["path"]] if "path" in frame else None
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path} is damaged, a column is missing or holds what it should not: {error}") from error
-    return from_counts(header, idx=idx, label=label, counts0=counts0, counts=counts, seconds=seconds, name=path.stem)
+    return from_counts(
+        header, idx=idx, label=label, counts0=counts0, counts=counts, seconds=seconds, paths=paths, name=path.stem
+    )
 
 
 def _stacked(column: pd.Series[Any], header: Header) -> Ints:

@@ -16,26 +16,36 @@ from randsmooth.certificates.header import Header
 from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.errors import InputError
 
+EVIDENCE = ("counts0", "counts", "path")
+
 
 @dataclass(frozen=True)
 class Row:
-    """One image's evidence: class counts of n0 and of n samples, both (K,)."""
+    """One image's evidence.
+
+    Attributes:
+        idx, label: position and true class of the image.
+        counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
+        path: how often the picked class had come out at each look.
+        seconds: what the image took.
+    """
 
     idx: int
     label: int
     counts0: Ints
     counts: Ints
+    path: Ints
     seconds: float
 
     def to_json(self) -> str:
         values: dict[str, Any] = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
-        return json.dumps(values | {"counts0": self.counts0.tolist(), "counts": self.counts.tolist()})
+        return json.dumps(values | {key: getattr(self, key).tolist() for key in EVIDENCE})
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Row:
         raw = json.loads(line)
-        counts0, counts = (np.array(raw[key], np.int64) for key in ("counts0", "counts"))
-        return cls(raw["idx"], raw["label"], counts0, counts, raw["seconds"])
+        evidence = {key: np.array(raw[key], np.int64) for key in EVIDENCE}
+        return cls(idx=raw["idx"], label=raw["label"], seconds=raw["seconds"], **evidence)
 
 
 @dataclass
@@ -87,6 +97,7 @@ class Journal:
             counts0=np.stack([row.counts0 for row in rows]),
             counts=np.stack([row.counts for row in rows]),
             seconds=np.array([row.seconds for row in rows]),
+            paths=[row.path for row in rows],
             name=name,
         )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.rules import BOUNDS, Evidence, Rule, make_rule
 from randsmooth.errors import InputError
 
 ABSTAIN = -1
@@ -30,7 +33,8 @@ class Certificates:
         radius: (N,) certified L2 radius in units of pixels in [0, 1]; 0 where abstained.
         seconds: (N,) time each took.
         counts0: (N, K) how often each class came out of the n0 selection samples; None for a published log.
-        counts: (N, K) likewise for the n estimation samples; None for a published log.
+        counts: (N, K) likewise for the estimation samples; None for a published log.
+        paths: for each image, how often the picked class had come out at each look; None as for counts.
     """
 
     header: Header
@@ -41,6 +45,7 @@ class Certificates:
     seconds: Floats
     counts0: Ints | None = None
     counts: Ints | None = None
+    paths: tuple[Ints, ...] | None = None
     name: str = field(default="")
 
     def __len__(self) -> int:
@@ -50,6 +55,17 @@ class Certificates:
     def correct(self) -> NDArray[np.bool_]:
         """(N,) certified class is the label (an abstention is not)."""
         return np.asarray(self.predict == self.label)
+
+    @property
+    def samples(self) -> Ints:
+        """(N,) how many samples each image took, those that picked the class among them."""
+        counts0, counts = self.evidence()
+        return np.asarray(counts0.sum(axis=1) + counts.sum(axis=1))
+
+    @property
+    def rule(self) -> Rule:
+        """How the certificates were judged. InputError for a log, which does not say."""
+        return rule_of(self.header)
 
     @property
     def num_classes(self) -> int:
@@ -83,9 +99,15 @@ class Certificates:
         distributed exactly as a fresh certification with n samples would be. `seed` picks the subset.
 
         Raises:
-            InputError: no counts, alpha outside (0, 1), n above the stored n or too small for alpha.
+            InputError: no counts, alpha outside (0, 1), n above the stored n or too small for alpha, or certificates
+                whose samples stopped by what they showed: those hold as they are only.
         """
         counts0, counts = self.evidence()
+        if self.header.rule != "fixed":
+            raise InputError(
+                f"{self.name or 'this table'} was certified by --rule {self.header.rule}, whose looks are "
+                "made for its n and alpha; to judge at others, certify with --rule fixed"
+            )
         header, notes = self.header, list(self.header.notes)
         if n is not None and n != header.n:
             counts = thin(counts, n, seed)
@@ -124,6 +146,7 @@ class Certificates:
             seconds=self.seconds[keep],
             counts0=None if self.counts0 is None else self.counts0[keep],
             counts=None if self.counts is None else self.counts[keep],
+            paths=None if self.paths is None else tuple(self.paths[i] for i in np.flatnonzero(keep)),
         )
 
     def renamed(self, name: str) -> Certificates:
@@ -150,21 +173,33 @@ def thin(counts: Ints, n: int, seed: int) -> Ints:
     return np.array(rows, np.int64).reshape(counts.shape)
 
 
-def decide(counts0: Ints, counts: Ints, sigma: float, alpha: float) -> tuple[Ints, Floats]:
-    """Certified class and radius of each row (Cohen et al. 2019, CERTIFY).
+def rule_of(header: Header) -> Rule:
+    """The rule that `header` names.
+
+    Raises:
+        InputError: sigma, n or alpha are not known, or no such rule.
+    """
+    if header.sigma is None or header.n is None or header.alpha is None:
+        raise InputError("judging counts needs sigma, n and alpha in the header")
+    bound = header.bound if header.bound in BOUNDS else "clopper-pearson"
+    return make_rule(
+        header.rule, sigma=header.sigma, n=header.n, alpha=header.alpha, bound=bound, seed=header.seed or 0
+    )
+
+
+def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
+    """Certified class and radius of each row.
 
     Args:
-        counts0: (N, K) pick the class.
-        counts: (N, K) of other samples bound its probability.
+        rule: what the evidence proves.
+        evidence: of N images.
 
     Returns:
         predict: (N,) class or ABSTAIN.
-        radius: (N,) sigma * Phi^-1(p_lower), 0 where p_lower <= 1/2.
+        radius: (N,) certified radius, 0 where nothing is certified.
     """
-    picked = counts0.argmax(axis=1)
-    n_a = np.take_along_axis(counts, picked[:, None], axis=1)[:, 0]
-    q = bounds.lower_tail(n_a, counts.sum(axis=1), alpha)
-    return np.where(q < 0.5, picked, ABSTAIN).astype(np.int64), bounds.radius_of_tail(q, sigma)
+    q, radius = rule.claims(evidence)
+    return np.where(q < 0.5, evidence.picked, ABSTAIN).astype(np.int64), radius
 
 
 def from_counts(
@@ -175,31 +210,48 @@ def from_counts(
     counts0: Ints,
     counts: Ints,
     seconds: Floats,
+    paths: Sequence[Ints] | None = None,
     name: str = "",
 ) -> Certificates:
-    """The table that `header.sigma`, `header.alpha` and the counts imply. Shapes as in `Certificates`.
+    """The table that the header's rule and the counts imply. Shapes as in `Certificates`.
+
+    Without `paths`, every image was looked at once, when its samples were complete.
 
     Raises:
-        InputError: a row's counts are negative or do not sum to the header's n0 or n, a label is not among the
-            K classes, or the budget certifies nothing.
+        InputError: a row's counts are negative or not as many as the rule asks for, a label is not among the K
+            classes, or the budget certifies nothing.
     """
-    sigma, alpha, n0, n = header.sigma, header.alpha, header.n0, header.n
-    if sigma is None or alpha is None or n0 is None or n is None:
-        raise InputError("a table of counts needs sigma, alpha, n0 and n in its header")
-    check_budget(n0, n, alpha)
-    _check_sums("counts0", counts0, n0, idx)
-    _check_sums("counts", counts, n, idx)
+    rule = rule_of(header)
+    check_budget(header.n0 or 0, rule.n, rule.alpha)
+    evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
+    _check_sums("counts0", counts0, np.full(len(idx), header.n0), idx)
+    _check_paths(header, rule, evidence, label)
     _check_labels(label, counts.shape[1], idx)
-    predict, radius = decide(counts0, counts, sigma, alpha)
-    return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, name)
+    predict, radius = decide(rule, evidence)
+    return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, name)
 
 
-def _check_sums(what: str, counts: Ints, total: int, idx: Ints) -> None:
+def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
     wrong = np.flatnonzero((counts.sum(axis=1) != total) | (counts < 0).any(axis=1))
     if len(wrong):
         row = wrong[0]
-        fault = "are below 0" if (counts[row] < 0).any() else f"sum to {counts[row].sum()}, not to {total}"
+        fault = "are below 0" if (counts[row] < 0).any() else f"sum to {counts[row].sum()}, not to {total[row]}"
         raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
+
+
+def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
+    """Every path is one that the rule would have walked, to its end, and ends in the counts.
+
+    Under a label-aware header, images whose picked class is not the label have none.
+    """
+    walked = (evidence.picked == label) | (not header.label_aware)
+    paths = [path.tolist() if walks else [] for path, walks in zip(evidence.paths, walked, strict=True)]
+    _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
+    n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
+    for row, path in enumerate(paths):
+        torn = walked[row] and (not path or path[-1] != n_a[row] or rule.next_look(path) is not None)
+        if torn or any(later < earlier for earlier, later in pairwise(path)):
+            raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")
 
 
 def _check_labels(label: Ints, num_classes: int, idx: Ints) -> None:

@@ -8,15 +8,16 @@ from typing import Any
 from torch import nn
 
 from randsmooth import data, models
-from randsmooth.certificates import Certificates, check_budget
-from randsmooth.certification.runner import certify_images, check_fit, check_flags, make_header
+from randsmooth.certificates import Certificates, check_budget, make_rule
+from randsmooth.certification.engine import Engine
+from randsmooth.certification.runner import certify_images, check_fit, check_flags, header_of, make_header
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
 from randsmooth.progress import Progress, Reporter, silent
 
 
 def certify(
-    model: nn.Module | Path | str,
+    model: nn.Module | models.OnnxModel | Path | str,
     dataset: str | None = None,
     *,
     out: Path | str,
@@ -27,6 +28,11 @@ def certify(
     n0: int = 100,
     n: int = 100_000,
     alpha: float = 0.001,
+    rule: str = "fixed",
+    bound: str = "clopper-pearson",
+    label_aware: bool = False,
+    sound: bool = False,
+    backend: str = "auto",
     precision: str = "32",
     device: str = "auto",
     batch: int | None = None,
@@ -38,15 +44,19 @@ def certify(
     """Certify images of a data set into the Parquet file `out`, with the evidence; the finished table.
 
     Args:
-        model: a model folder or hub id, or any torch module in eval mode that takes images in [0, 1].
+        model: a model folder, hub id or ONNX file, or any torch module in eval mode that takes images in [0, 1].
         dataset: name, or folder of images; default: what the model folder says it was trained on.
         out: the file, `something.parquet`.
         sigma: of the noise, in units of pixels in [0, 1]; default: what the model folder says.
         split: train or test.
         take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
-        n0, n, alpha: samples that pick the class, samples that bound it, probability of a wrong certificate.
-        precision, device, batch, seed: as in `SmoothedClassifier`.
-        resume, overwrite: go on with an interrupted run into `out`, or discard what is there.
+        n0, n, alpha: samples that pick the class, the most that bound it, probability of a wrong certificate.
+        rule, bound: how many of the n are drawn, and what they prove: as in `SmoothedClassifier.certify`.
+        label_aware: stop after n0 samples where the picked class is not the label. Certified accuracies stay the
+            same, but the table is good for evaluation only, and says so.
+        sound, backend, precision, device, batch, seed: as in `SmoothedClassifier`.
+        resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
+            the backend and the batch that it had.
 
     Raises:
         InputError: anything that cannot be used, named, before the work starts.
@@ -54,27 +64,67 @@ def certify(
     check_budget(n0, n, alpha)
     out = parquet(out)
     check_flags(out, resume=resume, overwrite=overwrite)
-    model = models.load(model) if isinstance(model, str | Path) else model
+    model = load(model) if isinstance(model, str | Path) else model
     told = provenance(model)
     sigma = told.get("sigma") if sigma is None else sigma
     dataset = told.get("dataset") if dataset is None else dataset
     if sigma is None or dataset is None:
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
+    judge = make_rule(rule, sigma=sigma, n=n, alpha=alpha, bound=bound, seed=seed)
     place = models.pick_device(device)
-    smoothed = SmoothedClassifier(model, sigma, device=place, precision=precision, batch=batch, seed=seed)
+    if resume:
+        backend, batch = kept(out, backend, batch)
+    smoothed = SmoothedClassifier(
+        model, sigma, device=place, precision=precision, batch=batch, seed=seed, backend=backend, sound=sound
+    )
     images = data.load(dataset, split)
     check_fit(model, images.spec)
     indices, selection = choose(len(images), take, skip)
-    header = make_header(smoothed, model, images, indices, n0=n0, n=n, alpha=alpha, selection=selection)
+    header = make_header(
+        smoothed,
+        model,
+        images,
+        indices,
+        n0=n0,
+        n=n,
+        alpha=alpha,
+        selection=selection,
+        rule=rule,
+        bound=bound,
+        label_aware=label_aware,
+    )
     with progress(f"certify {out.stem}", len(indices), "images") as reporter:
         note_differences(told, sigma, dataset, reporter)
+        for note in (*chosen(smoothed.engine), *judge.notes):
+            reporter.say(f"note: {note}")
         return certify_images(
             smoothed, images, indices, header, out, resume=resume, overwrite=overwrite, reporter=reporter
         )
 
 
-def provenance(model: nn.Module) -> dict[str, Any]:
+def load(source: Path | str) -> nn.Module | models.OnnxModel:
+    """The base classifier in a model folder, on the hub or in an ONNX file."""
+    return models.OnnxModel(source) if Path(source).suffix == ".onnx" else models.load(source)
+
+
+def kept(out: Path, backend: str, batch: int | None) -> tuple[str, int | None]:
+    """Backend and batch of the run into `out` that is resumed, where the user leaves them open."""
+    header = header_of(out)
+    if header is None or header.backend is None:
+        return backend, batch
+    return header.backend if backend == "auto" else backend, header.batch if batch is None else batch
+
+
+def chosen(engine: Engine) -> list[str]:
+    """What `--backend auto` found, in words."""
+    if not engine.rates:
+        return []
+    rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())
+    return [f"backend {engine.backend.name} (images a second: {rates})"]
+
+
+def provenance(model: nn.Module | models.OnnxModel) -> dict[str, Any]:
     """How a model of ours was trained; nothing is known of another's."""
     return model.provenance if isinstance(model, models.Classifier) else {}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +17,29 @@ from randsmooth.certificates import (
     Header,
     Journal,
     Row,
+    Rule,
     check_budget,
+    make_rule,
+    parse_header,
     read_parquet,
+    rule_of,
     write_parquet,
 )
-from randsmooth.certification.engine import BLOCK, Engine, usual_batch
-from randsmooth.certification.smoothed import ESTIMATE, SELECT, SmoothedClassifier
+from randsmooth.certification.engine import Engine
+from randsmooth.certification.jobs import Job
+from randsmooth.certification.segments import usual_block
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.certification.steps import ESTIMATE, SELECT, Seen, certify_steps
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
-from randsmooth.models import Classifier
+from randsmooth.models import Classifier, OnnxModel
 from randsmooth.progress import Reporter, Silent
 from randsmooth.versions import versions
 
 
 def make_header(
     smoothed: SmoothedClassifier,
-    model: nn.Module,
+    model: nn.Module | OnnxModel,
     images: Images,
     indices: Sequence[int],
     *,
@@ -41,31 +47,42 @@ def make_header(
     n: int,
     alpha: float,
     selection: str,
+    rule: str = "fixed",
+    bound: str = "clopper-pearson",
+    label_aware: bool = False,
 ) -> Header:
     """The header of a certification of the images at `indices`: equal headers give equal counts.
 
     Raises:
-        InputError: the budget could not certify any image.
+        InputError: the budget could not certify any image, or the model is not for these images.
     """
     check_budget(n0, n, alpha)
+    judge = make_rule(rule, sigma=smoothed.sigma, n=n, alpha=alpha, bound=bound, seed=smoothed.engine.seed)
     engine = smoothed.engine
-    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
-    batch = engine.batch or usual_batch(engine.device, images.spec.shape)
+    backend = engine.prepare(images.spec.shape)
+    _check_classes(engine.classes, images.spec)
+    block = judge.block or usual_block(images.spec.shape)
     return Header(
         sigma=smoothed.sigma,
         n0=n0,
         n=n,
         alpha=alpha,
-        bound="Clopper-Pearson, one-sided",
+        bound=bound if rule == "fixed" else None,
+        rule=rule,
+        guarantee=judge.guarantee(),
+        label_aware=label_aware,
         seed=engine.seed,
-        noise=f"{generator} addressed by (seed, {SELECT} or {ESTIMATE}, image, block of {BLOCK})",
+        sound=engine.sound,
+        noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, image, block of {block})",
         dataset=images.spec.name,
         split=images.split,
         selection=selection,
         data=fingerprint(images, indices),
         classes=images.spec.classes,
         model=describe_model(model),
-        precision=f"{arithmetic(engine)}, batches of {batch}",
+        backend=backend.name,
+        precision=backend.arithmetic,
+        batch=engine.size,
         device=device_name(engine.device),
         versions=versions(),
     )
@@ -78,14 +95,15 @@ def fingerprint(images: Images, indices: Sequence[int]) -> str:
     return "sha256:" + hashlib.sha256(labels.numpy().tobytes() + x.cpu().numpy().tobytes()).hexdigest()
 
 
-def arithmetic(engine: Engine) -> str:
-    """The number format of the network's layers. On CUDA, torch may shorten float32 factors to TF32."""
-    shortened = engine.device.type == "cuda" and engine.dtype == torch.float32 and torch.backends.cudnn.allow_tf32
-    return str(engine.dtype).removeprefix("torch.") + (" (TF32 convolutions)" if shortened else "")
+def _generator(engine: Engine) -> str:
+    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
+    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.sound else generator
 
 
-def describe_model(model: nn.Module) -> dict[str, Any]:
+def describe_model(model: nn.Module | OnnxModel) -> dict[str, Any]:
     """What identifies a base classifier: the hash of its weights, and how they came to be where that is known."""
+    if isinstance(model, OnnxModel):
+        return {"weights": model.weights_hash(), "arch": "ONNX file"}
     if not isinstance(model, Classifier):
         return {"weights": models.weights_hash(model), "arch": type(model).__qualname__}
     normalisation = {"mean": model.config["mean"], "std": model.config["std"]}
@@ -97,15 +115,15 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
-def check_fit(model: nn.Module, spec: DatasetSpec) -> None:
+def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
     """Raise InputError unless the model takes the images of `spec` and knows their classes.
 
-    Another's module does not say; its logits are checked when they come.
+    Another's module does not say; the engine finds out when it tries the model.
     """
-    if not isinstance(model, Classifier):
+    if not isinstance(model, Classifier | OnnxModel):
         return
-    trained_on = model.provenance.get("dataset", "not recorded")
-    if model.num_classes != spec.num_classes:
+    trained_on = model.provenance.get("dataset", "not recorded") if isinstance(model, Classifier) else "not recorded"
+    if model.num_classes not in (None, spec.num_classes):
         raise InputError(
             f"the model has {model.num_classes} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
             f"it was trained on ({trained_on})"
@@ -131,6 +149,15 @@ def journal_path(out: Path) -> Path:
     return out.with_name(out.name + ".partial")
 
 
+def header_of(out: Path) -> Header | None:
+    """The header of the run into `out`, finished or not; None where there is none."""
+    if out.exists():
+        return read_parquet(out).header
+    path = journal_path(out)
+    first = path.read_bytes().split(b"\n")[0] if path.exists() else b""
+    return parse_header(first, path) if first else None
+
+
 def certify_images(
     smoothed: SmoothedClassifier,
     images: Images,
@@ -144,7 +171,7 @@ def certify_images(
 ) -> Certificates:
     """Certify the images at `indices` into the Parquet file `out`.
 
-    Killed at any moment, a run loses no more than the image in hand; `resume` goes on with it.
+    Killed at any moment, a run loses no more than the few images in hand; `resume` goes on with it.
 
     Raises:
         InputError: `out` exists and neither flag is given, or holds a run with another header, or another
@@ -184,26 +211,32 @@ def _finished(out: Path, header: Header) -> Certificates:
 def _certify_rest(
     smoothed: SmoothedClassifier, images: Images, indices: Sequence[int], journal: Journal, reporter: Reporter
 ) -> None:
-    """Certify the images that the journal does not hold yet, one line each."""
-    header = journal.header
-    n0, n, alpha = header.n0 or 0, header.n or 0, header.alpha or 0.0
+    """Certify the images that the journal does not hold yet, one line each, in the order that they are decided in."""
     finished = {row.idx for row in journal.rows}
     left = [index for index in indices if index not in finished]
     reporter.skip(len(indices) - len(left))
-    if left:
-        x, _ = images.batch(torch.tensor(left[:1]))
-        _check_classes(smoothed.engine.count(left[0], x[0], [(SELECT, 1)]).shape[1], header)
-    right = 0
-    batches = images.batches([torch.tensor([index]) for index in left])
-    for place, (index, (x, y)) in enumerate(zip(left, batches, strict=True), start=1):
-        start = time.perf_counter()
-        certified = smoothed.certify(x, n0, n, alpha, numbers=[index])
-        seconds = round(time.perf_counter() - start, 6)
-        journal.append(Row(index, int(y[0]), certified.counts0[0], certified.counts[0], seconds))
-        right += int(certified.predict[0] == int(y[0]))
+    labels = images.labels.tolist()
+    rule, right = rule_of(journal.header), 0
+    for place, job in enumerate(smoothed.engine.run(_jobs(images, left, journal.header)), start=1):
+        assert job.result is not None
+        label, seconds = int(labels[job.number]), round(job.seconds, 6)
+        journal.append(Row(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
+        right += _certified_right(rule, job.result, label)
         reporter.advance(1, f"{right / place:.1%} certified and right")
 
 
-def _check_classes(width: int, header: Header) -> None:
-    if header.classes is not None and width != len(header.classes):
-        raise InputError(f"the model gives {width} logits; {header.dataset} has {len(header.classes)} classes")
+def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[Seen]]:
+    """One job an image, made when the engine has room for it."""
+    rule, n0 = rule_of(header), header.n0 or 0
+    batches = images.batches([torch.tensor([index]) for index in indices])
+    for index, (x, y) in zip(indices, batches, strict=True):
+        yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
+
+
+def _certified_right(rule: Rule, seen: Seen, label: int) -> bool:
+    return seen.picked == label and bool(len(seen.path)) and rule.claim(seen.path.tolist()).q < 0.5
+
+
+def _check_classes(width: int, spec: DatasetSpec) -> None:
+    if width != spec.num_classes:
+        raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import ABSTAIN, check_budget, decide
+from randsmooth.certificates import ABSTAIN, Evidence, check_budget, decide, make_rule
+from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.jobs import Ask, Job, T, count_once
+from randsmooth.certification.steps import PREDICT, Seen, certify_steps
 from randsmooth.errors import InputError
-
-SELECT, ESTIMATE, PREDICT = "certify/select", "certify/estimate", "predict"
+from randsmooth.models import OnnxModel
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,15 @@ class Certified:
         predict: (B,) certified class, or ABSTAIN (-1).
         radius: (B,) L2 radius within which that class cannot change, in units of pixels in [0, 1].
         counts0: (B, K) classes of the n0 samples that picked the class.
-        counts: (B, K) classes of the n samples that bounded its probability.
+        counts: (B, K) classes of the other samples, that bounded its probability.
+        paths: for each image, how often the picked class had come out at each look.
     """
 
     predict: NDArray[np.int64]
     radius: NDArray[np.float64]
     counts0: NDArray[np.int64]
     counts: NDArray[np.int64]
+    paths: tuple[NDArray[np.int64], ...]
 
 
 class SmoothedClassifier:
@@ -40,34 +44,50 @@ class SmoothedClassifier:
 
     Args:
         model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
-            normalisation must be inside it. A copy of it is taken.
+            normalisation must be inside it. A copy of it is taken. Or an ONNX file, as `load_model` reads it.
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         device: where to run; default: where the model is.
-        precision: "32" or "bf16". Certifying in bf16 certifies the bf16 classifier.
+        precision: "32", "bf16" or "fp16". Certifying in bf16 certifies the bf16 classifier.
         batch: samples a forward pass; default: as many as suit device and image.
         seed: of the noise. The same image number gets the same noise, whatever the batch or the order.
+        backend: "torch", "compile", "openvino", "onnx" or "auto", the fastest that is installed; default: "torch",
+            "onnx" for an ONNX file.
+        sound: certify the base classifier that rounds a noisy image to the grid k/255 first, under its exact
+            distribution: no rounding of floats stands between proof and program. Images must be on that grid.
 
     Raises:
-        InputError: sigma is not positive, the model is in train mode, or precision or batch is impossible.
+        InputError: sigma is not positive, the model is in train mode, or precision, batch or backend is impossible.
     """
 
     def __init__(
         self,
-        model: nn.Module,
+        model: nn.Module | OnnxModel,
         sigma: float,
         *,
         device: torch.device | str | None = None,
         precision: str = "32",
         batch: int | None = None,
         seed: int = 0,
+        backend: str | None = None,
+        sound: bool = False,
     ) -> None:
         bounds.check_sigma(sigma)
-        if not isinstance(model, nn.Module):
+        if not isinstance(model, nn.Module | OnnxModel):
             raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module that gives logits")
-        check_eval_mode(model)
+        if isinstance(model, nn.Module):
+            check_eval_mode(model)
         shape = getattr(model, "shape", None)
         self.sigma, self.shape = sigma, None if shape is None else tuple(shape)
-        self.engine = Engine(model, sigma, device=_device(model, device), precision=precision, batch=batch, seed=seed)
+        self.engine = Engine(
+            model,
+            sigma,
+            device=_device(model, device),
+            precision=precision,
+            batch=batch,
+            seed=seed,
+            backend=backend or ("onnx" if isinstance(model, OnnxModel) else "torch"),
+            sound=sound,
+        )
 
     def certify(
         self,
@@ -76,6 +96,8 @@ class SmoothedClassifier:
         n: int = 100_000,
         alpha: float = 0.001,
         *,
+        rule: str = "fixed",
+        bound: str = "clopper-pearson",
         numbers: Sequence[int] | None = None,
     ) -> Certified:
         """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
@@ -83,8 +105,11 @@ class SmoothedClassifier:
         Args:
             x: (B, C, H, W), or one image (C, H, W), in [0, 1].
             n0: samples that pick the class.
-            n: other samples, that bound its probability by Clopper-Pearson.
+            n: the most other samples that bound its probability.
             alpha: probability of a wrong certificate, per image.
+            rule: how many of the n are drawn: "fixed", all; "radius=0.5", "grid", "union", "tolerance=0.05" or
+                "anytime" (see `make_rule`).
+            bound: of the fixed rule: "clopper-pearson", "two-sided" or "randomised".
             numbers: B numbers that address the noise of the images; default 0, 1, ...
 
         Raises:
@@ -93,9 +118,15 @@ class SmoothedClassifier:
         """
         n0, n = whole("n0", n0), whole("n", n)
         check_budget(n0, n, alpha)
-        counts = self._count(x, [(SELECT, n0), (ESTIMATE, n)], numbers)
-        predict, radius = decide(counts[:, 0], counts[:, 1], self.sigma, alpha)
-        return Certified(predict, radius, counts[:, 0], counts[:, 1])
+        judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.engine.seed)
+        x, numbers = self._checked(x, numbers)
+        seen: list[Seen] = self._run(
+            [Job(i, image, certify_steps(judge, n0)) for i, image in zip(numbers, x, strict=True)]
+        )
+        counts0, counts = (np.stack([getattr(each, part) for each in seen]) for part in ("counts0", "counts"))
+        paths = tuple(each.path for each in seen)
+        evidence = Evidence.of(counts0, counts, idx=np.array(numbers, np.int64), paths=paths)
+        return Certified(*decide(judge, evidence), counts0, counts, paths)
 
     def predict(
         self, x: Tensor, n: int = 1000, alpha: float = 0.001, *, numbers: Sequence[int] | None = None
@@ -111,11 +142,20 @@ class SmoothedClassifier:
         n, least = whole("n", n), smallest_predict_n(alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
-        counts = self._count(x, [(PREDICT, n)], numbers)[:, 0]
-        return np.array([_top_if_clear(row, alpha) for row in counts], np.int64)
+        x, numbers = self._checked(x, numbers)
+        counts = self._run(
+            [Job(i, image, count_once([Ask(PREDICT, 0, n)])) for i, image in zip(numbers, x, strict=True)]
+        )
+        return np.array([_top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
-    def _count(self, x: Tensor, plan: Sequence[tuple[str, int]], numbers: Sequence[int] | None) -> NDArray[np.int64]:
-        """(B, len(plan), K) class counts."""
+    def _run(self, jobs: Sequence[Job[T]]) -> list[T]:
+        """The results of `jobs`, in their order."""
+        for _ in self.engine.run(jobs):
+            pass
+        return [job.result for job in jobs if job.result is not None]
+
+    def _checked(self, x: Tensor, numbers: Sequence[int] | None) -> tuple[Tensor, Sequence[int]]:
+        """(B, C, H, W) images, and the numbers that address their noise."""
         x = x[None] if isinstance(x, Tensor) and x.dim() == 3 else x
         models.check_images(x, self.shape)
         if not len(x):
@@ -123,14 +163,7 @@ class SmoothedClassifier:
         numbers = range(len(x)) if numbers is None else numbers
         if len(numbers) != len(x):
             raise InputError(f"{len(numbers)} numbers for {len(x)} images; give one each, or none")
-        return np.stack([self.engine.count(i, image, plan) for i, image in zip(numbers, x, strict=True)])
-
-
-def check_eval_mode(model: nn.Module) -> None:
-    """Raise InputError when any module is in train mode: dropout and batch norm would answer at random."""
-    training = [name or "the model" for name, module in model.named_modules() if module.training]
-    if training:
-        raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
+        return x, numbers
 
 
 def smallest_predict_n(alpha: float) -> int:
@@ -147,9 +180,10 @@ def _top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
     return int(counts.argmax()) if clear else ABSTAIN
 
 
-def _device(model: nn.Module, device: torch.device | str | None) -> torch.device:
+def _device(model: nn.Module | OnnxModel, device: torch.device | str | None) -> torch.device:
     if device is None:
-        return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+        parameters = model.parameters() if isinstance(model, nn.Module) else ()
+        return next((parameter.device for parameter in parameters), torch.device("cpu"))
     try:
         wanted = torch.device(device)
     except (RuntimeError, TypeError):

@@ -5,26 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from randsmooth.certificates import BOUNDS, RULES
 from randsmooth.cli.verb import Settings, argument, option
 from randsmooth.progress import Progress
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
 
+WORDS = [f"{name}: {rule.help}" for name, rule in RULES.items()]
+
 
 class Certify(Settings):
     """Settings of `randsmooth certify`."""
 
-    model: str = argument("Model folder, or `user/name` on the Hugging Face hub.")
+    model: str = argument("Model folder, `user/name` on the Hugging Face hub, or ONNX file.")
     dataset: str | None = option("Name or folder of the images. (default: the one that the model was trained on)")
     split: str = option("train or test.", "test")
     sigma: float | None = option("Standard deviation of the noise. (default: the one that the model was trained with)")
-    n: int = option("Samples an image that bound the probability of its class.", 100_000)
+    n: int = option("The most samples an image that bound the probability of its class.", 100_000)
     n0: int = option("Other samples, that pick the class.", 100)
     alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
+    rule: str = option(f"How many of the n samples are drawn, and what they prove: {'; '.join(WORDS)}.", "fixed")
+    bound: str = option(f"Of the fixed rule: {', '.join(BOUNDS)}.", "clopper-pearson")
+    label_aware: bool = option("Stop where the picked class is not the label. For evaluation only.", False)
+    sound: bool = option("Round noisy images to the grid k/255 under their exact distribution: no float error.", False)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
-    precision: str = option("Arithmetic of the base classifier: 32 or bf16.", "32")
+    backend: str = option("torch, compile, openvino, onnx, or auto: the fastest that is installed.", "auto")
+    precision: str = option("Arithmetic of the base classifier: 32, bf16 or fp16.", "32")
     device: str = option("auto, cpu or cuda.", "auto")
     batch: int | None = option("Samples a forward pass. (default: what suits device and image)")
     seed: int = option("Seed of the noise.", 0)

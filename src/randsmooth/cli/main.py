@@ -7,7 +7,7 @@ import sys
 import typer
 
 from randsmooth import __version__
-from randsmooth.cli import certify, compare, data, evaluate, export, methods, predict, quickstart, train
+from randsmooth.cli import attack, certify, compare, data, evaluate, export, methods, predict, quickstart, train
 from randsmooth.cli.verb import add
 from randsmooth.errors import InputError
 
@@ -26,6 +26,7 @@ add(app, quickstart.Quickstart, quickstart.quickstart)
 add(app, train.Train, train.train)
 add(app, certify.Certify, certify.certify)
 add(app, predict.Predict, predict.predict)
+add(app, attack.Attack, attack.attack)
 add(app, evaluate.Evaluate, evaluate.evaluate)
 add(app, compare.Compare, compare.compare)
 add(app, export.Export, export.export)

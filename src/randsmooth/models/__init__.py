@@ -5,11 +5,13 @@ from randsmooth.models.checks import check_images, check_labels
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.devices import pick_device
 from randsmooth.models.folder import load, save
+from randsmooth.models.onnx_model import OnnxModel
 from randsmooth.models.registry import build, names, register
 from randsmooth.models.weights import weights_hash
 
 __all__ = [
     "Classifier",
+    "OnnxModel",
     "build",
     "check_images",
     "check_labels",

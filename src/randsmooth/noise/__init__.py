@@ -4,6 +4,7 @@ from randsmooth.noise.attacked import Attacked
 from randsmooth.noise.frozen import frozen
 from randsmooth.noise.gaussian import draw, fill, perturb
 from randsmooth.noise.geometry import within_ball
+from randsmooth.noise.lattice import check_on_lattice, lattice
 from randsmooth.noise.losses import divergence, full, noisy_logits
 from randsmooth.noise.on_images import ddn, gradient_free, pgd
 from randsmooth.noise.on_noises import ball_attack, sphere_attack
@@ -13,6 +14,7 @@ __all__ = [
     "Attacked",
     "Stream",
     "ball_attack",
+    "check_on_lattice",
     "ddn",
     "divergence",
     "draw",
@@ -20,6 +22,7 @@ __all__ = [
     "frozen",
     "full",
     "gradient_free",
+    "lattice",
     "noisy_logits",
     "perturb",
     "pgd",

@@ -1,0 +1,132 @@
+"""Samples that the sequential rules save, replayed on published certification logs.
+
+    python benchmarks/savings.py LOGS [--sigma 0.5] [--images 10000] [--out results/bench/savings.json]
+
+LOGS is a folder of TSV logs made at n = 100,000 and alpha = 0.001. Each image's p_A is recovered from its logged
+radius, its samples are drawn again, and the rule decides on them; the plain certificate of the same samples, drawn on
+to n, is what it is compared with. A log does not tell p_A of an image that it abstained on: those are spread evenly
+below the smallest certifiable p_A, as densely as images lie above it. Samples that pick the class are counted in.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from harness import Figure, finish
+from randsmooth import bounds, read
+from randsmooth.certificates import Rule, make_rule
+
+N0, N, ALPHA, STEP = 100, 100_000, 0.001, 0.25
+DENSE = 0.1  # width of the strip of p_A above the smallest certifiable one, whose density is carried on below
+RADII = (0.25, 0.5, 1.0)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Mean samples, and points of certified accuracy lost at each radius; the share of ACR that is left."""
+
+    samples: float
+    lost: Floats
+    acr: float
+
+    @property
+    def factor(self) -> float:
+        return (N0 + N) / (N0 + self.samples)
+
+
+def recovered(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floats:
+    """(N,) p_A of the picked class of each image."""
+    n_a = bounds.successes_of_tail(bounds.tail_of_radius(log.radius.to_numpy(), sigma), N, ALPHA)
+    p, silent = n_a / N, log.predict.to_numpy() < 0
+    least = p[~silent].min()
+    density = np.sum(~silent & (p < least + DENSE)) / DENSE
+    p[silent] = least - rng.random(silent.sum()) * min(least, silent.sum() / max(density, 1.0))
+    return p
+
+
+def replay(rule: Rule, p: Floats, correct: NDArray[np.bool_], radii: Floats, seed: int) -> Replay:
+    """Decide every image of probabilities `p` (N,) by `rule`, and by CERTIFY on the same samples."""
+    rng = np.random.default_rng(seed)
+    samples, radius, plain = (np.zeros(len(p)) for _ in range(3))
+    for i, share in enumerate(p):
+        path: list[int] = []
+        drawn = 0
+        while (look := rule.next_look(path)) is not None:
+            path.append((path[-1] if path else 0) + int(rng.binomial(look - drawn, share)))
+            drawn = look
+        claim = rule.claim(path)
+        samples[i], radius[i] = drawn, claim.radius if claim.q < 0.5 else -1.0
+        plain[i] = path[-1] + rng.binomial(N - drawn, share)
+    q = bounds.lower_tail(plain, N, ALPHA)
+    full = np.where(q < 0.5, bounds.radius_of_tail(q, rule.sigma), -1.0)
+    lost = [100 * np.mean(correct & (full >= r)) - 100 * np.mean(correct & (radius >= r)) for r in radii]
+    acr = np.mean(correct * radius.clip(0)) / np.mean(correct * full.clip(0))
+    return Replay(float(samples.mean()), np.array(lost), float(acr))
+
+
+def over_logs(text: str, logs: list[pd.DataFrame], radii: list[float], options: argparse.Namespace) -> list[Replay]:
+    """The replay of the rule `text` on every log."""
+    rule = make_rule(text, sigma=options.sigma, n=N, alpha=ALPHA)
+    results = []
+    for seed, log in enumerate(logs):
+        p = recovered(log, options.sigma, np.random.default_rng(seed))
+        chosen = np.linspace(0, len(log) - 1, min(options.images, len(log))).astype(int)
+        correct = (log.predict == log.label).to_numpy()[chosen]
+        results.append(replay(rule, p[chosen], correct, np.array(radii), seed))
+    return results
+
+
+def figures(options: argparse.Namespace) -> list[Figure]:
+    """Each rule's saving beside its target, then what it loses beside the most it may."""
+    logs = [read_log(path) for path in sorted(options.logs.glob("*.tsv"))]
+    grid = [STEP * i for i in range(len(make_rule("grid", sigma=options.sigma, n=N, alpha=ALPHA).radii))]  # type: ignore[attr-defined]
+    one = [result for r in RADII for result in over_logs(f"radius={r}", logs, [r], options)]
+    many, near = over_logs("grid", logs, grid, options), over_logs("tolerance=0.05", logs, grid, options)
+    lost = {name: np.array([result.lost for result in results]) for name, results in (("one", one), ("grid", many))}
+    return [
+        figure("one radius (mean of 0.25, 0.5, 1): samples saved", factor(one), 50.0),
+        figure("one radius: points of certified accuracy lost, mean", lost["one"].mean(), 0.02, most=True),
+        figure("one radius: points lost, worst log and radius", lost["one"].max(), 0.1, most=True),
+        figure("grid: samples saved", factor(many), 4.2),
+        figure("grid: points of certified accuracy lost, mean", lost["grid"].mean(), 0.04, most=True),
+        figure("tolerance 0.05 sigma: samples saved", factor(near), 2.6),
+        figure("tolerance 0.05 sigma: ACR lost, %", 100 - 100 * np.mean([r.acr for r in near]), 2.3, most=True),
+    ]
+
+
+def factor(results: list[Replay]) -> float:
+    """(n0 + n) over the mean of samples."""
+    return (N0 + N) / (N0 + float(np.mean([result.samples for result in results])))
+
+
+def figure(name: str, value: float, target: float, *, most: bool = False) -> Figure:
+    told = Figure(name, float(value), target, [], unit="" if most else "x", most=most)
+    print(told.line(), flush=True)
+    return told
+
+
+def read_log(path: Path) -> pd.DataFrame:
+    table = read(path)
+    return pd.DataFrame({"label": table.label, "predict": table.predict, "radius": table.radius})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("logs", type=Path, help="folder of TSV logs")
+    parser.add_argument("--sigma", type=float, default=0.5, help="that the logs were made at")
+    parser.add_argument("--images", type=int, default=10_000, help="of each log")
+    parser.add_argument("--out", type=Path, default=Path("runs/bench/savings.json"))
+    options = parser.parse_args()
+    finish(figures(options), options.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Certified accuracy that holds with high probability, though each certificate may fail."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from randsmooth.bounds.binomial import Floats, check_alpha, check_counts
+from randsmooth.errors import InputError
+
+
+def assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
+    """Share of m images that are truly right and robust, with probability at least 1 - rho over the noise.
+
+    Each certificate claims too much with probability at most alpha, independently of the others if their noises are,
+    so the number W that do is at most Bin(m, alpha) in distribution, whatever the images. At most W of those counted
+    are wrongly counted: the (1 - rho) quantile of W is subtracted. W does not depend on the radius at which images
+    are counted, so one draw of 1 - rho covers a whole curve.
+
+    Args:
+        correct_certified: images that are right and certified at the radius asked for, 0..m, any shape.
+        m: all images, certified or not.
+        alpha: failure probability of each certificate.
+        rho: failure probability of this statement, in (0, 1).
+
+    Raises:
+        InputError: counts outside 0..m, m < 1, alpha or rho outside (0, 1).
+
+    Source: Cohen et al. 2019, appendix B, with the exact quantile in place of Bernstein's inequality.
+    """
+    correct = check_assured(correct_certified, m, alpha, rho)
+    return np.asarray(np.maximum(0.0, correct - most_failures(m, alpha, rho)) / m)
+
+
+def cohen_assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
+    """`assured` by Bernstein's inequality, a looser bound on the same number; for comparison.
+
+    share - alpha - sqrt(2 alpha (1 - alpha) log(1 / rho) / m) - log(1 / rho) / (3 m), never below 0. The factor 2 is
+    needed: the plotting script published with the paper leaves it out, and its bound fails more often than rho.
+
+    Source: Cohen et al. 2019, appendix B.
+    """
+    share = check_assured(correct_certified, m, alpha, rho) / m
+    log = -math.log(rho)
+    lost = alpha + math.sqrt(2.0 * alpha * (1.0 - alpha) * log / m) + log / (3.0 * m)
+    return np.asarray(np.maximum(0.0, share - lost))
+
+
+def most_failures(m: int, alpha: float, rho: float) -> int:
+    """The smallest w with P(Bin(m, alpha) > w) <= rho."""
+    w = np.arange(m, dtype=np.float64)  # at w = m the probability is 0
+    return int(np.count_nonzero(special.betainc(w + 1.0, m - w, alpha) > rho))
+
+
+def check_assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
+    """The counts as float64; raise InputError unless they lie in 0..m, and alpha and rho in (0, 1)."""
+    check_alpha(alpha)
+    check_counts(correct_certified, m)
+    if not 0.0 < rho < 1.0:
+        raise InputError(f"rho={rho!r} must lie strictly between 0 and 1; Cohen et al. use 0.001")
+    return np.asarray(correct_certified, np.float64)

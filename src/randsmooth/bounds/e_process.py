@@ -1,0 +1,91 @@
+"""A test that holds at any number of samples: the e-process of a uniform prior on the probabilities above p0."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from randsmooth.bounds.binomial import Floats, check_alpha, check_counts
+from randsmooth.errors import InputError
+
+ROUNDING = 1e-6  # nats; the error of `log_e` at ten million samples is below a tenth of it
+PRECISION = 1e-12  # relative, of q
+FAR = 1e-200  # of the incomplete beta function: below it, the integral is taken by quadrature
+NODES, WEIGHTS = np.polynomial.laguerre.laggauss(24)
+
+
+def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
+    """ln M: how strongly s of n successes speak for p > p0 = 1 - q0, in nats.
+
+    M is the mean likelihood ratio of p against p0 under p uniform on (p0, 1). Under any p <= p0,
+    P(M >= 1/alpha at any n) <= alpha (Ville's inequality).
+
+        ln M = ln B(f + 1, s + 1) + ln I_{q0}(f + 1, s + 1) - (f + 1) ln q0 - s ln p0,    f = n - s
+
+    Args:
+        s: successes, any shape that broadcasts with the others.
+        n: samples, at most ten million.
+        q0: failure probability at the threshold, in (0, 1).
+
+    Raises:
+        InputError: counts that cannot be, or q0 outside (0, 1).
+    """
+    check_counts(s, n)
+    s, n, q0 = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (s, n, q0)))
+    if not np.all((q0 > 0.0) & (q0 < 1.0)):
+        raise InputError(f"q0 must lie strictly between 0 and 1; got {q0.tolist()}")
+    f = n - s
+    mass = special.betainc(f + 1.0, s + 1.0, q0)
+    far = mass < FAR
+    near = special.betaln(f + 1.0, s + 1.0) + np.log(np.where(far, 1.0, mass))
+    near = near - (f + 1.0) * np.log(q0) - s * np.log1p(-q0)
+    near = np.asarray(near)
+    near[far] = _log_e_far(s[far], f[far], q0[far])
+    return near
+
+
+def e_tail(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+    """q = 1 - p_lower, where p_lower is the largest p0 that s of n successes reject: M >= 1/alpha.
+
+    P(p_lower > p at any n) <= alpha. What is rejected is an interval (0, p_lower], since M falls as p0 grows:
+
+        M = integral over u from 0 to 1 of ((1 - q0 u) / (1 - q0))^s u^f,
+
+    and the fraction rises with q0 for every u < 1. (Without successes M is 1 / (n + 1), and nothing is rejected.)
+
+    Args:
+        s: successes, any shape that broadcasts with `n`.
+        n: samples, at most ten million.
+        alpha: probability of failure, in (0, 1).
+
+    Returns:
+        q, rounded up to a relative 1e-12; 1.0 (p_lower = 0) where nothing is rejected.
+
+    Raises:
+        InputError: counts that cannot be, or alpha outside (0, 1).
+    """
+    check_alpha(alpha)
+    check_counts(s, n)
+    s, n = np.broadcast_arrays(np.asarray(s, np.float64), np.asarray(n, np.float64))
+    # M <= p0 / (f + 1 - (n + 1) q0), by comparing its power series in q0 with a geometric one: < 1/alpha at `low`.
+    low, high = (1.0 - alpha) * (n - s + 1.0) / (n + 1.0), np.ones(s.shape)
+    while np.any(high > low * (1.0 + PRECISION)):
+        middle = np.sqrt(low * high)
+        rejected = log_e(s, n, middle) >= ROUNDING - math.log(alpha)
+        low, high = np.where(rejected, low, middle), np.where(rejected, middle, high)
+    return np.asarray(high)
+
+
+def _log_e_far(s: Floats, f: Floats, q0: Floats) -> Floats:
+    """ln M where s lies so far below n p0 that the incomplete beta function is lost: a little above -ln(f + 1).
+
+    With u = exp(-w / rate) the integrand of M is exp(-w) times a function that is nearly constant, as `rate` is large.
+    """
+    odds = q0 / (1.0 - q0)
+    rate = f + 1.0 - s * odds
+    v = NODES / rate[..., None]
+    bend = s[..., None] * (np.log1p(-odds[..., None] * np.expm1(-v)) - odds[..., None] * v)
+    return np.asarray(np.log(np.exp(bend) @ WEIGHTS) - np.log(rate))

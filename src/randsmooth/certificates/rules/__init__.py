@@ -1,0 +1,104 @@
+"""Rules by name: how many samples an image takes, and what they prove."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from randsmooth import bounds
+from randsmooth.certificates.rules.anytime import Anytime
+from randsmooth.certificates.rules.base import Claim, Evidence, Rule
+from randsmooth.certificates.rules.fixed import BOUNDS, Fixed
+from randsmooth.certificates.rules.grid import Grid, OneRadius, Union
+from randsmooth.certificates.rules.tolerance import Tolerance
+from randsmooth.errors import InputError, unknown
+
+__all__ = [
+    "BOUNDS",
+    "RULES",
+    "Anytime",
+    "Claim",
+    "Evidence",
+    "Fixed",
+    "Grid",
+    "OneRadius",
+    "Rule",
+    "Tolerance",
+    "Union",
+    "make_rule",
+]
+
+
+class Named(NamedTuple):
+    """A rule as a user names it.
+
+    Attributes:
+        kind: the class. value: which of its fields the number after `=` sets; None: it takes none.
+        required: whether the number must be given. help: one line.
+    """
+
+    kind: type[Rule]
+    value: str | None
+    required: bool
+    help: str
+
+
+RULES = {
+    "fixed": Named(Fixed, None, False, "n samples of every image, Clopper-Pearson: CERTIFY as published"),
+    "radius": Named(OneRadius, "radius", True, "radius=R: certify radius R or give up, by an exact sequential test"),
+    "grid": Named(Grid, "step", False, "the largest radius of 0, 0.25, ... (grid=STEP), by exact sequential tests"),
+    "union": Named(Union, "step", False, "as grid, and a radius between its points, by Clopper-Pearson at every look"),
+    "tolerance": Named(Tolerance, "tolerance", True, "tolerance=T: the radius to within T * sigma, after a pilot"),
+    "anytime": Named(Anytime, "target", False, "sound at every sample (e-process); anytime=R stops at radius R"),
+}
+
+
+@lru_cache(maxsize=64)  # the tables of a grid are worth keeping
+def make_rule(text: str, *, sigma: float, n: int, alpha: float, bound: str = "clopper-pearson", seed: int = 0) -> Rule:
+    """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "tolerance=0.05".
+
+    Args:
+        text: a name of RULES, with its number after `=`.
+        sigma, n, alpha: the noise, the most samples an image may take, and the probability of a wrong certificate.
+        bound, seed: of the fixed rule (see `Fixed`).
+
+    Raises:
+        InputError: no such rule or number, a bound that the rule does not have, or a budget that certifies nothing.
+    """
+    bounds.check_sigma(sigma)
+    bounds.check_alpha(alpha)
+    name, equals, number = text.partition("=")
+    if name not in RULES:
+        raise unknown("rule", name, RULES)
+    if bound not in BOUNDS:
+        raise unknown("bound", bound, BOUNDS)
+    if bound != "clopper-pearson" and name != "fixed":
+        raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
+    named = RULES[name]
+    if name == "fixed":
+        _check_number(text, named, equals)
+        least = bounds.smallest_n(alpha)
+        if n < least:
+            raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
+        return Fixed(sigma, n, alpha, bound=bound, seed=seed)  # type: ignore[arg-type]
+    _check_number(text, named, equals)
+    values: dict[str, Any] = {str(named.value): _number(text, number)} if equals else {}
+    return named.kind(sigma, n, alpha, **values)
+
+
+def _check_number(text: str, named: Named, equals: str) -> None:
+    if equals and named.value is None:
+        raise InputError(f"rule {text!r} takes no number; the samples of an image are --n")
+    if named.required and not equals:
+        raise InputError(f"rule {text!r} needs a number: {named.help}")
+
+
+def _number(text: str, number: str) -> float:
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"rule {text!r}: {number!r} is no number; write it as in radius=0.5")
+    return value

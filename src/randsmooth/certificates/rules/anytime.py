@@ -1,0 +1,79 @@
+"""A bound that holds at every number of samples at once, so that one may stop whenever one likes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from randsmooth import bounds
+from randsmooth.certificates.rules.base import Claim, Ints, Rule
+from randsmooth.certificates.rules.grid import GRAIN
+from randsmooth.errors import InputError
+
+HOPELESS = 0.01  # level at which p_A is taken to lie below 1/2: it costs certificates, never soundness
+
+
+@dataclass(frozen=True)
+class Anytime(Rule):
+    """Samples until n, or until `target` is certified, or p_A is plainly below 1/2; any other stop is as sound.
+
+    Attributes:
+        target: radius that is enough; None: go on to n.
+    """
+
+    name: ClassVar[str] = "anytime"
+    block: ClassVar[int | None] = GRAIN
+    target: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.target is not None and not 0.0 <= self.target < np.inf:
+            raise InputError(f"anytime={self.target} must be a finite radius >= 0, in units of pixels in [0, 1]")
+        best = self.by_tail(float(bounds.e_tail(self.n, self.n, self.alpha)))
+        if best.q >= 0.5 or (self.target is not None and best.radius < self.target):
+            wanted = "anything" if self.target is None else f"radius {self.target:g}"
+            raise InputError(
+                f"n={self.n} samples cannot certify {wanted} at alpha={self.alpha:g}, even if all agree: allow "
+                f"n >= {self._least(self.n)}"
+            )
+
+    def _least(self, n: int) -> int:
+        """A cap at which all successes are enough, to a tenth."""
+        while True:
+            best = self.by_tail(float(bounds.e_tail(n, n, self.alpha)))
+            if best.q < 0.5 and best.radius >= (self.target or 0.0):
+                return n
+            n = n + n // 10 + 1
+
+    @cached_property
+    def looks(self) -> Ints:
+        return bounds.looks(self.n, grain=GRAIN)
+
+    def guarantee(self) -> str:
+        return (
+            f"Each certificate is wrong with probability at most {self.alpha:g}, at whichever sample one stops: the "
+            "e-process of the uniform prior above each p_A."
+        )
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        k = len(path)
+        if k == len(self.looks):
+            return None
+        if k:
+            failures, n = int(self.looks[k - 1]) - path[-1], int(self.looks[k - 1])
+            claim = self.claim(path)
+            if self.target is not None and claim.q < 0.5 and claim.radius >= self.target:
+                return None
+            if bounds.e_tail(failures, n, HOPELESS) < 0.5:
+                return None
+        return int(self.looks[k])
+
+    def samples(self, path: Sequence[int]) -> int:
+        return int(self.looks[len(path) - 1]) if len(path) else 0
+
+    def claim(self, path: Sequence[int]) -> Claim:
+        looks = self.looks[: len(path)]
+        return self.by_tail(float(np.min(bounds.e_tail(np.asarray(path, np.int64), looks, self.alpha), initial=1.0)))

@@ -1,0 +1,112 @@
+"""What a rule is: when to look at an image's samples, when to stop, and what they prove then."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one image's samples prove.
+
+    Attributes:
+        q: upper bound on 1 - p_A; from 1/2 upward nothing is certified.
+        radius: certified L2 radius, in units of pixels in [0, 1].
+    """
+
+    q: float
+    radius: float
+
+
+NO_CLAIM = Claim(1.0, 0.0)
+MORE_THAN_HALF = float(np.nextafter(0.5, 0.0))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The samples of N images that bound p_A.
+
+    Attributes:
+        idx: (N,) positions of the images.
+        picked: (N,) class whose probability is bounded.
+        counts: (N, K) class counts at the last look.
+        paths: for each image, how often `picked` had come out at each look.
+    """
+
+    idx: Ints
+    picked: Ints
+    counts: Ints
+    paths: tuple[Ints, ...]
+
+    @classmethod
+    def of(
+        cls, counts0: Ints, counts: Ints, *, idx: Ints | None = None, paths: Sequence[Ints] | None = None
+    ) -> Evidence:
+        """The evidence in counts0 and counts (N, K); without `paths` every image was looked at once, at the end."""
+        picked = counts0.argmax(axis=1)
+        if paths is None:
+            paths = [row[k : k + 1] for row, k in zip(counts, picked, strict=True)]
+        return cls(np.arange(len(counts)) if idx is None else idx, picked, counts, tuple(paths))
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """Decides, from how often the picked class came out so far, whether an image needs more samples.
+
+    Attributes:
+        sigma: of the noise.
+        n: the most samples an image may take.
+        alpha: probability that one image's certificate is wrong.
+    """
+
+    name: ClassVar[str]
+    sequential: ClassVar[bool] = True  # whether samples stop as soon as the question is answered
+    block: ClassVar[int | None] = None  # samples between looks are a multiple of this; None: only the last look counts
+    sigma: float
+    n: int
+    alpha: float
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user must know before a run under this rule."""
+        return ()
+
+    @abstractmethod
+    def guarantee(self) -> str:
+        """What holds, in one sentence."""
+
+    @abstractmethod
+    def next_look(self, path: Sequence[int]) -> int | None:
+        """How many samples in all to draw before the next decision; None: enough.
+
+        Args:
+            path: how often the picked class had come out at each look so far.
+        """
+
+    @abstractmethod
+    def claim(self, path: Sequence[int]) -> Claim:
+        """What the looks of `path` prove together."""
+
+    def samples(self, path: Sequence[int]) -> int:
+        """How many samples lie behind `path`."""
+        return (self.next_look(path[:-1]) or 0) if len(path) else 0
+
+    def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """(N,) q and (N,) radius of every image."""
+        claims = [self.claim(path.tolist()) if len(path) else NO_CLAIM for path in evidence.paths]
+        return np.array([c.q for c in claims], np.float64), np.array([c.radius for c in claims], np.float64)
+
+    def by_tail(self, q: float) -> Claim:
+        """The claim of an upper bound `q` on 1 - p_A."""
+        return Claim(q, float(bounds.radius_of_tail(q, self.sigma))) if q < 0.5 else NO_CLAIM

@@ -1,0 +1,63 @@
+"""The same number of samples for every image: CERTIFY as it was published, under three bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from randsmooth import bounds
+from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Rule
+
+BOUNDS = ("clopper-pearson", "two-sided", "randomised")
+
+
+@dataclass(frozen=True)
+class Fixed(Rule):
+    """n samples of every image, whatever they show.
+
+    Attributes:
+        bound: "clopper-pearson"; "two-sided", with an upper bound on the runner-up too; or "randomised".
+        seed: commits the uniform number of each image that the randomised bound needs.
+    """
+
+    name: ClassVar[str] = "fixed"
+    sequential: ClassVar[bool] = False
+    bound: Literal["clopper-pearson", "two-sided", "randomised"] = "clopper-pearson"
+    seed: int = 0
+
+    def guarantee(self) -> str:
+        how = {
+            "clopper-pearson": "p_A is bounded by one-sided Clopper-Pearson",
+            "two-sided": "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each",
+            "randomised": f"p_A is bounded by randomised Clopper-Pearson with the uniform numbers of seed {self.seed}",
+        }[self.bound]
+        return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples an image, {how}."
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        return None if len(path) else self.n
+
+    def claim(self, path: Sequence[int]) -> Claim:
+        return self.by_tail(float(bounds.lower_tail(path[-1], self.n, self.alpha)))
+
+    def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
+        n = np.maximum(evidence.counts.sum(axis=1), 1)  # an image given up after its selection has none: q = 1
+        if self.bound == "two-sided":
+            radius = bounds.two_sided_radius(evidence.counts, evidence.picked, self.sigma, self.alpha)
+            return bounds.tail_of_radius(radius, self.sigma), radius
+        if self.bound == "randomised":
+            u = np.array([_uniform(self.seed, int(index)) for index in evidence.idx])
+            q = bounds.randomised_lower_tail(n_a, n, self.alpha, u)
+        else:
+            q = bounds.lower_tail(n_a, n, self.alpha)
+        return q, bounds.radius_of_tail(q, self.sigma)
+
+
+def _uniform(seed: int, index: int) -> float:
+    """A number in (0, 1) that seed and image fix, whatever the samples will show."""
+    digest = blake2b(f"randomised bound, {seed}, {index}".encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "little") + 0.5) / 2.0**64

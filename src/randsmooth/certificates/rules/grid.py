@@ -1,0 +1,156 @@
+"""One radius, or the largest of a grid, by exact group-sequential boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from randsmooth import bounds
+from randsmooth.certificates.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule
+from randsmooth.errors import InputError
+
+GRAIN = 32  # looks come after whole numbers of these
+TOWARDS_SAFETY = 1.0 - 1e-13  # more than the rounding of a normal distribution function
+
+
+@dataclass(frozen=True)
+class Grid(Rule):
+    """The largest certifiable radius of 0, step, 2 step, ..., smallest first, each at the full alpha.
+
+    A radius may be claimed once every smaller one is (fixed-sequence testing), so that alpha is shared by none.
+
+    Attributes:
+        step: of the radii, in units of pixels in [0, 1].
+    """
+
+    name: ClassVar[str] = "grid"
+    block: ClassVar[int | None] = GRAIN
+    step: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.step < np.inf:
+            raise InputError(f"the grid's step {self.step} must be a finite radius above 0; tables take 0.25")
+        if not self.radii:
+            raise InputError(
+                f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}: allow "
+                f"n >= {bounds.smallest_cap(0.5, self.alpha)}"
+            )
+
+    @cached_property
+    def looks(self) -> Ints:
+        """(K,) sample counts of the looks, growing by a tenth."""
+        return bounds.looks(self.n, grain=GRAIN)
+
+    @cached_property
+    def radii(self) -> tuple[float, ...]:
+        """The grid as far as n successes of n would still certify it."""
+        farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
+        return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
+
+    def _reachable(self, r: float) -> bool:
+        return bounds.smallest_cap(self._q0(r), self.alpha) <= self.n
+
+    def _q0(self, r: float) -> float:
+        return float(bounds.tail_of_radius(r, self.sigma)) * TOWARDS_SAFETY
+
+    @cached_property
+    def _tables(self) -> tuple[Ints, Ints]:
+        """(R, K) successes that claim each radius at each look, and successes at which it is given up."""
+        tables = [bounds.cached_boundary(self._q0(r), self.looks, self.alpha) for r in self.radii]
+        return np.stack([t.claim for t in tables]), np.stack([t.give_up for t in tables])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        dropped = self.step * len(self.radii)
+        return (f"radii from {dropped:g} on are dropped: no {self.n} samples certify them at alpha={self.alpha:g}",)
+
+    def guarantee(self) -> str:
+        return (
+            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
+            f"exact group-sequential test of each radius of the grid of {self.step:g}, smallest first."
+        )
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        k, frontier = len(path), self._claimed(path)
+        if k == len(self.looks) or frontier == len(self.radii):
+            return None
+        if k and path[-1] <= self._tables[1][frontier, k - 1]:
+            return None
+        return int(self.looks[k])
+
+    def samples(self, path: Sequence[int]) -> int:
+        return int(self.looks[len(path) - 1]) if len(path) else 0
+
+    def claim(self, path: Sequence[int]) -> Claim:
+        claimed = self._claimed(path)
+        if claimed == 0:
+            return NO_CLAIM
+        radius = self.radii[claimed - 1]
+        return Claim(min(float(bounds.tail_of_radius(radius, self.sigma)), MORE_THAN_HALF), radius)
+
+    def _claimed(self, path: Sequence[int]) -> int:
+        """How many radii, from the smallest on, have been claimed at some look."""
+        crossed = (np.asarray(path, np.int64) >= self._tables[0][:, : len(path)]).any(axis=1)
+        return int(np.argmin(np.append(crossed, False)))
+
+
+@dataclass(frozen=True)
+class OneRadius(Grid):
+    """Whether one radius can be certified: the cheapest question.
+
+    Attributes:
+        radius: in units of pixels in [0, 1].
+    """
+
+    name: ClassVar[str] = "radius"
+    radius: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.radius < np.inf:
+            raise InputError(f"radius={self.radius} must be a finite number >= 0, in units of pixels in [0, 1]")
+        least = bounds.smallest_cap(self._q0(self.radius), self.alpha)
+        if self.n < least:
+            raise InputError(
+                f"n={self.n} samples cannot certify radius {self.radius:g} at sigma={self.sigma:g} and "
+                f"alpha={self.alpha:g}, even if all agree: allow n >= {least}"
+            )
+
+    @cached_property
+    def radii(self) -> tuple[float, ...]:
+        return (self.radius,)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    def guarantee(self) -> str:
+        return (
+            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
+            f"exact group-sequential test of radius {self.radius:g} alone."
+        )
+
+
+@dataclass(frozen=True)
+class Union(Grid):
+    """The grid's question, answered with a radius between its points: Clopper-Pearson, alpha shared by the looks."""
+
+    name: ClassVar[str] = "union"
+
+    def guarantee(self) -> str:
+        return (
+            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: "
+            "Clopper-Pearson at every look, half of alpha at the last and half shared by the others."
+        )
+
+    def claim(self, path: Sequence[int]) -> Claim:
+        return self.by_tail(float(bounds.union_tail(np.asarray(path, np.int64), self.looks, self.alpha)))
+
+    def _claimed(self, path: Sequence[int]) -> int:
+        if not len(path):
+            return 0
+        claim = self.claim(path)
+        return sum(r < claim.radius for r in self.radii) if claim.q < 0.5 else 0

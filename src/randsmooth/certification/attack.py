@@ -1,0 +1,260 @@
+"""Attack certificates: look inside each certified ball for a point that the smoothed classifier calls otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from randsmooth import bounds, data, models
+from randsmooth.certificates import ABSTAIN, Certificates
+from randsmooth.certification.engine import Engine
+from randsmooth.certification.runner import check_fit
+from randsmooth.certification.search import Search, check_search, climbable, distance
+from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, whole
+from randsmooth.data import Images
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+from randsmooth.progress import Progress, Reporter, silent
+
+PREDICT = "attack/predict"
+
+PRECISIONS = {"float32": "32", "bfloat16": "bf16", "float16": "fp16"}  # as a header and as SmoothedClassifier say it
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """What attacks on N certified images found.
+
+    Attributes:
+        idx: (N,) position of the image in its split.
+        label: (N,) true class.
+        certified: (N,) class that the certificate is for.
+        radius: (N,) certified L2 radius.
+        points: (N, C, H, W) float32, the points found; they may leave [0, 1], as the certificate allows.
+        distance: (N,) L2 distance of the point from the image, in float64.
+        predict: (N,) PREDICT at the point: a class, or ABSTAIN (-1).
+        scale: radius of the search, in certified radii.
+        n: samples of each PREDICT.
+        alpha: probability that any class in `predict` is not the smoothed one.
+    """
+
+    idx: NDArray[np.int64]
+    label: NDArray[np.int64]
+    certified: NDArray[np.int64]
+    radius: NDArray[np.float64]
+    points: NDArray[np.float32]
+    distance: NDArray[np.float64]
+    predict: NDArray[np.int64]
+    scale: float
+    n: int
+    alpha: float
+
+    def __len__(self) -> int:
+        return len(self.idx)
+
+    @property
+    def abstained(self) -> NDArray[np.bool_]:
+        """(N,) PREDICT could not tell the class, which proves no change."""
+        return np.asarray(self.predict == ABSTAIN)
+
+    @property
+    def changed(self) -> NDArray[np.bool_]:
+        """(N,) the class is another, at whatever distance."""
+        return np.asarray((self.predict != self.certified) & ~self.abstained)
+
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """(N,) the class is another within the certified radius: the certificate is wrong."""
+        return np.asarray(self.changed & (self.distance <= self.radius))
+
+
+def attack(
+    model: nn.Module | Path | str,
+    table: Certificates,
+    images: Images | str | None = None,
+    *,
+    scale: float = 1.0,
+    steps: int = 20,
+    m: int = 64,
+    restarts: int = 1,
+    n: int = 10_000,
+    alpha: float = 0.001,
+    take: int | None = None,
+    device: str = "auto",
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Attacks:
+    """Search the ball of each certified image for another class, and PREDICT at the point found.
+
+    An image is tested once, at alpha / N for N images (Bonferroni) and on noise that the search has not seen, so
+    that P(any change told is false) <= alpha. A certificate is itself wrong with probability up to the table's
+    alpha: of very many, some may fail. That nothing was found proves nothing.
+
+    Args:
+        model: the base classifier of the table, or its folder or hub id.
+        table: certificates with their header.
+        images: the split, or the name or folder of its data set; default: the data set that the table names.
+        scale: radius of the search, in certified radii; beyond 1, changes are to be expected.
+        steps, m, restarts: T, noises a step and starts of the search, see `Search`.
+        n, alpha: samples of each PREDICT, and the probability above.
+        take: attack this many, evenly spread over the certified images; default: all of them.
+        device, seed: auto, cpu or cuda; of the noise.
+
+    Raises:
+        InputError: a table without certified images or without the facts that are needed, another model or other
+            images than it is about, or a search or a budget that means nothing, all before the work starts; or a
+            model without a usable gradient.
+    """
+    check_search(scale=scale, steps=steps, m=m, restarts=restarts)
+    rows, n = certified_rows(table, take), whole("n", n)
+    check_level(n, alpha, len(rows))
+    facts = certified_as(table)
+    model = checked_model(models.load(model) if isinstance(model, str | Path) else model, table)
+    place = models.pick_device(device)
+    smoothed = SmoothedClassifier(model, **facts, device=place, seed=seed)
+    images = images if isinstance(images, Images) else _load(table, images)
+    check_fit(model, images.spec)
+    check_rows(rows, images)
+    where: dict[str, Any] = {"sigma": smoothed.sigma, "device": place, "seed": seed}
+    search = Search(model=climbable(model, place), steps=steps, m=m, restarts=restarts, **where)
+    with progress(f"attack {table.name}", len(rows), "images") as reporter:
+        found = _attack_rows(search, smoothed.engine, rows, images, scale, n, alpha / len(rows), reporter)
+    return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha)
+
+
+def predict_anywhere(engine: Engine, number: int, point: Tensor, n: int, alpha: float) -> int:
+    """PREDICT (Cohen et al. 2019) at a point (C, H, W) that may leave [0, 1], as no image may: class or ABSTAIN."""
+    counts = engine.count(number, point, [(PREDICT, n)])[0]
+    runner_up, top = np.sort(counts)[-2:]
+    clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
+    return int(counts.argmax()) if clear else ABSTAIN
+
+
+def _attack_rows(
+    search: Search,
+    engine: Engine,
+    rows: Certificates,
+    images: Images,
+    scale: float,
+    n: int,
+    level: float,
+    reporter: Reporter,
+) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]]:
+    """Points, distances and predictions of `Attacks`."""
+    points, distances, predict = [], [], []
+    batches = images.batches(torch.from_numpy(rows.idx).split(1))
+    for idx, y, radius, (x, _) in zip(rows.idx, rows.predict, rows.radius, batches, strict=True):
+        image = x[0].cpu()
+        point = search.find(int(idx), image, int(y), scale * float(radius))
+        points.append(point.numpy())
+        distances.append(distance(point, image))
+        predict.append(predict_anywhere(engine, int(idx), point, n, level))
+        changed = sum(now not in (ABSTAIN, was) for now, was in zip(predict, rows.predict, strict=False))
+        reporter.advance(1, f"{changed} changed")
+    return np.stack(points), np.array(distances), np.array(predict, np.int64)
+
+
+def _load(table: Certificates, dataset: str | None) -> Images:
+    name, split = dataset or table.header.dataset, table.header.split
+    if name is None or split is None:
+        raise InputError(f"{_called(table)} does not name its {'dataset' if name is None else 'split'}")
+    try:
+        return data.load(name, split)
+    except InputError as error:
+        hint = "" if dataset else f" (the data set of {_called(table)}; --dataset tells where its folder is)"
+        raise InputError(f"{error}{hint}") from error
+
+
+def check_level(n: int, alpha: float, images: int) -> None:
+    """Raise InputError where n samples could not tell a class at alpha / images."""
+    bounds.check_alpha(alpha)
+    least = smallest_predict_n(alpha / images)
+    if n < least:
+        raise InputError(
+            f"alpha={alpha} over {images} images is {alpha / images:.3g} for each, which needs n >= {least} to tell "
+            f"any class; got n={n}"
+        )
+
+
+def certified_rows(table: Certificates, take: int | None) -> Certificates:
+    """The rows that certify a class, or `take` of them; InputError where there are none, or not so many."""
+    certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
+    if not len(certified):
+        raise InputError(f"{_called(table)} certifies none of its {len(table)} images: there is nothing to attack")
+    if take is not None:
+        certified = certified[data.take(len(certified), take).numpy()]
+    return table.rows(np.isin(np.arange(len(table)), certified))
+
+
+def certified_as(table: Certificates) -> dict[str, Any]:
+    """What makes a `SmoothedClassifier` the certified one, besides the model: sigma, precision and backend.
+
+    Raises:
+        InputError: the header does not say them or which model it is about, as that of a log does not, or it is
+            about another base classifier than the network's own.
+    """
+    header = table.header
+    said = {"sigma": header.sigma, "model's weights": _weights(table), "precision": header.precision}
+    missing = [name for name, value in said.items() if value is None]
+    if header.sigma is None or header.precision is None or missing:
+        raise InputError(
+            f"{_called(table)} does not say its {missing[0]} (a TSV log?), so there is no telling what to attack: give "
+            "the Parquet file that `randsmooth certify` wrote"
+        )
+    if header.sound:
+        raise InputError(
+            f"{_called(table)} is about a base classifier that rounds its input to the grid k/255, which has no "
+            "gradient: the attack is for tables without"
+        )
+    kind = header.precision.split(",")[0].split()[0]
+    if kind not in PRECISIONS:
+        raise InputError(f"{_called(table)} was made in {kind}; the attack knows {' and '.join(PRECISIONS)}")
+    return {"sigma": header.sigma, "precision": PRECISIONS[kind], "backend": header.backend}
+
+
+def checked_model(model: object, table: Certificates) -> nn.Module:
+    """`model`; InputError unless it is the base classifier of the table: its weights, and its normalisation."""
+    if not isinstance(model, nn.Module):
+        raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module, which has gradients")
+    theirs = table.header.model or {}
+    for what, mine in _identity(model).items():
+        if what in theirs and theirs[what] != mine:
+            raise InputError(
+                f"{_called(table)} is about a model with {what} {theirs[what]}, and this one has {mine}: give the "
+                "model that was certified"
+            )
+    return model
+
+
+def check_rows(rows: Certificates, images: Images) -> None:
+    """Raise InputError unless `images` has the rows' images, with the rows' labels."""
+    place = f"{images.spec.name} ({images.split})"
+    if rows.idx.max() >= len(images) or rows.idx.min() < 0:
+        raise InputError(f"{_called(rows)} has an image {rows.idx.max()}; {place} has {len(images)} images")
+    labels = images.labels[torch.from_numpy(rows.idx)].numpy()
+    wrong = np.flatnonzero(labels != rows.label)
+    if len(wrong):
+        first = wrong[0]
+        raise InputError(
+            f"image {rows.idx[first]} has label {rows.label[first]} in {_called(rows)} and {labels[first]} in {place}: "
+            "is it another data set of that name?"
+        )
+
+
+def _identity(model: nn.Module) -> dict[str, Any]:
+    normalisation = {key: model.config[key] for key in ("mean", "std")} if isinstance(model, Classifier) else {}
+    return {"weights": models.weights_hash(model)} | normalisation
+
+
+def _weights(table: Certificates) -> str | None:
+    return (table.header.model or {}).get("weights")
+
+
+def _called(table: Certificates) -> str:
+    return table.name or "the table"

@@ -1,0 +1,59 @@
+"""What runs the base classifier: one call from noisy images to logits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from randsmooth.errors import InputError
+
+PRECISIONS = ("32", "bf16", "fp16")
+FORMATS = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}
+
+
+class Backend(ABC):
+    """Runs batches of one fixed shape, so that an answer's rounding never depends on how full a batch is.
+
+    Attributes:
+        precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part of the base classifier.
+        device: where the noisy images are made and the logits end up.
+    """
+
+    name: ClassVar[str]
+    precision: str
+    device: torch.device
+
+    @property
+    def arithmetic(self) -> str:
+        """The number format of the layers, in words."""
+        return FORMATS[self.precision]
+
+    def logits(self, noisy: Tensor) -> Tensor:
+        """(B, K) float32 or float64, of noisy images (B, C, H, W) float32.
+
+        Raises:
+            InputError: the classifier refuses the shape, or answers with something else than logits.
+        """
+        answer = self.answer(noisy)
+        if not isinstance(answer, Tensor) or answer.dim() != 2 or len(answer) != len(noisy) or answer.shape[1] < 2:
+            got = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
+            raise InputError(
+                f"the model answers {len(noisy)} images with {got}; expected logits ({len(noisy)}, K), K >= 2"
+            )
+        return answer.float() if answer.element_size() == 2 else answer
+
+    @abstractmethod
+    def answer(self, noisy: Tensor) -> Any:
+        """What the base classifier says of `noisy`, unchecked."""
+
+
+def refused(noisy: Tensor, error: Exception) -> InputError:
+    """The error for images that a classifier cannot take, in the runtime's first words."""
+    reason = str(error).strip().split("\n", 1)[0]
+    return InputError(
+        f"the model refuses images of shape {tuple(noisy.shape[1:])} ({reason}): is it for images of another "
+        "number of channels or another size?"
+    )

@@ -1,0 +1,91 @@
+"""Backends by name, and the fastest of those that are installed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+import torch
+from torch import nn
+
+from randsmooth.certification.backends.base import PRECISIONS, Backend
+from randsmooth.certification.backends.onnx_backend import Onnx
+from randsmooth.certification.backends.openvino_backend import OpenVINO
+from randsmooth.certification.backends.torch_backend import Compiled, Torch
+from randsmooth.errors import InputError, unknown
+from randsmooth.models import OnnxModel
+
+BACKENDS: dict[str, type[Backend]] = {"torch": Torch, "compile": Compiled, "openvino": OpenVINO, "onnx": Onnx}
+ROUNDS = 3
+AHEAD = 1.15  # a rival must be faster by this much, so that two runs on one machine choose alike
+
+
+def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, precision: str) -> Backend:
+    """The backend called `name` around `model`.
+
+    Raises:
+        InputError: no such backend or precision, one that is not installed, or one that cannot run this model.
+    """
+    if precision not in PRECISIONS:
+        raise unknown("precision", str(precision), PRECISIONS)
+    if name not in BACKENDS:
+        raise unknown("backend", name, [*BACKENDS, "auto"])
+    is_file = isinstance(model, OnnxModel)
+    if is_file and name in ("torch", "compile"):
+        raise InputError(f"backend={name} runs torch models, not ONNX files; use onnx or openvino")
+    if not is_file and name == "onnx":
+        raise InputError("backend=onnx runs ONNX files; export the model with torch.onnx.export and name the file")
+    return BACKENDS[name](model, device, precision)  # type: ignore[call-arg]
+
+
+def candidates(model: nn.Module | OnnxModel, device: torch.device) -> list[str]:
+    """Backends that `auto` chooses among: the usual one first, then the others that are installed."""
+    usual = "onnx" if isinstance(model, OnnxModel) else "torch"
+    installed = {"onnx": find_spec("onnxruntime"), "openvino": find_spec("openvino"), "torch": True}
+    rivals = ["openvino"] if device.type == "cpu" else []
+    return [name for name in (usual, *rivals) if installed[name]] or [usual]
+
+
+def fastest(
+    names: Sequence[str], model: nn.Module | OnnxModel, device: torch.device, precision: str, shape: Sequence[int]
+) -> tuple[Backend, dict[str, float]]:
+    """The fastest backend on batches of `shape` (B, C, H, W), and images a second of each that could be tried.
+
+    The first of `names` keeps its place unless another is clearly faster.
+    """
+    made, rates = {}, {}
+    for name in names:
+        try:
+            made[name] = make_backend(name, model, device, precision)
+            rates[name] = images_a_second(made[name], shape)
+        except InputError:
+            if name == names[0]:
+                raise
+            made.pop(name, None)
+    best = names[0]
+    for name in made:
+        if rates[name] > AHEAD * rates[best]:
+            best = name
+    return made[best], rates
+
+
+@torch.inference_mode()
+def images_a_second(backend: Backend, shape: Sequence[int]) -> float:
+    """Median over a few batches of `shape` (B, C, H, W), after one to warm up."""
+    noisy = torch.zeros(tuple(shape), device=backend.device)
+    backend.logits(noisy)
+    times = []
+    for _ in range(ROUNDS):
+        _wait(backend.device)
+        start = time.perf_counter()
+        backend.logits(noisy)
+        _wait(backend.device)
+        times.append(time.perf_counter() - start)
+    return float(shape[0] / statistics.median(times))
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,50 @@
+"""An ONNX file as base classifier, in ONNX Runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from randsmooth.certification.backends.base import Backend, refused
+from randsmooth.errors import InputError
+from randsmooth.models import OnnxModel
+
+
+class Onnx(Backend):
+    """ONNX Runtime on the file's own graph: its layers say in which precision they compute."""
+
+    name = "onnx"
+
+    def __init__(self, model: OnnxModel, device: torch.device, precision: str) -> None:
+        import onnxruntime as runtime  # there, or the model could not have been read
+
+        if precision != "32":
+            raise InputError(
+                f"precision={precision}: an ONNX file computes as it was exported; leave it at 32, or use "
+                "--backend openvino"
+            )
+        self.device, self.precision, self.model = device, precision, model
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        wanted = ["CUDAExecutionProvider"] if device.type == "cuda" else []
+        if wanted and wanted[0] not in runtime.get_available_providers():
+            raise InputError("this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu")
+        self.session = runtime.InferenceSession(model.path, options, providers=[*wanted, "CPUExecutionProvider"])
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        images = noisy.cpu().numpy()
+        size = self.model.batch or len(images)
+        try:
+            parts = [self._run(images[start : start + size], size) for start in range(0, len(images), size)]
+        except Exception as error:  # ONNX Runtime's own, which share no base class but this
+            raise refused(noisy, error) from error
+        return torch.from_numpy(np.concatenate(parts)).to(self.device)
+
+    def _run(self, images: np.ndarray, size: int) -> np.ndarray:
+        """Logits of up to `size` images; the file's batch, where it has a fixed one, is filled with zeros."""
+        filled = images
+        if len(images) < size:
+            filled = np.concatenate([images, np.zeros((size - len(images), *images.shape[1:]), images.dtype)])
+        answer: np.ndarray = self.session.run([self.model.output], {self.model.input: filled})[0]
+        return answer[: len(images)]

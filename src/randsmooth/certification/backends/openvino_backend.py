@@ -1,0 +1,69 @@
+"""The base classifier in OpenVINO: fast on CPUs."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from randsmooth.certification.backends.base import FORMATS, Backend, refused
+from randsmooth.errors import InputError
+from randsmooth.models import OnnxModel
+
+HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
+CAPABILITY = {"32": "FP32", "bf16": "BF16", "fp16": "FP16"}
+
+
+class OpenVINO(Backend):
+    """A model compiled for batches of the first shape that it is asked about."""
+
+    name = "openvino"
+
+    def __init__(self, model: nn.Module | OnnxModel, device: torch.device, precision: str) -> None:
+        try:
+            import openvino
+        except ImportError:
+            raise InputError("backend=openvino needs OpenVINO: pip install 'randsmooth[cpu]'") from None
+        if device.type != "cpu":
+            raise InputError(f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu")
+        self.core, self.convert = openvino.Core(), openvino.convert_model
+        capable = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        if CAPABILITY[precision] not in capable:
+            raise InputError(
+                f"precision={precision}: OpenVINO has no {FORMATS[precision]} on this CPU; use 32 or another backend"
+            )
+        self.device, self.precision = device, precision
+        self.model = model if isinstance(model, OnnxModel) else copy.deepcopy(model).float().cpu().eval()
+        self.compiled: dict[tuple[int, ...], Any] = {}
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        images = noisy.numpy()
+        request = self._compiled(images.shape)
+        result = request.infer({0: images}, share_inputs=True, share_outputs=True)
+        return torch.from_numpy(np.array(result[0]))
+
+    def _compiled(self, shape: tuple[int, ...]) -> Any:
+        if shape not in self.compiled:
+            config = {"INFERENCE_PRECISION_HINT": HINTS[self.precision], "PERFORMANCE_HINT": "LATENCY"}
+            config["INFERENCE_NUM_THREADS"] = str(torch.get_num_threads())
+            self.compiled[shape] = self.core.compile_model(self._converted(shape), "CPU", config).create_infer_request()
+        return self.compiled[shape]
+
+    @torch.no_grad()
+    def _converted(self, shape: tuple[int, ...]) -> Any:
+        example = torch.zeros(shape)
+        try:
+            if isinstance(self.model, OnnxModel):
+                read = self.core.read_model(str(Path(self.model.path)))
+                read.reshape(list(shape))
+                return read
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # it traces with torch.jit
+                return self.convert(self.model.requires_grad_(False), example_input=example, input=[shape])
+        except RuntimeError as error:
+            raise refused(example, error) from error

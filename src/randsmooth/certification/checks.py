@@ -1,0 +1,59 @@
+"""Whether a base classifier is one: fixed answers, and rows of a batch that do not touch each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth.certification.backends import Backend
+from randsmooth.errors import InputError
+from randsmooth.models import OnnxModel
+
+
+def check_eval_mode(model: nn.Module) -> None:
+    """Raise InputError when any module is in train mode: dropout and batch norm would answer at random."""
+    training = [name or "the model" for name, module in model.named_modules() if module.training]
+    if training:
+        raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
+
+
+def check_repeats(backend: Backend, model: nn.Module | OnnxModel, noisy: Tensor) -> Tensor:
+    """The logits of `noisy` (B, C, H, W); InputError, naming the layer, where asking again gives others."""
+    first, again = backend.logits(noisy).clone(), backend.logits(noisy)
+    if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
+        return first
+    layer = None if isinstance(model, OnnxModel) else random_layer(model, noisy[:2])
+    raise InputError(
+        f"the model answers the same images differently from call to call{f', from layer {layer} on' if layer else ''} "
+        "(dropout left on?); a certificate is about fixed answers: make every layer deterministic"
+    )
+
+
+def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
+    """Name and type of the first module whose output differs between two calls; the innermost where several do."""
+    calls: list[list[tuple[str, Tensor]]] = [[], []]
+    for seen in calls:
+
+        def note(name: str, seen: list[tuple[str, Tensor]] = seen) -> Any:
+            return lambda module, given, out: seen.append((name, out)) if isinstance(out, Tensor) else None
+
+        hooks = [module.register_forward_hook(note(name)) for name, module in model.named_modules()]
+        try:
+            model(noisy.to(next((p for p in model.parameters()), noisy)))
+        finally:
+            for hook in hooks:
+                hook.remove()
+    for (name, once), (_, twice) in zip(*calls, strict=False):  # inner modules answer before those around them
+        if not torch.equal(once, twice):
+            return f"{name or 'the model itself'} ({type(model.get_submodule(name)).__name__})"
+    return None
+
+
+def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
+    """Whether each row of `logits`, the answer to `noisy`, is the same to the last bit in another place of the batch.
+
+    Then images may share a batch. Layers may break it whose kernels treat a batch's last rows in another way.
+    """
+    return all(torch.equal(backend.logits(noisy.roll(by, 0)).roll(-by, 0), logits) for by in (1, len(noisy) // 2))

@@ -1,0 +1,51 @@
+"""What an image asks of the engine: counts of some of its noisy copies, then perhaps of more."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+Ints = NDArray[np.int64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Samples `start` to `stop` of the stream `name`, drawn in blocks of `block` (None: as suits the image)."""
+
+    name: str
+    start: int
+    stop: int
+    block: int | None = None
+
+
+Steps = Generator[Sequence[Ask], Ints, T]
+
+
+@dataclass
+class Job(Generic[T]):
+    """One image's questions, as a generator: it yields asks, is sent their counts (len(asks), K), and returns.
+
+    Attributes:
+        number: addresses the image's noise.
+        x: (C, H, W) in [0, 1].
+        seconds: the time that its samples have taken so far.
+        result: what the generator returned, once it has.
+    """
+
+    number: int
+    x: Tensor
+    steps: Steps[T]
+    seconds: float = 0.0
+    result: T | None = None
+
+
+def count_once(asks: Sequence[Ask]) -> Steps[Ints]:
+    """The steps of a job that only wants counts (len(asks), K)."""
+    counts = yield asks
+    return counts

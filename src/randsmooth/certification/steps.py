@@ -1,0 +1,55 @@
+"""What certifying one image takes, step by step: the algorithms, without how samples are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates import Rule
+from randsmooth.certification.jobs import Ask, Steps
+
+SELECT, ESTIMATE, PREDICT = "certify/select", "certify/estimate", "predict"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The evidence of one image.
+
+    Attributes:
+        counts0, counts: (K,) class counts of the samples that picked the class, and of those that bound it.
+        path: how often the picked class had come out at each look.
+    """
+
+    counts0: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    path: NDArray[np.int64]
+
+    @property
+    def picked(self) -> int:
+        return int(self.counts0.argmax())
+
+
+def certify_steps(rule: Rule, n0: int, label: int | None = None) -> Steps[Seen]:
+    """Pick a class from n0 samples, then draw others until `rule` has seen enough (CERTIFY of Cohen et al. 2019).
+
+    With a `label`, an image whose picked class is another takes no further samples: it cannot count as certified
+    and right any more.
+    """
+    first = rule.next_look([])
+    assert first is not None
+    if label is None:
+        counts0, counts = yield [Ask(SELECT, 0, n0, rule.block), Ask(ESTIMATE, 0, first, rule.block)]
+    else:
+        (counts0,) = yield [Ask(SELECT, 0, n0, rule.block)]
+        if int(counts0.argmax()) != label:
+            return Seen(counts0, np.zeros_like(counts0), np.zeros(0, np.int64))
+        (counts,) = yield [Ask(ESTIMATE, 0, first, rule.block)]
+    picked, seen = int(counts0.argmax()), first
+    path = [int(counts[picked])]
+    while (look := rule.next_look(path)) is not None:
+        (more,) = yield [Ask(ESTIMATE, seen, look, rule.block)]
+        counts, seen = counts + more, look
+        path.append(int(counts[picked]))
+    return Seen(counts0, counts, np.array(path, np.int64))

@@ -1,0 +1,126 @@
+"""`randsmooth attack`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from randsmooth import bounds
+from randsmooth.cli.predict import FORMATS, show
+from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.errors import unknown
+
+if TYPE_CHECKING:
+    from randsmooth.certificates import Certificates
+    from randsmooth.certification import Attacks
+
+Answers = list[dict[str, Any]]
+
+HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAILED"
+
+
+class Attack(Settings):
+    """Settings of `randsmooth attack`."""
+
+    model: str = argument("Model folder, or `user/name` on the Hugging Face hub: the one that was certified.")
+    certificates: Path = argument("Parquet file of `randsmooth certify`.")
+    dataset: str | None = option("Name or folder of the images. (default: the data set that the certificates name)")
+    scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
+    steps: int = option("Steps of the gradient ascent.", 20)
+    m: int = option("Noises a step.", 64)
+    restarts: int = option("Starts of the ascent: the image first, then random points.", 1)
+    n: int = option("Samples that judge the point found.", 10_000)
+    alpha: float = option("Probability that any of the changes told, over all images, is false.", 0.001)
+    take: int | None = option("Attack this many, evenly spread over the certified images. (default: all)")
+    device: str = option("auto, cpu or cuda.", "auto")
+    seed: int = option("Seed of the noise.", 0)
+    format: str = option("text, csv or json.", "text")
+
+
+def attack(settings: Attack) -> None:
+    """Try to refute certificates: search each certified ball for a point with another prediction.
+
+    A change of prediction within the certified radius is a failed certificate, and the exit code is 1. A search
+    proves no certificate right.
+
+    Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
+    """
+    from randsmooth import certificates, certification
+    from randsmooth.progress import console, silent
+
+    if settings.format not in FORMATS:
+        raise unknown("format", settings.format, FORMATS)
+    table = certificates.read(settings.certificates)
+    values = settings.model_dump(exclude={"model", "certificates", "dataset", "format"})
+    progress = console if settings.format == "text" else silent  # whose lines are no JSON
+    attacks = certification.attack(settings.model, table, settings.dataset, **values, progress=progress)
+    answers = [answer(attacks, table, row) for row in range(len(attacks))]
+    if settings.format == "text":
+        print("\n".join([*told(attacks, table), *grid(answers)]))
+    else:
+        show(answers, settings.format)
+    if attacks.failed.any():
+        raise typer.Exit(1)
+
+
+def answer(attacks: Attacks, table: Certificates, row: int) -> dict[str, Any]:
+    """One attacked image, with names of classes; an abstention predicts none."""
+    now = int(attacks.predict[row])
+    return {
+        "image": int(attacks.idx[row]),
+        "label": table.class_name(int(attacks.label[row])),
+        "certified": table.class_name(int(attacks.certified[row])),
+        "radius": float(attacks.radius[row]),
+        "distance": float(attacks.distance[row]),
+        "predict": None if now < 0 else table.class_name(now),
+        "verdict": verdict(attacks, row),
+    }
+
+
+def verdict(attacks: Attacks, row: int) -> str:
+    if attacks.failed[row]:
+        return FAILED
+    if attacks.changed[row]:
+        return OUTSIDE
+    return ABSTAINED if attacks.abstained[row] else HELD
+
+
+def told(attacks: Attacks, table: Certificates) -> list[str]:
+    """What came of it, and how sure that is."""
+    total, changed, abstained = len(attacks), int(attacks.changed.sum()), int(attacks.abstained.sum())
+    held = total - changed - abstained
+    lines = [
+        f"certified images attacked within {attacks.scale:g} x their radius: {total}; "
+        f"held {held}, abstained {abstained}, changed {changed}",
+        f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} an image: that any change told is false has "
+        f"probability at most {attacks.alpha:g}",
+    ]
+    return [*lines, *failures(attacks, table)]
+
+
+def failures(attacks: Attacks, table: Certificates) -> list[str]:
+    failed, changed, total = int(attacks.failed.sum()), int(attacks.changed.sum()), len(attacks)
+    if not failed:
+        return ["no certificate failed" + (": all changes lie outside the certified radii" if changed else "")]
+    line = f"FAILED: {failed} of {total} certificates, whose prediction changed within the certified radius"
+    if table.header.alpha is None:
+        return [line]
+    expected = f"at most {table.header.alpha * total:.3g} of {total} are to be expected"
+    return [line, f"each may be wrong with probability {table.header.alpha:g}: {expected}"]
+
+
+def grid(answers: Answers) -> list[str]:
+    """Aligned lines under their heads, one for each image that changed; lengths are rounded down."""
+    rows = [row | _short(row) for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
+    if not rows:
+        return []
+    cells = [list(rows[0]), *([str(cell) for cell in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
+    return ["", *lines]
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: bounds.round_down(row[key], 4) for key in ("radius", "distance")}

@@ -1,0 +1,71 @@
+"""Where the cells of a rounded Gaussian end, to as many binary digits as a comparison needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+BITS = 64  # of the thresholds that are kept ready
+EXTRA = 32  # further bits drawn at a time where a number begins as a threshold does
+GUARD = 40  # bits beyond those asked for that a distribution function is computed to
+
+
+class Thresholds:
+    """F(j + 1/2) for whole j from `first` to `last` - 1, F the distribution function of N(0, (255 sigma)^2).
+
+    Cell j lies between F(j - 1/2) and F(j + 1/2); the first and the last cell take in all that is beyond.
+
+    Attributes:
+        rounded: (last - first,) floor(2^64 F(j + 1/2)), rising.
+    """
+
+    def __init__(self, sigma: float, *, first: int, last: int) -> None:
+        self.scale, self.first, self.last = sigma, first, last
+        self.rounded = self._rounded()
+
+    def exact(self, j: int, bits: int) -> int:
+        """floor(2^bits F(j + 1/2)), computed with more digits until rounding cannot touch it."""
+        guard = GUARD
+        while True:
+            with mpmath.workprec(bits + guard):
+                value = mpmath.ldexp(mpmath.ncdf(mpmath.mpf(2 * j + 1) / (510 * mpmath.mpf(self.scale))), bits)
+                error = mpmath.ldexp(1, 8 - guard)  # the value is at most 2^bits
+                below = max(0, int(mpmath.floor(value - error)))  # F lies strictly between 0 and 1
+                above = min((1 << bits) - 1, int(mpmath.floor(value + error)))
+            if below == above:
+                return below
+            guard *= 2
+
+    def cells(self, numbers: NDArray[np.uint64], more: Callable[[], int]) -> NDArray[np.int64]:
+        """The cells j of uniform numbers in [0, 1), given by their first 64 bits.
+
+        A number that begins with all 64 bits of a threshold is drawn on, `more()` giving its next 32 bits, until it
+        differs from the threshold's own further digits.
+        """
+        places = np.searchsorted(self.rounded, numbers, side="left")
+        open_places = np.flatnonzero(self.rounded[np.minimum(places, len(self.rounded) - 1)] == numbers)
+        for i in open_places.tolist():
+            places[i] = self._drawn_on(int(numbers[i]), int(places[i]), more)
+        return places + self.first
+
+    def _drawn_on(self, number: int, place: int, more: Callable[[], int]) -> int:
+        """How many thresholds lie at or below a number whose 64 bits are those of the threshold at `place`."""
+        bits = BITS
+        while place < len(self.rounded) and int(self.rounded[place]) == number >> (bits - BITS):
+            threshold = self.exact(self.first + place, bits)
+            if number == threshold:
+                bits, number = bits + EXTRA, (number << EXTRA) | more()
+            elif number < threshold:
+                break
+            else:
+                place += 1
+        return place
+
+    def _rounded(self) -> NDArray[np.uint64]:
+        """Half of them from the upper tail, mirrored: 1 - F(t) = F(-t), and 2^64 - floor(v) - 1 is floor(2^64 - v)."""
+        below = [self.exact(j, BITS) for j in range(self.first, 0)]
+        above = [(1 << BITS) - 1 - value for value in reversed(below)]
+        return np.array(below + above, np.uint64)[: self.last - self.first]

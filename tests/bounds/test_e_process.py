@@ -1,0 +1,132 @@
+"""The e-process of the truncated uniform prior: against integration, its inversion, and coverage at every sample."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+
+from bounds.paths import naive_claim, successes
+from randsmooth.bounds.binomial import lower_tail
+from randsmooth.bounds.e_process import e_tail, log_e
+from randsmooth.bounds.looks import looks
+from randsmooth.errors import InputError
+
+
+def log_e_by_integration(s: int, n: int, q0: float) -> float:
+    """ln of the mean likelihood ratio over p in (p0, 1), as its definition says, scaled by its greatest value."""
+
+    def log_ratio(x: float) -> float:  # x = 1 - p
+        return float(special.xlogy(n - s, x / q0) + s * (math.log1p(-x) - math.log1p(-q0)))
+
+    best = min((n - s) / n, q0)
+    top, width = log_ratio(best), math.sqrt(max(best, 1.0 / n) * (1.0 - best) / n)
+    points = sorted({x for z in (-30, -8, -2, -0.3, -0.03, 0, 2, 8, 30) if 0.0 < (x := best + z * width) < q0})
+    area, _ = integrate.quad(lambda x: math.exp(log_ratio(x) - top), 0.0, q0, points=points, limit=500, epsrel=1e-11)
+    return top + math.log(area / q0)
+
+
+CASES = [
+    (n - f, n, q0)
+    for n in (1, 7, 100, 5_000, 1_000_000)
+    for q0 in (0.9, 0.5, 0.16, 1e-3, 1e-6)
+    for f in sorted({min(n, max(0, int(n * q0 + z * math.sqrt(n * q0)))) for z in (-1e9, -6, -1, 0, 1, 6, 45)})
+]
+
+
+@pytest.mark.parametrize(("s", "n", "q0"), CASES)
+def test_log_e_is_the_mean_likelihood_ratio(s: int, n: int, q0: float) -> None:
+    expected = log_e_by_integration(s, n, q0)
+    assert log_e(s, n, q0) == pytest.approx(expected, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("q0", [0.5, 0.1, 1e-3, 1e-6])
+@pytest.mark.parametrize("n", [1, 10, 100_000, 10_000_000])
+def test_end_points_are_exact(n: int, q0: float) -> None:
+    # Only successes: the integral of (p / p0)^n. Only failures: of ((1 - p) / q0)^n, which is 1 / (n + 1).
+    power = (n + 1) * math.log1p(-q0)
+    only = math.log(-math.expm1(power)) - power + math.log1p(-q0) - math.log((n + 1) * q0)
+    assert log_e(n, n, q0) == pytest.approx(only, rel=1e-9, abs=1e-7)
+    assert log_e(0, n, q0) == pytest.approx(-math.log(n + 1), rel=1e-12)
+    assert e_tail(0, n, 0.001) == 1.0
+
+
+@pytest.mark.parametrize(("n", "q0"), [(100_000, 1e-3), (100_000, 0.5), (10_000_000, 0.16)])
+def test_the_two_ways_of_integrating_meet(n: int, q0: float) -> None:
+    """Across the place where the incomplete beta function becomes too small, ln M stays smooth."""
+    f = np.unique((n * q0 + np.linspace(5, 60, 400) * math.sqrt(n * q0)).astype(int))
+    value = log_e(n - f, n, q0)
+    assert np.any(special.betainc(f + 1.0, n - f + 1.0, q0) < 1e-200)
+    assert np.all(np.isfinite(value)) and np.all(np.diff(value) < 0)
+    slope = np.diff(value) / np.diff(f)
+    assert np.all(np.diff(slope) > -1e-6 * np.abs(slope[1:]) - 1e-7)  # convex, as each point of the prior makes it
+
+
+@pytest.mark.parametrize(("s", "n"), [(0, 5), (1, 5), (3, 5), (5, 5), (80, 100), (100, 100), (700, 1_000), (1, 1_000)])
+def test_log_e_falls_as_p0_grows_so_that_an_interval_is_rejected(s: int, n: int) -> None:
+    q0 = np.linspace(1e-4, 1.0 - 1e-4, 5_000)
+    assert np.all(np.diff(log_e(s, n, q0)) >= -1e-12)
+    p0 = 1.0 - q0
+    # The derivative that the fall is proved with, by differences.
+    slope = (1.0 - np.exp(-log_e(s, n, q0))) / q0 - (s - n * p0) / (p0 * q0)
+    numeric = np.gradient(log_e(s, n, q0), p0, edge_order=2)
+    middle = slice(500, 4500)
+    np.testing.assert_allclose(numeric[middle], slope[middle], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.9, 0.3, 0.05, 0.001, 1e-9])
+@pytest.mark.parametrize("n", [1, 30, 1_000, 100_000, 10_000_000])
+def test_the_tail_is_where_the_evidence_reaches_its_threshold(n: int, alpha: float) -> None:
+    s = np.unique(np.linspace(0, n, 12).astype(int))
+    q = e_tail(s, n, alpha)
+    assert np.all(np.diff(q) <= 0)
+    inside = q < 1.0 - 1e-9
+    assert np.all(log_e(s[inside], n, q[inside]) >= -math.log(alpha))  # sound
+    assert np.all(log_e(s[inside], n, q[inside] * (1.0 - 1e-4)) < -math.log(alpha))  # and tight
+    assert q[0] == 1.0 and q[-1] < 1.0
+    assert np.all(q[s > 0] >= lower_tail(s[s > 0], n, alpha))  # the price of any n
+
+
+def test_tails_broadcast() -> None:
+    tail = e_tail(np.arange(5, 11)[:, None], np.array([10, 20]), 0.05)
+    assert tail.shape == (6, 2) and tail[5, 0] == e_tail(10, 10, 0.05)
+    assert log_e(np.arange(5, 11)[:, None], 10, np.array([0.1, 0.2, 0.3])).shape == (6, 3)
+
+
+@pytest.mark.parametrize("q0", [0.5, 0.16])
+def test_coverage_at_any_number_of_samples(q0: float) -> None:
+    alpha = 0.05
+    n = np.concatenate([np.arange(1, 100), looks(10_000, ratio=1.1, first=100, grain=1)[1:]])
+    s = successes(n, q0, seed=6)
+    rate = np.mean((log_e(s, n, q0) >= -math.log(alpha)).any(axis=1))
+    assert 0.5 * alpha < rate < alpha
+    naive = np.mean((s >= naive_claim(n, q0, alpha)).any(axis=1))
+    assert naive > 5.0 * alpha  # the control
+
+
+def test_coverage_of_the_bound_itself() -> None:
+    alpha, q, n = 0.05, 0.16, looks(2_000, ratio=1.5, first=4, grain=1)
+    s = successes(n, q, seed=7, paths=20_000)
+    distinct, place = np.unique(np.stack([s, np.broadcast_to(n, s.shape)]).reshape(2, -1), axis=1, return_inverse=True)
+    tail = e_tail(distinct[0], distinct[1], alpha)[place].reshape(s.shape)
+    rate = np.mean((tail < q).any(axis=1))
+    assert 0.25 * alpha < rate < alpha
+    crossed = (log_e(s, n, q) >= 1e-6 - math.log(alpha)).any(axis=1)
+    assert rate == np.mean(crossed)  # bound and test agree on every path
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: log_e(3, 2, 0.5), "k=3 of n=2"),
+        (lambda: log_e(1, 2, 0.0), "q0 must"),
+        (lambda: log_e(1, 2, 1.0), "q0 must"),
+        (lambda: log_e(1, 2, math.nan), "q0 must"),
+        (lambda: e_tail(1, 2, 1.0), "alpha=1.0"),
+        (lambda: e_tail(-1, 2, 0.05), "k=-1 of n=2"),
+        (lambda: e_tail(0, 0, 0.05), "n=0"),
+    ],
+)
+def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=named):
+        call()

@@ -1,0 +1,61 @@
+"""The schedule of looks: geometric, in whole batches, and ending exactly at the cap."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from randsmooth.bounds.looks import check_looks, looks
+from randsmooth.errors import InputError
+
+
+@pytest.mark.parametrize("cap", [1, 10, 31, 32, 33, 1000, 9_999, 100_000, 1_000_000])
+@pytest.mark.parametrize("ratio", ["1.1", "1.25", "2"])
+@pytest.mark.parametrize(("first", "grain"), [(32, 32), (32, 1), (100, 256), (1, 1)])
+def test_looks_are_the_powers_rounded_up_in_exact_arithmetic(cap: int, ratio: str, first: int, grain: int) -> None:
+    expected, power = {cap}, Fraction(first)
+    while power < cap:
+        rounded = math.ceil(power / grain) * grain
+        expected |= {rounded} if rounded < cap else set()
+        power *= Fraction(ratio)
+    n = looks(cap, ratio=float(ratio), first=first, grain=grain)
+    assert n.dtype == np.int64 and n.tolist() == sorted(expected)
+
+
+def test_the_smallest_ratio_gives_every_batch() -> None:
+    assert looks(5_000, ratio=1.001).tolist() == [*range(32, 5_000, 32), 5_000]
+
+
+def test_looks_by_hand() -> None:
+    assert looks(300, ratio=2.0).tolist() == [32, 64, 128, 256, 300]
+    assert looks(256, ratio=2.0).tolist() == [32, 64, 128, 256]
+    assert looks(100, ratio=1.25).tolist() == [32, 64, 96, 100]  # 32, 40, 50, 62.5, 78.1, 97.7
+    assert looks(20).tolist() == [20]
+    assert looks(14, ratio=1.1, first=10, grain=1).tolist() == [10, 11, 13, 14]  # 10 * 1.1 is 11, not 12
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: looks(0), "cap=0"),
+        (lambda: looks(-5), "cap=-5"),
+        (lambda: looks(1e5), "cap=100000.0"),  # type: ignore[arg-type]
+        (lambda: looks(True), "cap=True"),
+        (lambda: looks(100, ratio=1.0), "ratio=1.0"),
+        (lambda: looks(100, ratio=float("nan")), "ratio=nan"),
+        (lambda: looks(100, ratio=float("inf")), "ratio=inf"),
+        (lambda: looks(100, ratio="2"), "ratio='2'"),  # type: ignore[arg-type]
+        (lambda: looks(100, first=0), "first=0"),
+        (lambda: looks(100, grain=0), "grain=0"),
+        (lambda: check_looks([]), "looks must be a list"),
+        (lambda: check_looks([[1, 2]]), "looks must be a list"),
+        (lambda: check_looks([1.0, 2.0]), "looks must be a list"),
+        (lambda: check_looks([0, 2]), "got \\[0, 2\\]"),
+        (lambda: check_looks([2, 2]), "got \\[2, 2\\]"),
+        (lambda: check_looks(np.array([5, 3], np.uint64)), "got \\[5, 3\\]"),
+    ],
+)
+def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=named):
+        call()

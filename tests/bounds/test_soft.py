@@ -1,0 +1,144 @@
+"""Hoeffding's and Bernstein's bounds: re-derivation, order among the bounds, coverage, and rules that must fail."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.bounds.soft import (
+    bernstein_lower,
+    bernstein_upper,
+    hard_moments,
+    hoeffding_lower,
+    hoeffding_upper,
+    sample_variance,
+)
+from randsmooth.errors import InputError
+
+ALPHA, PATHS = 0.05, 20_000
+ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)
+
+Floats = NDArray[np.float64]
+
+
+def moments(values: Floats) -> tuple[Floats, Floats, int]:
+    """Mean and S^2 of each row, as a certification that keeps two sums has them."""
+    n = values.shape[1]
+    total, squares = values.sum(axis=1), (values * values).sum(axis=1)
+    return total / n, sample_variance(total, squares, n), n
+
+
+@pytest.mark.parametrize("n", [1, 100, 100_000])
+def test_hoeffdings_bound_is_where_his_inequality_equals_alpha(n: int) -> None:
+    t = 1.0 - hoeffding_lower(1.0, n, 0.3)
+    assert math.exp(-2.0 * n * t**2) == pytest.approx(0.3, rel=1e-9)
+
+
+def test_bernsteins_bound_is_the_papers_formula() -> None:
+    x = np.random.default_rng(1).beta(8.0, 2.0, 500)
+    log = math.log(2.0 / 0.001)
+    expected = x.mean() - math.sqrt(2.0 * x.var(ddof=1) * log / 500) - 7.0 * log / (3.0 * 499)
+    mean, variance, n = moments(x[None])
+    assert bernstein_lower(mean, variance, n, 0.001) == pytest.approx(expected, abs=1e-12)
+
+
+def test_sample_variance_is_numpys_and_never_negative() -> None:
+    x = np.random.default_rng(2).uniform(size=(50, 30))
+    np.testing.assert_allclose(moments(x)[1], x.var(axis=1, ddof=1), rtol=1e-10)
+    assert np.all(moments(np.full((5, 7), 0.1))[1] >= 0.0)
+
+
+def test_moments_of_counts_are_those_of_ones_and_zeros() -> None:
+    for k in range(8):
+        x = np.r_[np.ones(k), np.zeros(7 - k)]
+        mean, variance = hard_moments(k, 7)
+        assert mean == pytest.approx(x.mean()) and variance == pytest.approx(x.var(ddof=1), abs=1e-15)
+
+
+def test_uppers_mirror_lowers_and_both_stay_in_the_unit_interval() -> None:
+    k = np.arange(0, 101)
+    mean, variance = hard_moments(k, 100)
+    np.testing.assert_allclose(
+        hoeffding_upper(mean, 100, 0.01), 1.0 - hoeffding_lower(mean, 100, 0.01)[::-1], atol=1e-15
+    )
+    upper = bernstein_upper(mean, variance, 100, 0.01)
+    np.testing.assert_allclose(upper, 1.0 - bernstein_lower(mean, variance, 100, 0.01)[::-1], atol=1e-15)
+    assert np.all(upper <= 1.0) and np.all(upper >= mean) and upper[-1] == 1.0
+    assert np.all(bernstein_lower(mean, variance, 100, 0.01) >= 0.0)
+
+
+@pytest.mark.parametrize("n", [1000, 100_000])
+def test_counts_are_bounded_best_by_clopper_pearson(n: int) -> None:
+    # Why the hard curve lies above every soft one, at beta = infinity too (MACER, appendix A.3).
+    k = np.linspace(n // 2, n, 1001).astype(int)
+    mean, variance = hard_moments(k, n)
+    exact = bounds.lower(k, n, 0.001)
+    bernstein, hoeffding = bernstein_lower(mean, variance, n, 0.001), hoeffding_lower(mean, n, 0.001)
+    assert np.all(exact > bernstein) and np.all(exact > hoeffding)
+    assert np.all(bernstein[mean > 0.95] > hoeffding[mean > 0.95])
+    assert np.all(bernstein[mean < 0.6] < hoeffding[mean < 0.6])  # not the tighter one everywhere
+
+
+@pytest.mark.parametrize("shape", [(0.5, 0.5), (5.0, 1.0), (20.0, 0.2), (0.05, 0.05), (1.0, 9.0)])
+@pytest.mark.parametrize("n", [10, 200])
+def test_bounds_fail_no_more_often_than_alpha(shape: tuple[float, float], n: int) -> None:
+    mean, variance, _ = moments(np.random.default_rng(3).beta(*shape, (PATHS, n)))
+    z = shape[0] / sum(shape)
+    assert np.mean(hoeffding_lower(mean, n, ALPHA) > z) <= ALLOWED
+    assert np.mean(hoeffding_upper(mean, n, ALPHA) < z) <= ALLOWED
+    assert np.mean(bernstein_lower(mean, variance, n, ALPHA) > z) <= ALLOWED
+    assert np.mean(bernstein_upper(mean, variance, n, ALPHA) < z) <= ALLOWED
+
+
+@pytest.mark.parametrize("p", [0.5, 0.9, 0.99, 0.999])
+def test_bounds_of_counts_fail_no_more_often_than_alpha(p: float) -> None:
+    k = np.random.default_rng(4).binomial(100, p, PATHS)
+    mean, variance = hard_moments(k, 100)
+    assert np.mean(hoeffding_lower(mean, 100, ALPHA) > p) <= ALLOWED
+    assert np.mean(bernstein_lower(mean, variance, 100, ALPHA) > p) <= ALLOWED
+    if p == 0.5:
+        assert np.mean(hoeffding_lower(mean, 100, ALPHA) > p) > ALPHA / 10.0  # near its worst case
+
+
+def test_the_largest_of_many_upper_bounds_needs_no_correction() -> None:
+    z = np.random.default_rng(5).dirichlet(np.full(10, 0.3), (PATHS, 50))
+    total, squares = z.sum(axis=1), (z * z).sum(axis=1)
+    variance = sample_variance(total, squares, 50)
+    assert np.mean(hoeffding_upper(total / 50, 50, ALPHA).max(axis=1) < 0.1) <= ALLOWED
+    assert np.mean(bernstein_upper(total / 50, variance, 50, ALPHA).max(axis=1) < 0.1) <= ALLOWED
+
+
+def test_control_the_mean_itself_fails_half_of_the_time() -> None:
+    mean, _, _ = moments(np.random.default_rng(6).beta(5.0, 1.0, (PATHS, 200)))
+    assert np.mean(mean > 5.0 / 6.0) > 0.4
+
+
+def test_control_the_normal_interval_fails_too_often_near_one() -> None:
+    # Without the term in 1 / (n - 1) a run of ones has variance 0 and "certifies" p = 1.
+    k = np.random.default_rng(7).binomial(100, 0.99, PATHS)
+    mean, variance = hard_moments(k, 100)
+    assert np.mean(mean - 1.645 * np.sqrt(variance / 100) > 0.99) > 5.0 * ALLOWED
+    assert np.mean(mean - np.sqrt(2.0 * variance * math.log(2.0 / ALPHA) / 100) > 0.99) > 5.0 * ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: hoeffding_lower(1.5, 10, 0.1), "mean=1.5"),
+        (lambda: hoeffding_upper(-0.5, 10, 0.1), "mean=-0.5"),
+        (lambda: bernstein_upper([0.5, math.nan], 0.1, 10, 0.1), "mean=nan"),
+        (lambda: hoeffding_lower(0.5, 0, 0.1), "n=0"),
+        (lambda: hoeffding_lower(0.5, 10, 0.0), "alpha=0.0"),
+        (lambda: bernstein_lower(0.5, 0.1, 10, 1.0), "alpha=1.0"),
+        (lambda: bernstein_lower(0.5, 0.1, 1, 0.1), "n=1"),
+        (lambda: bernstein_lower([0.5, 0.9], [0.2, 0.3], 100, 0.1), "variance=0.3 .*0.09091"),
+        (lambda: bernstein_lower(0.5, -0.1, 100, 0.1), "variance=-0.1"),
+        (lambda: sample_variance(0.5, 0.5, 1), "n=1"),
+        (lambda: hard_moments(3, 2), "k=3 of n=2"),
+    ],
+)
+def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InputError, match=named):
+        call()

@@ -1,0 +1,405 @@
+"""The attack on certificates: half-spaces, whose smoothed radius is known exactly, then digits and MNIST."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor, nn
+
+from randsmooth import ABSTAIN, Certificates, InputError, Request, SmoothedClassifier, load_data, models, train
+from randsmooth import certify as certify_dataset
+from randsmooth.certificates import Header
+from randsmooth.certification import attack
+from randsmooth.certification.attack import PREDICT, predict_anywhere
+from randsmooth.certification.search import Search, distance, inside
+from randsmooth.data import DatasetSpec, TensorImages
+from randsmooth.noise import within_ball
+
+SIGMA, SIDE = 0.5, 8
+D = SIDE * SIDE
+
+
+class HalfSpace(nn.Module):
+    """Class 1 beyond a plane through the centre: under noise the class changes at the plane, whatever the gain."""
+
+    def __init__(self, gain: float = 1.0) -> None:
+        super().__init__()
+        w = torch.randn(D, generator=torch.Generator().manual_seed(0))
+        self.register_buffer("w", w / w.norm())
+        self.gain = gain
+
+    def forward(self, x: Tensor) -> Tensor:
+        side = self.gain * ((x - 0.5).flatten(1) @ self.w)
+        return torch.stack([-side, side], dim=1)
+
+
+def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
+    """Images at about these signed distances from the plane, and their distances to all digits."""
+    w = HalfSpace().w.double()
+    aside = 0.05 * torch.randn(len(distances), D, generator=torch.Generator().manual_seed(1))
+    aside = aside.double() - (aside.double() @ w)[:, None] * w
+    x = 0.5 + torch.tensor(distances, dtype=torch.float64)[:, None] * w + aside
+    pixels = (255 * x).round().clamp(0, 255).to(torch.uint8).view(-1, 1, SIDE, SIDE)
+    signed = (pixels.float().div(255).double().flatten(1) - 0.5) @ w
+    labels = (signed > 0).long()
+    spec = DatasetSpec(
+        name="half-spaces",
+        shape=(1, SIDE, SIDE),
+        classes=("below", "above"),
+        mean=None,
+        std=None,
+        augment="none",
+        arch="small-cnn",
+        hub=None,
+        sizes={"test": len(labels)},
+        description="",
+    )
+    return TensorImages(spec, "test", pixels, labels), signed.numpy()
+
+
+IMAGES, SIGNED = around_the_plane([0.6, -0.7, 0.8, 0.9, -1.1])
+
+
+def true_table(
+    base: nn.Module, placed: tuple[TensorImages, np.ndarray] = (IMAGES, SIGNED), **facts: object
+) -> Certificates:
+    """Certificates of the very distances from the plane."""
+    images, signed = placed
+    header = {
+        "sigma": SIGMA,
+        "alpha": 0.001,
+        "dataset": "half-spaces",
+        "split": "test",
+        "model": {"weights": models.weights_hash(base), "arch": "HalfSpace"},
+        "precision": "float32, batches of 256",
+    }
+    predict = images.labels.numpy()
+    return Certificates(
+        Header(**header | facts),
+        idx=np.arange(len(predict)),
+        label=predict,
+        predict=predict,
+        radius=np.abs(signed),
+        seconds=np.zeros(len(predict)),
+        name="true",
+    )
+
+
+@pytest.mark.parametrize("restarts", [1, 3])
+@pytest.mark.parametrize("gain", [1.0, 1000.0])  # at 1000 the probabilities round to 0 and 1
+class TestHalfSpaces:
+    def test_just_inside_the_true_radius_nothing_changes(self, gain: float, restarts: int) -> None:
+        model = HalfSpace(gain).eval()
+        found = attack(model, true_table(model), IMAGES, scale=0.99, restarts=restarts)
+        assert not found.changed.any()
+        assert (found.distance > 0.985 * found.radius).all()  # it went as far as it might
+
+    def test_just_outside_the_true_radius_everything_changes(self, gain: float, restarts: int) -> None:
+        model = HalfSpace(gain).eval()
+        found = attack(model, true_table(model), IMAGES, scale=1.1, restarts=restarts)
+        assert found.changed.all() and not found.failed.any()
+        assert (found.distance > found.radius).all() and (found.distance < 1.1 * found.radius).all()
+        assert found.predict.tolist() == (1 - found.certified).tolist()
+
+    def test_forged_radii_fail(self, gain: float, restarts: int) -> None:
+        model = HalfSpace(gain).eval()
+        true = true_table(model)
+        forged = replace(true, radius=2 * true.radius)
+        found = attack(model, forged, IMAGES, restarts=restarts)
+        assert found.failed.all()
+        assert (found.distance < found.radius).all() and (found.distance > true.radius).all()
+
+
+def test_a_step_that_does_not_climb_would_be_seen() -> None:
+    """A control on the test above: points of the same length in other directions change nothing."""
+    model = HalfSpace().eval()
+    engine = SmoothedClassifier(model, SIGMA).engine
+    x, y = IMAGES.batch(torch.arange(len(IMAGES)))
+    random = torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
+    points = x + within_ball(1000 * random, 1.0) * 1.1 * torch.tensor(np.abs(SIGNED)).float().view(-1, 1, 1, 1)
+    told = [predict_anywhere(engine, i, point, 10_000, 0.001) for i, point in enumerate(points)]
+    assert told == y.tolist()
+
+
+def test_beyond_the_radius_a_change_within_it_still_fails() -> None:
+    model = HalfSpace().eval()
+    true = true_table(model)
+    forged = replace(true, radius=np.where(true.idx == 0, 3 * true.radius, 0.5 * true.radius))
+    found = attack(model, forged, IMAGES, scale=2.5, steps=3, m=8)
+    assert found.changed[0] and (found.distance[0] > found.radius[0]) and not found.failed[0]
+    nearer = replace(found, distance=found.radius)
+    assert nearer.failed.tolist() == found.changed.tolist()
+
+
+def test_on_the_plane_it_abstains() -> None:
+    model = HalfSpace().eval()
+    found = attack(model, true_table(model), IMAGES, scale=1.0, n=1000)
+    assert found.abstained.all() and not found.changed.any()
+    assert (found.predict == ABSTAIN).all()
+
+
+def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> None:
+    """On the plane, where the classes are even; judged at alpha each, as a control, far too many changes are told."""
+    alpha, runs, images = 0.2, 40, around_the_plane([0.6] * 20)
+    model = HalfSpace().eval()
+    table = true_table(model, images)
+    alarms = careless = 0
+    for seed in range(runs):
+        found = attack(model, table, images[0], steps=1, m=1, n=100, alpha=alpha, seed=seed)
+        engine = SmoothedClassifier(model, SIGMA, seed=seed).engine
+        points = map(torch.from_numpy, found.points)
+        each = [predict_anywhere(engine, i, point, 100, alpha) for i, point in enumerate(points)]
+        alarms += found.failed.any()
+        careless += 0 in each  # all are certified as class 1
+    most = stats.binom.ppf(0.999, runs, alpha)
+    assert 0 < alarms <= most < careless
+
+
+def test_an_image_is_judged_once_at_its_share_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, levels = importlib.import_module("randsmooth.certification.attack"), []
+
+    def judged(engine: object, number: int, point: Tensor, n: int, alpha: float) -> int:
+        levels.append((number, n, alpha))
+        return ABSTAIN
+
+    monkeypatch.setattr(module, "predict_anywhere", judged)
+    model = HalfSpace().eval()
+    attack(model, true_table(model), IMAGES, steps=1, m=1, restarts=3, n=1e3, alpha=0.01)
+    assert levels == [(i, 1000, 0.01 / 5) for i in range(5)]
+
+
+def test_an_image_is_attacked_alike_alone_and_among_others() -> None:
+    model = HalfSpace().eval()
+    table = true_table(model)
+    whole, again = (attack(model, table, IMAGES, steps=2, m=3, restarts=2, n=500) for _ in range(2))
+    some = attack(model, table, IMAGES, steps=2, m=3, restarts=2, n=500, take=2)
+    other = attack(model, table, IMAGES, steps=2, m=3, restarts=2, n=500, seed=1)
+    assert np.array_equal(whole.points, again.points) and np.array_equal(whole.predict, again.predict)
+    assert some.idx.tolist() == [0, 2]
+    assert np.array_equal(some.points, whole.points[[0, 2]])
+    assert not np.array_equal(whole.points, other.points)
+
+
+def test_points_lie_strictly_inside_by_exact_arithmetic() -> None:
+    model = HalfSpace().eval()
+    table = true_table(model)
+    found = attack(model, table, IMAGES, steps=4, m=4, n=500)
+    x, _ = IMAGES.batch(torch.from_numpy(found.idx))
+    for point, image, radius in zip(found.points, x.numpy(), found.radius, strict=True):
+        assert exact_square(point, image) < Fraction(float(radius)) ** 2
+
+
+def exact_square(a: np.ndarray, b: np.ndarray) -> Fraction:
+    """The squared distance of float32 arrays, in rational numbers."""
+    return sum(
+        ((Fraction(float(p)) - Fraction(float(q))) ** 2 for p, q in zip(a.flat, b.flat, strict=True)), Fraction()
+    )
+
+
+@pytest.mark.parametrize("eps", [1e-9, 1e-6, 1e-3, 0.1, 1.0, 3.0])
+def test_inside_by_exact_arithmetic(eps: float) -> None:
+    rng = torch.Generator().manual_seed(3)
+    naive_leaves = 0
+    for _ in range(20):
+        x, v = torch.rand((3, 8, 8), generator=rng), torch.randn((3, 8, 8), generator=rng)
+        far = x + (2 * eps / v.norm()) * v
+        near = inside(far, x, eps)
+        assert near.dtype == torch.float32
+        assert exact_square(near.numpy(), x.numpy()) < Fraction(eps) ** 2
+        assert distance(near, x) > (1 - 1e-5) * eps or eps < 0.1
+        naive = x + within_ball((far - x)[None], eps)[0]
+        naive_leaves += exact_square(naive.numpy(), x.numpy()) > Fraction(eps) ** 2
+    assert naive_leaves > 0 or eps < 1e-6
+
+
+def test_a_point_inside_stays_where_it_is() -> None:
+    x = torch.rand(1, 8, 8, generator=torch.Generator().manual_seed(4))
+    point = x + 0.01
+    assert torch.equal(inside(point, x, 1.0), point)
+    assert torch.equal(inside(x, x, 1.0), x)
+
+
+def search(**settings: object) -> Search:
+    usual = {"sigma": SIGMA, "steps": 1, "m": 16, "restarts": 4, "device": torch.device("cpu"), "seed": 0}
+    return Search(**{"model": HalfSpace().eval()} | usual | settings)
+
+
+def test_it_starts_at_the_image_and_on_the_sphere_and_keeps_the_worst_end() -> None:
+    x = torch.full((1, SIDE, SIDE), 0.5)
+    starts = search()._starts(7, x, 0.3)
+    assert torch.equal(starts[0], x)
+    assert [distance(start, x) for start in starts[1:]] == pytest.approx([0.3] * 3, rel=1e-5)
+    w = HalfSpace().w.view(1, SIDE, SIDE)
+    points = torch.stack([x + at * w for at in (0.2, -0.1, -0.4, 0.3)])
+    for y, worst in ((1, 2), (0, 3)):
+        assert torch.equal(search()._worst(7, points, torch.full((4,), y)), points[worst])
+
+
+class Seen(HalfSpace):
+    """Keeps what it was shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[Tensor] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.shown.append(x.detach().clone())
+        return super().forward(x)
+
+
+def test_every_step_draws_noise_of_its_own() -> None:
+    model = Seen().eval()
+    search(model=model, steps=3, m=2, restarts=1).find(0, torch.full((1, SIDE, SIDE), 0.5), 1, 1e-6)
+    assert [len(batch) for batch in model.shown] == [2, 2, 2, 2]  # three steps, and the choice
+    noises = torch.cat(model.shown) - 0.5
+    apart = torch.cdist(noises.flatten(1), noises.flatten(1)) + 10 * torch.eye(8)
+    assert apart.min() > 1.0
+    assert float(noises.std()) == pytest.approx(SIGMA, rel=0.1)
+
+
+class ByType(HalfSpace):
+    """Class 1 to whatever comes in another type than float32."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dtype != torch.float32:
+            return torch.tensor([0.0, 1.0], dtype=x.dtype).expand(len(x), 2)
+        return super().forward(x)
+
+
+@pytest.mark.parametrize(("precision", "alike"), [("float32 (TF32 convolutions)", True), ("bfloat16, batch 9", False)])
+def test_the_certified_precision_is_attacked(precision: str, alike: bool) -> None:
+    model = ByType().eval()
+    found = attack(model, true_table(model, precision=precision), IMAGES, scale=0.5, n=500)
+    assert (found.predict == found.certified).all() == alike
+    assert alike or (found.predict == 1).all()
+
+
+def test_the_point_may_leave_the_unit_cube() -> None:
+    engine = SmoothedClassifier(HalfSpace().eval(), SIGMA).engine
+    point = 0.5 + 40.0 * HalfSpace().w.view(1, SIDE, SIDE)
+    assert predict_anywhere(engine, 0, point, 100, 0.001) == 1
+    assert predict_anywhere(engine, 0, 1.0 - point, 100, 0.001) == 0
+
+
+@pytest.mark.parametrize(("top", "clear"), [(61, False), (68, True)])
+def test_predict_is_that_of_cohen(top: int, clear: bool) -> None:
+    class Counted:
+        def count(self, number: int, x: Tensor, plan: list[tuple[str, int]]) -> np.ndarray:
+            assert plan == [(PREDICT, 105)]
+            return np.array([[5, 100 - top, top]])
+
+    told = predict_anywhere(Counted(), 0, torch.zeros(1, 2, 2), 105, 0.01)  # type: ignore[arg-type]
+    assert (stats.binomtest(top, 100, 0.5).pvalue <= 0.01) == clear
+    assert told == (2 if clear else ABSTAIN)
+
+
+def test_the_model_is_as_it_was() -> None:
+    model = HalfSpace().eval()
+    model.bias = nn.Parameter(torch.zeros(1))
+    before = models.weights_hash(model)
+    attack(model, true_table(model), IMAGES, steps=1, m=2, n=100)
+    assert models.weights_hash(model) == before
+    assert model.bias.requires_grad and model.bias.grad is None
+
+
+class Detached(HalfSpace):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.detach())
+
+
+class Broken(HalfSpace):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward((x - x).sqrt() + x)
+
+
+OTHER = HalfSpace().eval()
+OTHER.w = -OTHER.w
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scale": 0.0}, "scale=0.0 must be a finite number above 0"),
+        ({"scale": float("nan")}, "scale=nan"),
+        ({"scale": float("inf")}, "scale=inf"),
+        ({"steps": 0}, "steps=0 must be at least 1"),
+        ({"m": 0}, "m=0"),
+        ({"restarts": 0}, "restarts=0"),
+        ({"n": 10}, "alpha=0.001 over 5 images is 0.0002 for each, which needs n >= 14 to tell any class; got n=10"),
+        ({"n": 100.5}, "n=100.5 must be a whole number"),
+        ({"alpha": 0.0}, "alpha=0.0"),
+        ({"take": 6}, "cannot take 6 of 5 images"),
+        ({"take": 0}, "cannot take 0"),
+        ({"device": "tpu"}, "auto, cpu or cuda"),
+        ({"images": None}, "half-spaces.*the data set of true; --dataset"),
+        ({"images": "mnits"}, "mnist"),
+        ({"model": OTHER}, "true is about a model with weights sha256:.* and this one has sha256:"),
+        ({"model": abs}, "expected a torch.nn.Module"),
+        ({"model": Detached().eval()}, "no gradient by the image"),
+        ({"model": Broken().eval()}, "gradient by the image is NaN"),
+        ({"model": HalfSpace().train()}, "train mode"),
+        ({"facts": {"sigma": None}}, "true does not say its sigma .a TSV log"),
+        ({"facts": {"model": None}}, "does not say its model's weights"),
+        ({"facts": {"model": {"lr": 1}}}, "does not say its model's weights"),
+        ({"facts": {"backend": "tensorrt"}}, "tensorrt"),
+        ({"facts": {"precision": None}}, "does not say its precision"),
+        ({"facts": {"precision": "int8, batches of 9"}}, "true was made in int8; the attack knows float32"),
+        ({"facts": {"dataset": None}, "images": None}, "true does not name its dataset"),
+        ({"facts": {"split": None}, "images": None}, "true does not name its split"),
+        ({"facts": {"sound": True}}, "rounds its input to the grid"),
+        ({"rows": {"predict": np.full(5, ABSTAIN)}}, "true certifies none of its 5 images"),
+        ({"rows": {"radius": np.zeros(5)}}, "true certifies none"),
+        ({"rows": {"idx": np.arange(5) + 1}}, r"true has an image 5; half-spaces \(test\) has 5 images"),
+        ({"rows": {"label": np.ones(5, np.int64)}}, r"image 1 has label 1 in true and 0 in half-spaces \(test\)"),
+    ],
+)
+def test_bad_input(given: dict, message: str) -> None:
+    given = {"images": IMAGES, "model": HalfSpace().eval()} | given
+    table = replace(true_table(HalfSpace(), **given.pop("facts", {})), **given.pop("rows", {}))
+    with pytest.raises(InputError, match=message):
+        attack(given.pop("model"), table, given.pop("images"), **given)
+
+
+def test_another_normalisation_is_another_model() -> None:
+    def digits(mean: float) -> nn.Module:
+        torch.manual_seed(0)
+        classes = [str(i) for i in range(10)]
+        return models.Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], mean=[mean], std=[1.0]).eval()
+
+    told = {"weights": models.weights_hash(digits(0.5)), "mean": [0.5], "std": [1.0]}
+    with pytest.raises(InputError, match=r"with mean \[0.5\], and this one has \[0.25\]"):
+        attack(digits(0.25), true_table(HalfSpace(), model=told), "digits")
+    with pytest.raises(InputError, match="digits"):  # on to the labels: the model is the right one
+        attack(digits(0.5), true_table(HalfSpace(), model=told), "digits")
+
+
+def test_digits_hold_inside_and_change_outside(tmp_path: Path) -> None:
+    model = train(Request(dataset="digits", sigma=0.25, epochs=6), tmp_path / "model")
+    table = certify_dataset(model, "digits", take=8, n=1000, out=tmp_path / "a.parquet")
+    held = attack(tmp_path / "model", table)
+    assert len(held) == (table.predict != ABSTAIN).sum() > 5
+    assert not held.changed.any()
+    outside = attack(model, table, load_data("digits", "test"), scale=4.0, steps=10)
+    assert outside.changed.mean() > 0.5 and not outside.failed.any()
+
+
+@pytest.mark.slow
+def test_mnist_holds_inside_and_changes_outside(tmp_path: Path) -> None:
+    home = os.environ.get("RANDSMOOTH_DATA")
+    if not home or not (Path(home) / "mnist").is_dir():
+        pytest.skip("set RANDSMOOTH_DATA to a folder that has mnist")
+    request = Request(dataset="mnist", sigma=SIGMA, arch="lenet", epochs=5, take=10_000)
+    model = train(request, tmp_path / "model")
+    table = certify_dataset(model, "mnist", take=20, n=10_000, out=tmp_path / "a.parquet")
+    assert (table.predict != ABSTAIN).sum() >= 18 and np.median(table.radius) > 0.5
+    assert not attack(model, table, restarts=2).changed.any()
+    outside = attack(model, table, scale=3.0, steps=10)
+    assert outside.changed.mean() > 0.5 and not outside.failed.any()

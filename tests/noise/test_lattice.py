@@ -1,0 +1,174 @@
+"""Noise rounded to the grid k/255: its law to the last bit, and why it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from randsmooth.errors import InputError
+from randsmooth.noise import Stream, check_on_lattice, lattice, perturb
+from randsmooth.noise.lattice import UNDECIDED, Lattice
+from randsmooth.noise.thresholds import EXTRA, Thresholds
+
+SIGMAS = [0.12, 0.25, 1.0]
+
+
+def probability(j: int, sigma: float) -> Fraction:
+    """P(J = j), to 120 bits."""
+    with mpmath.workdps(60):
+        ends = [mpmath.mpf(2 * j + side) / (510 * mpmath.mpf(sigma)) for side in (-1, 1)]
+        below, above = (mpmath.ncdf(end) for end in ends)
+        return Fraction(int(mpmath.ldexp(above - below, 120)), 2**120)
+
+
+def grey(k: int) -> torch.Tensor:
+    return torch.full((1, 4, 4), k / 255.0)
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("j", [-200, -3, -1, 0, 1, 2, 57, 400])
+def test_a_cell_is_as_wide_as_its_probability(sigma: float, j: int) -> None:
+    thresholds = lattice(sigma).thresholds
+    place = j - thresholds.first
+    width = Fraction(int(thresholds.rounded[place]) - int(thresholds.rounded[place - 1]), 2**64)
+    assert abs(width - probability(j, sigma)) < Fraction(1, 2**63)
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_the_first_look_agrees_with_all_64_bits(sigma: float) -> None:
+    made = lattice(sigma)
+    rng = np.random.default_rng(0)
+    prefixes = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
+    for tail in (0, (1 << 48) - 1, *rng.integers(0, 1 << 48, 3).tolist()):
+        cells = made.thresholds.cells(prefixes | np.uint64(tail), lambda: 0)
+        decided = made.table != UNDECIDED
+        np.testing.assert_array_equal(cells[decided], made.table[decided])
+    assert 0 < np.mean(~decided) < 0.03
+
+
+def test_thresholds_mirror_each_other_and_never_fall() -> None:
+    rounded = lattice(0.5).thresholds.rounded
+    assert np.all(rounded[1:] >= rounded[:-1])
+    assert all(int(a) + int(b) == (1 << 64) - 1 for a, b in zip(rounded, rounded[::-1], strict=True))
+    exact = lattice(0.5).thresholds
+    assert [exact.exact(j, 64) for j in (0, 5, 300)] == [int(rounded[j - exact.first]) for j in (0, 5, 300)]
+
+
+@pytest.mark.parametrize("j", [-7, 0, 12])
+def test_a_number_on_a_threshold_is_drawn_on(j: int) -> None:
+    thresholds = Thresholds(0.25, first=-2000, last=2000)
+    on = thresholds.rounded[j - thresholds.first]
+    digits = thresholds.exact(j, 64 + 3 * EXTRA)
+    own = [(digits >> (EXTRA * i)) % (1 << EXTRA) for i in (2, 1, 0)]
+
+    def cell(*parts: int) -> tuple[int, int]:
+        rest = list(parts)
+        found = thresholds.cells(np.array([on]), lambda: rest.pop(0))
+        return int(found[0]), len(parts) - len(rest)
+
+    assert cell(own[0] - 1) == (j, 1)
+    assert cell(own[0] + 1) == (j + 1, 1)
+    assert cell(own[0], own[1] - 1) == (j, 2)
+    assert cell(own[0], own[1], own[2] + 1) == (j + 1, 3)
+
+
+def test_thresholds_that_begin_alike_are_told_apart() -> None:
+    thresholds = Thresholds(0.05, first=-2000, last=2000)  # far out, all of them begin with 64 zeros
+    assert np.sum(thresholds.rounded == 0) > 100
+    digits = thresholds.exact(-130, 64 + 8 * EXTRA)
+    rest = [(digits >> (EXTRA * i)) % (1 << EXTRA) for i in range(7, -1, -1)]
+    last = next(i for i, part in enumerate(rest) if part)
+    above = [*rest[:last], rest[last] + 1, *[0] * 8]
+    assert thresholds.cells(np.zeros(1, np.uint64), lambda: above.pop(0))[0] == -129
+
+
+def fits(draws: np.ndarray, sigma: float) -> float:
+    """p-value of the chi-square test of rounded normal draws, in cells of at least 20 expected."""
+    reach = int(3.5 * 255 * sigma)
+    edges = np.arange(-reach, reach + 2, max(1, reach // 100)) - 0.5
+    expected = np.diff(stats.norm.cdf(edges, scale=255 * sigma))
+    expected = np.concatenate(([stats.norm.cdf(edges[0], scale=255 * sigma)], expected))
+    expected = np.append(expected, 1 - expected.sum())
+    observed = np.bincount(np.searchsorted(edges, draws), minlength=len(expected))
+    return float(stats.chisquare(observed, expected * len(draws)).pvalue)
+
+
+def on_device(made: Lattice, count: int) -> np.ndarray:
+    """J from the code for accelerators, which runs on the CPU too."""
+    out = torch.empty(count // 16, 1, 4, 4)
+    made._perturb_on_device(out, grey(100), Stream(0, "device"))
+    return (out.double() * 255).round().long().numpy().ravel() - 100
+
+
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("how", ["host", "device"])
+def test_draws_have_the_law_and_a_wrong_sigma_is_seen(sigma: float, how: str) -> None:
+    made = lattice(sigma)
+    draws = made.integers(np.random.default_rng(1), (2_000_000,)) if how == "host" else on_device(made, 2_000_000)
+    assert fits(draws, sigma) > 1e-3
+    assert fits(draws, 1.01 * sigma) < 1e-6
+
+
+def test_the_same_integers_are_added_to_every_image() -> None:
+    made = lattice(0.25)
+    out = torch.empty(2, 50, 1, 4, 4)
+    for place, k in enumerate((0, 255)):
+        made.perturb(out[place], grey(k), stream=Stream(3, "a"))
+    integers = (out.double() * 255).round()
+    assert torch.equal(integers[1] - integers[0], torch.full((50, 1, 4, 4), 255.0, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("how", ["perturb", "_perturb_on_device"])
+def test_values_are_whole_multiples_as_float32_stores_them(how: str) -> None:
+    made, out = lattice(0.5), torch.empty(100, 1, 4, 4)
+    draw: Callable = getattr(made, how)
+    draw(out, grey(7), stream=Stream(0, "a"))
+    whole = np.rint(out.numpy().astype(np.float64) * 255.0)
+    np.testing.assert_array_equal(out.numpy(), (whole.astype(np.float32) / np.float32(255.0)))
+    assert abs(whole).max() > 255
+
+
+def test_why_floats_will_not_do() -> None:
+    """In float32 the values that can come out tell which image they came from; on the grid they do not."""
+    images = [grey(k) for k in (10, 11)]
+    draws = torch.empty(2, 2000, 1, 4, 4)
+    for place, x in enumerate(images):
+        perturb(draws[place], x, 1e-3, stream=Stream(place, "a"))
+    reached = [set((draws[place] - x).numpy().ravel().tolist()) for place, x in enumerate(images)]
+    assert len(reached[0] & reached[1]) < 0.9 * len(reached[0])
+    for place, x in enumerate(images):
+        lattice(0.01).perturb(draws[place], x, stream=Stream(place, "a"))
+    added = [set((draws[place].double() * 255).round().numpy().ravel() - k) for place, k in ((0, 10), (1, 11))]
+    assert {j for j in added[0] if abs(j) < 8} == {j for j in added[1] if abs(j) < 8} == set(range(-7, 8))
+
+
+def test_a_stream_gives_its_numbers_again() -> None:
+    out = torch.empty(3, 64, 1, 4, 4)
+    for place, seed in enumerate((0, 0, 1)):
+        lattice(0.25).perturb(out[place], grey(9), stream=Stream(seed, "a"))
+    assert torch.equal(out[0], out[1]) and not torch.equal(out[0], out[2])
+
+
+@pytest.mark.parametrize("value", [0.5, 1.5 / 255, -1 / 255, 256 / 255, 1e-6])
+def test_a_pixel_off_the_grid_is_named(value: float) -> None:
+    x = grey(3)
+    check_on_lattice(x)
+    x[0, 2, 2] = value
+    with pytest.raises(InputError, match=r"not on the grid k/255.*without --sound"):
+        check_on_lattice(x)
+
+
+def test_all_pixels_of_eight_bits_are_on_the_grid() -> None:
+    check_on_lattice(torch.arange(256).float()[None, :, None] / 255)
+    check_on_lattice(torch.arange(256, dtype=torch.uint8)[None, :, None].float().div_(255))
+
+
+def test_a_sigma_beyond_the_table() -> None:
+    with pytest.raises(InputError, match="sigma=9"):
+        lattice(9.0)
