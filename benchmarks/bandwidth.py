@@ -1,4 +1,4 @@
-"""The bytes that a training step of a convolutional network must move at least, for the bound set by the memory."""
+"""The bytes that a convolutional network must move at least in a step or an answer: the bound set by the memory."""
 
 from __future__ import annotations
 
@@ -27,27 +27,41 @@ def bytes_a_step(model: nn.Module, shape: tuple[int, ...], samples: int) -> int:
 
     Everything counts as going to memory, though a cache holds some of it; pooling and the head are left out.
     """
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    numbers, pixels = _outputs(model, shape, (nn.Conv2d, nn.ReLU)), torch.Size(shape).numel()
+    return samples * (numbers * ACTIVATION + pixels * NOISE) + weights * WEIGHT
+
+
+def bytes_an_answer(model: nn.Module, shape: tuple[int, ...], precision: str) -> int:
+    """The bytes of the logits of one noisy image of `shape` (C, H, W): the least, with everything fused that can be.
+
+    Outputs of ReLUs, written and read: a convolution, its batch norm, the shortcut's addition and the ReLU are one
+    kernel. Noise in float32, written and read, with the image added in passing. The weights serve a whole batch.
+    """
+    number = SINGLE if precision == "32" else HALF
+    return 2 * number * _outputs(model, shape, (nn.ReLU,)) + torch.Size(shape).numel() * NOISE
+
+
+def _outputs(model: nn.Module, shape: tuple[int, ...], kinds: tuple[type[nn.Module], ...]) -> int:
+    """How many numbers the modules of these kinds put out for one image of `shape`."""
     numbers = 0
 
     def count(module: nn.Module, inputs: object, output: torch.Tensor) -> None:
         nonlocal numbers
         numbers += output.numel()
 
-    counted = [module for module in model.modules() if isinstance(module, nn.Conv2d | nn.ReLU)]
-    hooks = [module.register_forward_hook(count) for module in counted]
+    hooks = [module.register_forward_hook(count) for module in model.modules() if isinstance(module, kinds)]
     training = model.training
     with torch.no_grad():
-        model.eval()(torch.zeros(1, *shape))
+        model.eval()(torch.zeros(1, *shape, device=next(model.parameters()).device))
     model.train(training)
     for hook in hooks:
         hook.remove()
-    weights = sum(parameter.numel() for parameter in model.parameters())
-    pixels = torch.Size(shape).numel()
-    return samples * (numbers * ACTIVATION + pixels * NOISE) + weights * WEIGHT
+    return numbers
 
 
 def against_bound(moved: int, seconds: float) -> str:
-    """What share of the GPU's memory bandwidth `moved` bytes in `seconds` are, if it is one known here."""
+    """What share of the GPU's memory bandwidth `moved` bytes a step of `seconds` are, if it is one known here."""
     device = torch.cuda.get_device_name()
     for part, bandwidth in BANDWIDTHS.items():
         if part in device:

@@ -39,8 +39,9 @@ class Figure:
         return self.value <= self.target if self.most else self.value >= self.target
 
     def line(self) -> str:
+        value = f"{self.value:.2f}x" if self.unit == "x" else f"{self.value:.3f}{self.unit}"
         target = f"target {'at most ' if self.most else ''}{self.target:g}{self.unit}"
-        return f"{self.name}: {self.value:.{2 if self.unit == 'x' else 3}f}{self.unit}, {target}{'' if self.met else '   MISSED'}"
+        return f"{self.name}: {value}, {target}{'' if self.met else '   MISSED'}"
 
 
 def ratio(

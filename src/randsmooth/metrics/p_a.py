@@ -45,20 +45,32 @@ class PA:
 
 
 def tells_p_a(table: Certificates) -> bool:
-    """Whether p_A can be had from `table`: from its counts, or from a log whose sigma, n and alpha are known."""
+    """Whether p_A can be had from `table`: from its counts, or from a log whose sigma, n and alpha are known.
+
+    Counts do not tell it that stopped as soon as a question was answered, some of them after a few samples.
+    """
     header = table.header
-    return table.counts is not None or None not in (header.sigma, header.n, header.alpha)
+    if table.counts is None:
+        return None not in (header.sigma, header.n, header.alpha)
+    return not (table.rule.sequential or header.label_aware)
 
 
 def p_a(table: Certificates) -> PA:
     """p_A of every image: exact from counts, recovered from the radius of a published log.
 
     Raises:
-        InputError: no image, or a log whose sigma, n or alpha is not known (see `Certificates.assuming`).
+        InputError: no image, a log whose sigma, n or alpha is not known (see `Certificates.assuming`), or a table
+            whose samples stopped early.
     """
     require_images(len(table))
     if table.counts is None:
         return _recovered(table)
+    if not tells_p_a(table):
+        raise InputError(
+            f"{table.name}: samples stopped as soon as --rule {table.header.rule} was satisfied"
+            f"{' or the label was missed' if table.header.label_aware else ''}, so they do not measure p_A; certify "
+            "with --rule fixed or tolerance"
+        )
     of_label = np.take_along_axis(table.counts, table.label[:, None], axis=1)[:, 0]
     return PA(of_label / table.counts.sum(axis=1), known_from=0.0)
 

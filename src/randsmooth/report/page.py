@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
 from randsmooth.report import classes, curves, plots, provenance, sheet, summary
@@ -38,7 +39,7 @@ def page(
     """
     content = sheet.build(tables, radii, baseline)
     drawn = looks(len(content.tables), content.baseline)
-    knowing = [None if curves.missing_facts(table) else table for table in content.tables]
+    knowing = [table if metrics.tells_p_a(table) else None for table in content.tables]
     by_class = classes.view(content)
     drawings = {"radius": plots.radius_plot(content.tables, drawn), "p_a": plots.p_a_plot(knowing, drawn)}
     return _template().render(

@@ -120,4 +120,15 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         if len(values) > 1:
             listed = ", ".join(f"{value:,}" if field == "n" else f"{value:g}" for value in sorted(values))
             said.append(f"The tables were made with different {symbol} ({listed}).")
-    return said
+    return said + [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
+
+
+def _rule_remark(table: Certificates) -> str:
+    """How many samples a table took that did not draw all of them, and what it does not tell therefore."""
+    header = table.header
+    untold = "" if metrics.tells_p_a(table) else "; p_A is not measured"
+    aware = "; samples stopped where the label was missed: for evaluation only" if header.label_aware else ""
+    return (
+        f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples an image on "
+        f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{untold}{aware}."
+    )
