@@ -87,7 +87,7 @@ def write(options: argparse.Namespace, jobs: list[Job], took: list[dict[str, obj
         tables = [job.certificates for job in jobs if job.sigma == sigma]
         for form in ("md", "csv"):
             (options.results / f"sigma{sigma:g}.{form}").write_text(evaluate(tables, form))
-    told = {"command": " ".join(sys.argv), "machine": machine(), "models": took}
+    told = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "models": took}
     (options.results / "made.json").write_text(json.dumps(told, indent=1) + "\n")
 
 
