@@ -21,7 +21,6 @@ from randsmooth.noise.thresholds import BITS, Thresholds
 
 WIDE = 9  # sigmas beyond [0, 1] at which the clip lies: noise reaches it once in 10^19 pixels
 FIRST_BITS = 16  # of a random number decide nearly every pixel by one look into a table
-UNDECIDED = np.iinfo(np.int16).min
 LARGEST_SIGMA = 8.0
 OFF_GRID = 2.0**-15  # of a pixel times 255: what storing k/255 in float32 may round away, and no more
 
@@ -58,8 +57,7 @@ class Lattice:
         # The clip of k + J is one of k + J whatever J does beyond these.
         self.thresholds = Thresholds(sigma, first=-reach - 255, last=reach + 255)
         self.table = _first_looks(self.thresholds)
-        self.values = (np.arange(self.low, self.high + 1, dtype=np.float32) / np.float32(255.0)).astype(np.float32)
-        self._on_device: dict[torch.device, tuple[Tensor, Tensor]] = {}
+        self._on_device: dict[torch.device, Tensor] = {}
 
     def perturb(self, out: Tensor, x: Tensor, *, stream: Stream) -> None:
         """Set `out` (n, C, H, W), contiguous float32, to noisy copies of `x` (C, H, W), which lies on the grid.
@@ -70,44 +68,42 @@ class Lattice:
         if out.device.type != "cpu":
             self._perturb_on_device(out, x, stream)
             return
-        k = np.rint(x.numpy() * 255.0).astype(np.int32)
-        places = self.integers(stream.numpy(), out.shape).astype(np.int32)
-        places += k - self.low
-        np.clip(places, 0, self.high - self.low, out=places)
-        np.take(self.values, places, out=out.numpy(), mode="clip")
+        samples = out.numpy()
+        self.fill_integers(samples, stream.numpy())
+        samples += np.rint(x.numpy() * 255.0)  # whole numbers below 2^24: exact in float32
+        np.clip(samples, self.low, self.high, out=samples)
+        samples /= np.float32(255.0)
 
-    def integers(self, generator: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int16]:
-        """J of `shape`: 16 bits each first, and 48 more for the few that these leave open."""
-        count = int(np.prod(shape))
-        bits = np.frombuffer(generator.bytes(2 * count), np.uint16)
-        drawn = np.take(self.table, bits)
-        open_places = np.flatnonzero(drawn == UNDECIDED)
+    def fill_integers(self, out: NDArray[np.float32], generator: np.random.Generator) -> None:
+        """Fill `out` with J: by 16 bits each at first, and 48 more for the few that these leave open."""
+        bits = generator.bit_generator.random_raw(-(-out.size // 4)).view(np.uint16)[: out.size]
+        drawn = out.reshape(-1)
+        np.take(self.table, bits, out=drawn, mode="clip")  # no place is clipped: that mode needs no second buffer
+        open_places = np.flatnonzero(np.isnan(drawn))
         more = generator.integers(0, 1 << (BITS - FIRST_BITS), size=len(open_places), dtype=np.uint64)
         whole = (bits[open_places].astype(np.uint64) << np.uint64(BITS - FIRST_BITS)) | more
         drawn[open_places] = self.thresholds.cells(whole, lambda: int(generator.integers(0, 1 << 32)))
-        return drawn.reshape(shape)
 
     def _perturb_on_device(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        thresholds, values = self._tables(out.device)
+        thresholds = self._thresholds_on(out.device)
         generator = stream.torch(out.device)
         high, low = (torch.randint(0, 1 << n, out.shape, generator=generator, device=out.device) for n in (31, 32))
         bits = (high << 32) | low  # 63 bits
         cells = torch.searchsorted(thresholds, bits, right=True)
         met = thresholds[(cells - 1).clamp_min(0)] == bits
-        k = (x * 255.0).round().long()
-        places = (cells + self.thresholds.first + k - self.low).clamp_(0, self.high - self.low)
-        out.copy_(torch.where(met, torch.nan, values[places]))
+        whole = (cells + self.thresholds.first + (x * 255.0).round().long()).clamp_(self.low, self.high)
+        torch.div(whole.float().masked_fill_(met, torch.nan), 255.0, out=out)
 
-    def _tables(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """The thresholds to 63 bits, rounded down, and the grid's values, on `device`."""
+    def _thresholds_on(self, device: torch.device) -> Tensor:
+        """The thresholds to 63 bits, rounded down, on `device`."""
         if device not in self._on_device:
-            to_63_bits = torch.from_numpy((self.thresholds.rounded >> np.uint64(1)).astype(np.int64))
-            self._on_device[device] = (to_63_bits.to(device), torch.from_numpy(self.values).to(device))
+            to_63_bits = (self.thresholds.rounded >> np.uint64(1)).astype(np.int64)
+            self._on_device[device] = torch.from_numpy(to_63_bits).to(device)
         return self._on_device[device]
 
 
-def _first_looks(thresholds: Thresholds) -> NDArray[np.int16]:
-    """(2^16,) the J that every number beginning with these 16 bits belongs to; UNDECIDED where there are several.
+def _first_looks(thresholds: Thresholds) -> NDArray[np.float32]:
+    """(2^16,) the J that every number beginning with these 16 bits belongs to; NaN where there are several.
 
     A threshold in the very first or last of the numbers that share 16 bits leaves them undecided too.
     """
@@ -115,5 +111,4 @@ def _first_looks(thresholds: Thresholds) -> NDArray[np.int16]:
     ends = starts + np.uint64((1 << (BITS - FIRST_BITS)) - 1)
     below = np.searchsorted(thresholds.rounded, starts, side="left")
     above = np.searchsorted(thresholds.rounded, ends, side="right")
-    cells = np.where(below == above, below + thresholds.first, UNDECIDED)
-    return cells.astype(np.int16)
+    return np.where(below == above, below + thresholds.first, np.nan).astype(np.float32)
