@@ -9,6 +9,7 @@ from scipy import stats
 from torch import nn
 
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
+from randsmooth.certificates import Claim
 from randsmooth.certification.smoothed import smallest_predict_n
 from randsmooth.errors import InputError
 
@@ -184,3 +185,21 @@ def test_a_model_in_train_mode_is_refused() -> None:
 def test_smallest_predict_n(alpha: float) -> None:
     n = smallest_predict_n(alpha)
     assert bounds.two_sided_p_value(n, n) <= alpha < bounds.two_sided_p_value(n - 1, n - 1)
+
+
+def test_one_may_stop_at_any_look() -> None:
+    smoothed, x = SmoothedClassifier(HalfSpace().eval(), SIGMA), at_distance(DISTANCES)
+    asked: list[int] = []
+
+    def enough(claim: Claim, samples: int) -> bool:
+        asked.append(samples)
+        return claim.radius > 0.2
+
+    stopped = smoothed.certify(x, n=5000, rule="anytime", until=enough)
+    whole = smoothed.certify(x, n=5000, rule="anytime")
+    assert stopped.counts.sum() < whole.counts.sum()
+    assert all(s.tolist() == w[: len(s)].tolist() for s, w in zip(stopped.paths, whole.paths, strict=True))
+    assert asked and np.all(stopped.radius <= whole.radius)
+    assert stopped.radius[2] > 0.2
+    with pytest.raises(InputError, match="decides once"):
+        smoothed.certify(x, n=5000, rule="tolerance=0.1", until=enough)

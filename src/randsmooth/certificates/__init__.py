@@ -10,7 +10,7 @@ from randsmooth.certificates.files import (
 )
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.journal import Journal, Row
-from randsmooth.certificates.rules import BOUNDS, RULES, Evidence, Rule, make_rule
+from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, make_rule
 from randsmooth.certificates.table import ABSTAIN, Certificates, check_budget, decide, from_counts, rule_of
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "BOUNDS",
     "RULES",
     "Certificates",
+    "Claim",
     "Evidence",
     "Header",
     "Journal",

@@ -15,7 +15,7 @@ from randsmooth.certificates import ABSTAIN, Evidence, check_budget, decide, mak
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Ask, Job, T, count_once
-from randsmooth.certification.steps import PREDICT, Seen, certify_steps
+from randsmooth.certification.steps import PREDICT, Seen, Until, certify_steps
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
 
@@ -98,6 +98,7 @@ class SmoothedClassifier:
         *,
         rule: str = "fixed",
         bound: str = "clopper-pearson",
+        until: Until | None = None,
         numbers: Sequence[int] | None = None,
     ) -> Certified:
         """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
@@ -110,6 +111,8 @@ class SmoothedClassifier:
             rule: how many of the n are drawn: "fixed", all; "radius=0.5", "grid", "union", "tolerance=0.05" or
                 "anytime" (see `make_rule`).
             bound: of the fixed rule: "clopper-pearson", "two-sided" or "randomised".
+            until: stops an image early: asked at every look with the `Claim` so far and the samples behind it, for a
+                rule that holds wherever one stops (all but "fixed" and "tolerance").
             numbers: B numbers that address the noise of the images; default 0, 1, ...
 
         Raises:
@@ -119,9 +122,11 @@ class SmoothedClassifier:
         n0, n = whole("n0", n0), whole("n", n)
         check_budget(n0, n, alpha)
         judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.engine.seed)
+        if until is not None and not judge.sequential:
+            raise InputError(f"rule {rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
         x, numbers = self._checked(x, numbers)
         seen: list[Seen] = self._run(
-            [Job(i, image, certify_steps(judge, n0)) for i, image in zip(numbers, x, strict=True)]
+            [Job(i, image, certify_steps(judge, n0, until=until)) for i, image in zip(numbers, x, strict=True)]
         )
         counts0, counts = (np.stack([getattr(each, part) for each in seen]) for part in ("counts0", "counts"))
         paths = tuple(each.path for each in seen)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Rule
+from randsmooth.certificates import Claim, Rule
 from randsmooth.certification.jobs import Ask, Steps
 
 SELECT, ESTIMATE, PREDICT = "certify/select", "certify/estimate", "predict"
@@ -31,11 +32,14 @@ class Seen:
         return int(self.counts0.argmax())
 
 
-def certify_steps(rule: Rule, n0: int, label: int | None = None) -> Steps[Seen]:
+Until = Callable[[Claim, int], bool]  # of what is proved so far and by how many samples: whether that is enough
+
+
+def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | None = None) -> Steps[Seen]:
     """Pick a class from n0 samples, then draw others until `rule` has seen enough (CERTIFY of Cohen et al. 2019).
 
     With a `label`, an image whose picked class is another takes no further samples: it cannot count as certified
-    and right any more.
+    and right any more. `until` may stop a sequential rule at any of its looks.
     """
     first = rule.next_look([])
     assert first is not None
@@ -49,6 +53,8 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None) -> Steps[Seen]:
     picked, seen = int(counts0.argmax()), first
     path = [int(counts[picked])]
     while (look := rule.next_look(path)) is not None:
+        if until is not None and until(rule.claim(path), seen):
+            break
         (more,) = yield [Ask(ESTIMATE, seen, look, rule.block)]
         counts, seen = counts + more, look
         path.append(int(counts[picked]))

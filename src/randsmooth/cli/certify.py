@@ -12,7 +12,7 @@ from randsmooth.progress import Progress
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
 
-WORDS = [f"{name}: {rule.help}" for name, rule in RULES.items()]
+USAGES = ", ".join(rule.usage for rule in RULES.values())
 
 
 class Certify(Settings):
@@ -25,7 +25,7 @@ class Certify(Settings):
     n: int = option("The most samples an image that bound the probability of its class.", 100_000)
     n0: int = option("Other samples, that pick the class.", 100)
     alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
-    rule: str = option(f"How many of the n samples are drawn, and what they prove: {'; '.join(WORDS)}.", "fixed")
+    rule: str = option(f"How many of the n samples are drawn: {USAGES}. Explained above.", "fixed")
     bound: str = option(f"Of the fixed rule: {', '.join(BOUNDS)}.", "clopper-pearson")
     label_aware: bool = option("Stop where the picked class is not the label. For evaluation only.", False)
     sound: bool = option("Round noisy images to the grid k/255 under their exact distribution: no float error.", False)
@@ -45,9 +45,11 @@ def certify(settings: Certify) -> None:
     """Certify images of a data set, and keep the evidence in a Parquet file.
 
     Each certificate says: within this L2 radius of the image, the smoothed classifier's answer cannot change
-    (wrong with probability at most alpha). A killed run loses at most the image in hand; --resume goes on.
+    (wrong with probability at most alpha). A killed run loses at most the few images in hand; --resume goes on.
 
-    Example: randsmooth certify runs/gaussian --take 500 --n 10000 --out gaussian.parquet
+    Example: randsmooth certify runs/gaussian --take 500 --rule grid --out gaussian.parquet
+
+    Rules, and what holds under each with probability 1 - alpha for every image:
     """
     from randsmooth.progress import console
     from randsmooth.report import render
@@ -55,6 +57,10 @@ def certify(settings: Certify) -> None:
     table = run(settings, console)
     print(render([table]), end="")
     print(f"certificates in {out_file(settings)}")
+
+
+for _rule in RULES.values():
+    certify.__doc__ = f"{certify.__doc__}\n    {_rule.usage}: {_rule.help}\n"
 
 
 def run(settings: Certify, progress: Progress) -> Certificates:

@@ -35,22 +35,57 @@ class Named(NamedTuple):
 
     Attributes:
         kind: the class. value: which of its fields the number after `=` sets; None: it takes none.
-        required: whether the number must be given. help: one line.
+        required: whether the number must be given. usage: how to write it.
+        help: what it draws, and what then holds with probability 1 - alpha, in one sentence.
     """
 
     kind: type[Rule]
     value: str | None
     required: bool
+    usage: str
     help: str
 
 
 RULES = {
-    "fixed": Named(Fixed, None, False, "n samples of every image, Clopper-Pearson: CERTIFY as published"),
-    "radius": Named(OneRadius, "radius", True, "radius=R: certify radius R or give up, by an exact sequential test"),
-    "grid": Named(Grid, "step", False, "the largest radius of 0, 0.25, ... (grid=STEP), by exact sequential tests"),
-    "union": Named(Union, "step", False, "as grid, and a radius between its points, by Clopper-Pearson at every look"),
-    "tolerance": Named(Tolerance, "tolerance", True, "tolerance=T: the radius to within T * sigma, after a pilot"),
-    "anytime": Named(Anytime, "target", False, "sound at every sample (e-process); anytime=R stops at radius R"),
+    "fixed": Named(
+        Fixed, None, False, "fixed", "n samples of every image, and the radius that Clopper-Pearson proves from them."
+    ),
+    "radius": Named(
+        OneRadius,
+        "radius",
+        True,
+        "radius=R",
+        "samples until radius R is proved or given up, by an exact sequential test that may stop at any of its looks.",
+    ),
+    "grid": Named(
+        Grid,
+        "step",
+        False,
+        "grid[=STEP]",
+        "samples until the largest provable radius of 0, 0.25, 0.5, ... is found, by exact sequential tests, smallest "
+        "radius first.",
+    ),
+    "union": Named(
+        Union,
+        "step",
+        False,
+        "union[=STEP]",
+        "as grid, and the radius that Clopper-Pearson proves at some look, alpha shared by all looks.",
+    ),
+    "tolerance": Named(
+        Tolerance,
+        "tolerance",
+        True,
+        "tolerance=T",
+        "a pilot, then as many fresh samples as bring the Clopper-Pearson radius within T sigma of what n would give.",
+    ),
+    "anytime": Named(
+        Anytime,
+        "target",
+        False,
+        "anytime[=R]",
+        "samples until n, or until radius R is proved; the radius of its e-process holds at every sample at once.",
+    ),
 }
 
 
@@ -91,7 +126,7 @@ def _check_number(text: str, named: Named, equals: str) -> None:
     if equals and named.value is None:
         raise InputError(f"rule {text!r} takes no number; the samples of an image are --n")
     if named.required and not equals:
-        raise InputError(f"rule {text!r} needs a number: {named.help}")
+        raise InputError(f"rule {text!r} needs a number: {named.usage}, {named.help}")
 
 
 def _number(text: str, number: str) -> float:
