@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import Claim, Ints, Rule
+from randsmooth.certificates.rules.base import MOST, Claim, Ints, Rule, way_out
 from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
 
@@ -33,20 +33,22 @@ class Anytime(Rule):
         if self.target is not None and not 0.0 <= self.target < np.inf:
             raise InputError(f"anytime={self.target} must be a finite radius >= 0, in units of pixels in [0, 1]")
         best = self.by_tail(float(bounds.e_tail(self.n, self.n, self.alpha)))
-        if best.q >= 0.5 or (self.target is not None and best.radius < self.target):
+        if best.q >= 0.5 or best.radius < (self.target or 0.0):
             wanted = "anything" if self.target is None else f"radius {self.target:g}"
             raise InputError(
-                f"n={self.n} samples cannot certify {wanted} at alpha={self.alpha:g}, even if all agree: allow "
-                f"n >= {self._least(self.n)}"
+                f"n={self.n} samples cannot certify {wanted} at sigma={self.sigma:g} and alpha={self.alpha:g}, even if "
+                f"all agree: {way_out(self._least(), best.radius)}"
             )
 
-    def _least(self, n: int) -> int:
-        """A cap at which all successes are enough, to a tenth."""
-        while True:
+    def _least(self) -> int:
+        """A cap at which all successes are enough, to a tenth; more than MOST where there is none to speak of."""
+        n = self.n
+        while n <= MOST:
+            n += n // 10 + 1
             best = self.by_tail(float(bounds.e_tail(n, n, self.alpha)))
             if best.q < 0.5 and best.radius >= (self.target or 0.0):
                 return n
-            n = n + n // 10 + 1
+        return n
 
     @cached_property
     def looks(self) -> Ints:

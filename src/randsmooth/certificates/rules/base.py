@@ -29,6 +29,16 @@ class Claim:
     radius: float
 
 
+MOST = 10**9  # samples of an image that anybody might draw
+
+
+def way_out(least: int, farthest: float) -> str:
+    """What to do about a radius out of reach: allow more samples, if one could, or ask for less."""
+    ways = [f"allow n >= {least}"] if least <= MOST else []
+    ways += [f"ask for at most {bounds.round_down(farthest, 3)}"] if farthest > 0.0 else []
+    return ", or ".join(ways)
+
+
 NO_CLAIM = Claim(1.0, 0.0)
 MORE_THAN_HALF = float(np.nextafter(0.5, 0.0))
 

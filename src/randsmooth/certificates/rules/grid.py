@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule
+from randsmooth.certificates.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, way_out
 from randsmooth.errors import InputError
 
 GRAIN = 32  # looks come after whole numbers of these
@@ -116,7 +116,8 @@ class OneRadius(Grid):
         if self.n < least:
             raise InputError(
                 f"n={self.n} samples cannot certify radius {self.radius:g} at sigma={self.sigma:g} and "
-                f"alpha={self.alpha:g}, even if all agree: allow n >= {least}"
+                f"alpha={self.alpha:g}, even if all agree: "
+                f"{way_out(least, bounds.largest_radius(self.n, self.alpha, self.sigma))}"
             )
 
     @cached_property
