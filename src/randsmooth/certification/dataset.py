@@ -121,7 +121,7 @@ def chosen(engine: Engine) -> list[str]:
     if not engine.rates:
         return []
     rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())
-    return [f"backend {engine.backend.name} (images a second: {rates})"]
+    return [f"backend {engine.backend.name}, batches of {engine.size} (images a second: {rates})"]
 
 
 def provenance(model: nn.Module | models.OnnxModel) -> dict[str, Any]:

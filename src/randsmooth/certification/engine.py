@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from randsmooth.certification.backends import PRECISIONS, Backend, candidates, fastest, make_backend
+from randsmooth.certification.backends import (
+    CLEARLY,
+    PRECISIONS,
+    Backend,
+    candidates,
+    fastest,
+    make_backend,
+)
 from randsmooth.certification.checks import check_repeats, rows_stand_alone
 from randsmooth.certification.jobs import Ask, Job, T, count_once
-from randsmooth.certification.segments import FINE, Segment, usual_batch
+from randsmooth.certification.lanes import Lanes
+from randsmooth.certification.segments import FINE, LARGE, Segment, larger_batches, usual_batch
 from randsmooth.certification.serving import Serving
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
 from randsmooth.noise import Stream, check_on_lattice, lattice, perturb
 
-AHEAD = 8  # batches of samples in the queue, below which another image joins
+AHEAD = 8  # batches in the queue below which another image joins, if that fills every lane twice
+TRIALS = 5
 
 
 class Engine:
@@ -28,7 +39,8 @@ class Engine:
 
     The noise depends on the seed, the image's number and the kind of device alone. Every batch has the same
     shape, and images share one where the rows of an answer do not depend on each other to the last bit, which is
-    tried out: so an image's counts do not depend on its neighbours or on the order. Memory is that of one batch.
+    tried out: so an image's counts do not depend on its neighbours or on the order. Memory is that of one
+    batch, for small images on a CPU of one a thread.
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
@@ -62,8 +74,8 @@ class Engine:
         self.mixes, self.classes = True, 0
         self._perturb = lattice(sigma).perturb if sound else partial(perturb, sigma=sigma)
         self._backend = None if backend == "auto" else make_backend(backend, model, device, precision)
-        self._noisy: Tensor | None = None
-        self._threads = ThreadPoolExecutor(torch.get_num_threads())
+        self._shape: tuple[int, ...] = ()  # of a batch
+        self._lanes = Lanes(1)
 
     @property
     def backend(self) -> Backend:
@@ -73,28 +85,56 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Samples a batch, once the engine is prepared."""
-        return 0 if self._noisy is None else len(self._noisy)
+        """Samples a batch; 0 before the engine is prepared."""
+        return self._shape[0] if self._shape else 0
 
-    @torch.inference_mode()
+    @property
+    def ahead(self) -> int:
+        """Samples in the queue below which another image joins."""
+        return self.size * max(AHEAD, 2 * self._lanes.number)
+
     def prepare(self, shape: Sequence[int]) -> Backend:
         """Make ready for images of `shape` (C, H, W): choose the backend, and try the base classifier out.
 
         Raises:
             InputError: it refuses the shape, gives no logits, or not the same ones twice.
         """
-        if self._noisy is None or tuple(self._noisy.shape[1:]) != tuple(shape):
-            batch = (self.batch or usual_batch(self.device, shape), *shape)
+        if self._shape[1:] != tuple(shape):
+            batch = self.batch or usual_batch(self.device, shape)
             if self._backend is None:
-                names = candidates(self.model, self.device)
-                self._backend, self.rates = fastest(names, self.model, self.device, self.precision, batch)
-            trial = torch.empty(batch, device=self.device)
-            grey = torch.full(tuple(shape), 0.5, device=self.device)
-            perturb(trial, grey, self.sigma, stream=Stream(self.seed, "try out"))
-            logits = check_repeats(self._backend, self.model, trial)
-            self.mixes, self.classes = rows_stand_alone(self._backend, trial, logits), logits.shape[1]
-            self._noisy = trial
+                batch = self._choose(batch, shape)
+            self._lanes = self._lanes_for(self.backend, shape)
+            (self.mixes, self.classes), *_ = self._lanes.map(self._try_out, [(batch, *shape)])
+            self._shape = (batch, *shape)
         return self.backend
+
+    def _lanes_for(self, backend: Backend, shape: Sequence[int]) -> Lanes:
+        """A lane a thread on the CPU, where their batches are small; else one."""
+        several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
+        backend.lanes = torch.get_num_threads() if several else 1
+        return Lanes(backend.lanes)
+
+    @torch.inference_mode()
+    def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
+        """Whether the rows of a batch stand alone, and how many classes there are."""
+        trial, grey = torch.empty(shape, device=self.device), torch.full(shape[1:], 0.5, device=self.device)
+        perturb(trial, grey, self.sigma, stream=Stream(self.seed, "try out"))
+        logits = check_repeats(self.backend, self.model, trial)
+        return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
+
+    def _choose(self, batch: int, shape: Sequence[int]) -> int:
+        """Take the fastest backend, and the batch that it is fastest with; a batch that was given stays."""
+
+        def measure(backend: Backend, batch: int = batch) -> float:
+            return images_a_second(backend, self._lanes_for(backend, shape), (batch, *shape))
+
+        names = candidates(self.model, self.device)
+        self._backend, self.rates = fastest(names, self.model, self.device, self.precision, measure)
+        for larger in larger_batches(batch, shape) if self.batch is None else ():
+            rate = measure(self._backend, larger)
+            if rate > CLEARLY * self.rates[self._backend.name]:
+                batch, self.rates[self._backend.name] = larger, rate
+        return batch
 
     def run(self, jobs: Iterable[Job[T]]) -> Iterator[Job[T]]:
         """Serve the jobs, several at a time, and yield each when it has its result.
@@ -107,7 +147,7 @@ class Engine:
         rest = iter(jobs)
         job = next(rest, None)
         while job is not None or not serving.idle:
-            while job is not None and (not self.size or serving.waiting < AHEAD * self.size):
+            while job is not None and (not self.size or serving.waiting < self.ahead):
                 self._receive(job)
                 serving.admit(job)
                 job = next(rest, None)
@@ -141,38 +181,48 @@ class Engine:
         assert finished.result is not None
         return finished.result
 
-    @torch.inference_mode()
     def tally(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
         """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers not finite.
 
         After the only transfer from the device.
         """
-        columns, row = self.classes + 1, {slot: place for place, slot in enumerate(slots)}
-        counts = torch.zeros(len(slots) * columns, dtype=torch.int64, device=self.device)
-        for batch in batches:
-            logits = self._logits(batch)
-            predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), self.classes)
-            rows = torch.tensor([row[segment.slot] for segment in batch])
-            rows = rows.repeat_interleave(torch.tensor([segment.samples for segment in batch]))
-            places = rows.to(self.device, non_blocking=True) * columns + predicted
-            counts.scatter_add_(0, places, torch.ones_like(places))
-        host: NDArray[np.int64] = counts.view(len(slots), columns).cpu().numpy()
+        rows = {slot: row for row, slot in enumerate(slots)}
+        parts = self._lanes.map(partial(self._counted, rows=rows), batches)
+        host: NDArray[np.int64] = reduce(torch.add, parts).view(len(slots), -1).cpu().numpy()
         return host
 
+    @torch.inference_mode()
+    def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
+        """(len(rows) * (K + 1),) what one batch adds to the counts."""
+        logits, columns = self._logits(batch), self.classes + 1
+        predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), self.classes)
+        row = torch.tensor([rows[segment.slot] for segment in batch])
+        row = row.repeat_interleave(torch.tensor([segment.samples for segment in batch]))
+        places = row.to(self.device, non_blocking=True) * columns + predicted
+        counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)
+        return counts.scatter_add_(0, places, torch.ones_like(places))
+
     def _logits(self, batch: Sequence[Segment]) -> Tensor:
-        """(n, K) of the n samples that `batch` names; on the CPU drawn by all threads at once.
+        """(n, K) of the n samples that `batch` names.
 
         The shape, and with it the rounding, is always the same: older samples stay in rows that are free, or zeros
         where rows of one batch could feel them.
         """
-        assert self._noisy is not None
-        samples = [segment.samples for segment in batch]
-        rows, rest = self._noisy.split([sum(samples), self.size - sum(samples)])
-        drawn = self._threads.map if self.device.type == "cpu" else map
-        list(drawn(self._draw, batch, rows.split(samples)))
+        noisy, samples = self._lanes.buffer(self._shape, self.device), [segment.samples for segment in batch]
+        drawn, rest = noisy.split([sum(samples), self.size - sum(samples)])
+        for segment, out in zip(batch, drawn.split(samples), strict=True):
+            self._perturb(out, segment.x, stream=segment.stream)
         if not self.mixes:
             rest.zero_()
-        return self.backend.logits(self._noisy)[: sum(samples)]
+        return self.backend.logits(noisy)[: sum(samples)]
 
-    def _draw(self, segment: Segment, out: Tensor) -> None:
-        self._perturb(out, segment.x, stream=segment.stream)
+
+def images_a_second(backend: Backend, lanes: Lanes, shape: tuple[int, ...]) -> float:
+    """Median over a few batches of `shape` (B, C, H, W) in every lane, after one to warm up."""
+    noisy, times = torch.zeros(shape, device=backend.device), []
+    for _ in range(1 + TRIALS):
+        start = time.perf_counter()
+        for logits in lanes.map(torch.inference_mode()(backend.logits), [noisy] * lanes.number):
+            logits.cpu()
+        times.append(time.perf_counter() - start)
+    return lanes.number * shape[0] / statistics.median(times[1:])

@@ -18,6 +18,7 @@ LARGE = 2**14  # values of an image from which on it is large
 
 # Samples and pixels a forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
 SAMPLES = {"cpu": 256, "cuda": 8192}
+TRIED = 2**20  # values of a larger batch that is tried
 PIXELS = {"cpu": 2**19, "cuda": 2**24}
 
 
@@ -48,6 +49,11 @@ def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     kind = "cpu" if device.type == "cpu" else "cuda"
     samples, block = min(SAMPLES[kind], PIXELS[kind] // math.prod(shape)), usual_block(shape)
     return max(1, samples // block) * block
+
+
+def larger_batches(batch: int, shape: Sequence[int]) -> list[int]:
+    """Batches worth a trial beside the usual one: the double and its double, as far as they stay small."""
+    return [b for b in (2 * batch, 4 * batch) if b * math.prod(shape) <= TRIED]
 
 
 def segments(slot: int, x: Tensor, stream: Stream, ask: Ask) -> Iterator[Segment]:

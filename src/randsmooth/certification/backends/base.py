@@ -20,9 +20,12 @@ class Backend(ABC):
     Attributes:
         precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part of the base classifier.
         device: where the noisy images are made and the logits end up.
+        lanes: how many threads will ask at once; set before the first answer, and above 1 if `parallel` alone.
     """
 
     name: ClassVar[str]
+    parallel: ClassVar[bool] = False
+    lanes: int = 1
     precision: str
     device: torch.device
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 import torch
@@ -18,8 +16,7 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
 
 BACKENDS: dict[str, type[Backend]] = {"torch": Torch, "compile": Compiled, "openvino": OpenVINO, "onnx": Onnx}
-ROUNDS = 3
-AHEAD = 1.15  # a rival must be faster by this much, so that two runs on one machine choose alike
+CLEARLY = 1.15  # a rival must be faster by this factor, so that two runs on one machine choose alike
 
 
 def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, precision: str) -> Backend:
@@ -49,43 +46,26 @@ def candidates(model: nn.Module | OnnxModel, device: torch.device) -> list[str]:
 
 
 def fastest(
-    names: Sequence[str], model: nn.Module | OnnxModel, device: torch.device, precision: str, shape: Sequence[int]
+    names: Sequence[str],
+    model: nn.Module | OnnxModel,
+    device: torch.device,
+    precision: str,
+    measure: Callable[[Backend], float],
 ) -> tuple[Backend, dict[str, float]]:
-    """The fastest backend on batches of `shape` (B, C, H, W), and images a second of each that could be tried.
+    """The fastest backend, and images a second of each that could be tried, as `measure` finds them.
 
     The first of `names` keeps its place unless another is clearly faster.
     """
     made, rates = {}, {}
     for name in names:
         try:
-            made[name] = make_backend(name, model, device, precision)
-            rates[name] = images_a_second(made[name], shape)
+            backend = make_backend(name, model, device, precision)
+            made[name], rates[name] = backend, measure(backend)
         except InputError:
             if name == names[0]:
                 raise
-            made.pop(name, None)
     best = names[0]
     for name in made:
-        if rates[name] > AHEAD * rates[best]:
+        if rates[name] > CLEARLY * rates[best]:
             best = name
     return made[best], rates
-
-
-@torch.inference_mode()
-def images_a_second(backend: Backend, shape: Sequence[int]) -> float:
-    """Median over a few batches of `shape` (B, C, H, W), after one to warm up."""
-    noisy = torch.zeros(tuple(shape), device=backend.device)
-    backend.logits(noisy)
-    times = []
-    for _ in range(ROUNDS):
-        _wait(backend.device)
-        start = time.perf_counter()
-        backend.logits(noisy)
-        _wait(backend.device)
-        times.append(time.perf_counter() - start)
-    return float(shape[0] / statistics.median(times))
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

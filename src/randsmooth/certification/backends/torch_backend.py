@@ -18,6 +18,7 @@ class Torch(Backend):
     """A frozen copy of the model, batch normalisation folded into its convolutions, in channels-last memory."""
 
     name = "torch"
+    parallel = True
 
     def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
         self.device, self.precision = device, precision
@@ -44,6 +45,7 @@ class Compiled(Torch):
     """The same, fused by torch.compile; on CUDA its kernels are launched as one graph."""
 
     name = "compile"
+    parallel = False
 
     def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
         super().__init__(model, device, precision)
