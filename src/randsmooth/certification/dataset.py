@@ -32,7 +32,7 @@ def certify(
     bound: str = "clopper-pearson",
     label_aware: bool = False,
     sound: bool = False,
-    backend: str = "auto",
+    backend: str | None = None,
     precision: str = "32",
     device: str = "auto",
     batch: int | None = None,
@@ -108,12 +108,12 @@ def load(source: Path | str) -> nn.Module | models.OnnxModel:
     return models.OnnxModel(source) if Path(source).suffix == ".onnx" else models.load(source)
 
 
-def kept(out: Path, backend: str, batch: int | None) -> tuple[str, int | None]:
+def kept(out: Path, backend: str | None, batch: int | None) -> tuple[str | None, int | None]:
     """Backend and batch of the run into `out` that is resumed, where the user leaves them open."""
     header = header_of(out)
     if header is None or header.backend is None:
         return backend, batch
-    return header.backend if backend == "auto" else backend, header.batch if batch is None else batch
+    return header.backend if backend in (None, "auto") else backend, header.batch if batch is None else batch
 
 
 def chosen(engine: Engine) -> list[str]:

@@ -31,7 +31,9 @@ class Certify(Settings):
     sound: bool = option("Round noisy images to the grid k/255 under their exact distribution: no float error.", False)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
-    backend: str = option("torch, compile, openvino, onnx, or auto: the fastest that is installed.", "auto")
+    backend: str | None = option(
+        "torch, compile, openvino, onnx, or auto: the fastest that is installed. (default: torch; onnx for an ONNX file)"
+    )
     precision: str = option("Arithmetic of the base classifier: 32, bf16 or fp16.", "32")
     device: str = option("auto, cpu or cuda.", "auto")
     batch: int | None = option("Samples a forward pass. (default: what suits device and image)")
