@@ -43,5 +43,6 @@ class Lanes:
 
 
 def _work_alone(started: threading.Barrier) -> None:
+    torch.get_num_threads()  # torch sets up a thread when it is first asked, and would undo the next line later
     torch.set_num_threads(1)
     started.wait()  # until every worker is there, so that each runs this once

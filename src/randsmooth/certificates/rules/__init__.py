@@ -103,6 +103,8 @@ def make_rule(text: str, *, sigma: float, n: int, alpha: float, bound: str = "cl
     """
     bounds.check_sigma(sigma)
     bounds.check_alpha(alpha)
+    if n < 1:
+        raise InputError(f"n={n} samples certify nothing; n=100000 is usual")
     name, equals, number = text.partition("=")
     if name not in RULES:
         raise unknown("rule", name, RULES)
@@ -113,7 +115,7 @@ def make_rule(text: str, *, sigma: float, n: int, alpha: float, bound: str = "cl
     named = RULES[name]
     if name == "fixed":
         _check_number(text, named, equals)
-        least = bounds.smallest_n(alpha)
+        least = bounds.smallest_n(alpha / 2.0 if bound == "two-sided" else alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
         return Fixed(sigma, n, alpha, bound=bound, seed=seed)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MOST, Claim, Ints, Rule, way_out
+from randsmooth.certificates.rules.base import MOST, Claim, Ints, Rule, possible, way_out
 from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
 
@@ -62,19 +63,23 @@ class Anytime(Rule):
 
     def next_look(self, path: Sequence[int]) -> int | None:
         k = len(path)
-        if k == len(self.looks):
+        if k >= len(self.looks) or (k and (self._reached(path) or self._hopeless(path))):
             return None
-        if k:
-            failures, n = int(self.looks[k - 1]) - path[-1], int(self.looks[k - 1])
-            claim = self.claim(path)
-            if self.target is not None and claim.q < 0.5 and claim.radius >= self.target:
-                return None
-            if bounds.e_tail(failures, n, HOPELESS) < 0.5:
-                return None
         return int(self.looks[k])
 
+    def _reached(self, path: Sequence[int]) -> bool:
+        if self.target is None:
+            return False
+        claim = self.claim(path)
+        return claim.q < 0.5 and claim.radius >= self.target
+
+    def _hopeless(self, path: Sequence[int]) -> bool:
+        """Whether the failures prove, at level HOPELESS, that they are the likelier ones."""
+        n = int(self.looks[len(path) - 1])
+        return float(bounds.log_e(n - path[-1], n, 0.5)) >= -math.log(HOPELESS)
+
     def samples(self, path: Sequence[int]) -> int:
-        return int(self.looks[len(path) - 1]) if len(path) else 0
+        return super().samples(path) if possible(path, self.looks) else 0
 
     def claim(self, path: Sequence[int]) -> Claim:
         looks = self.looks[: len(path)]

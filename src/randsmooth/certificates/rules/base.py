@@ -39,6 +39,12 @@ def way_out(least: int, farthest: float) -> str:
     return ", or ".join(ways)
 
 
+def possible(path: Sequence[int], looks: Ints) -> bool:
+    """Whether a class can come out as often as `path` says: from look to look no less, and no more than was drawn."""
+    gained, drawn = np.diff(np.asarray(path, np.int64), prepend=0), np.diff(looks[: len(path)], prepend=0)
+    return len(path) <= len(looks) and bool(np.all((gained >= 0) & (gained <= drawn)))
+
+
 NO_CLAIM = Claim(1.0, 0.0)
 MORE_THAN_HALF = float(np.nextafter(0.5, 0.0))
 
@@ -109,7 +115,7 @@ class Rule(ABC):
         """What the looks of `path` prove together."""
 
     def samples(self, path: Sequence[int]) -> int:
-        """How many samples lie behind `path`."""
+        """How many samples lie behind `path`; 0 where no image can have walked it."""
         return (self.next_look(path[:-1]) or 0) if len(path) else 0
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:

@@ -44,17 +44,23 @@ class Fixed(Rule):
         return self.by_tail(float(bounds.lower_tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        if self.bound == "two-sided":
+            return self._two_sided(evidence)
         n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
         n = np.maximum(evidence.counts.sum(axis=1), 1)  # an image given up after its selection has none: q = 1
-        if self.bound == "two-sided":
-            radius = bounds.two_sided_radius(evidence.counts, evidence.picked, self.sigma, self.alpha)
-            return bounds.tail_of_radius(radius, self.sigma), radius
         if self.bound == "randomised":
             u = np.array([_uniform(self.seed, int(index)) for index in evidence.idx])
             q = bounds.randomised_lower_tail(n_a, n, self.alpha, u)
         else:
             q = bounds.lower_tail(n_a, n, self.alpha)
         return q, bounds.radius_of_tail(q, self.sigma)
+
+    def _two_sided(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        drawn, radius = evidence.counts.sum(axis=1) > 0, np.zeros(len(evidence.counts))
+        if drawn.any():
+            picked = evidence.picked[drawn]
+            radius[drawn] = bounds.two_sided_radius(evidence.counts[drawn], picked, self.sigma, self.alpha)
+        return bounds.tail_of_radius(radius, self.sigma), radius
 
 
 def _uniform(seed: int, index: int) -> float:

@@ -10,10 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, way_out
+from randsmooth.certificates.rules.base import MORE_THAN_HALF, MOST, NO_CLAIM, Claim, Ints, Rule, possible, way_out
 from randsmooth.errors import InputError
 
 GRAIN = 32  # looks come after whole numbers of these
+MANY = 1000  # radii of a grid: each has its table, and tables print a dozen
+TINY = 1e-300  # a failure probability that no number of samples proves
 TOWARDS_SAFETY = 1.0 - 1e-13  # more than the rounding of a normal distribution function
 
 
@@ -34,6 +36,12 @@ class Grid(Rule):
     def __post_init__(self) -> None:
         if not 0.0 < self.step < np.inf:
             raise InputError(f"the grid's step {self.step} must be a finite radius above 0; tables take 0.25")
+        farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
+        if farthest / self.step > MANY:
+            raise InputError(
+                f"a grid of {self.step:g} has more than {MANY} radii up to {farthest:.3g}, each with its table: take a "
+                f"step of at least {1.01 * farthest / MANY:.3g}, or rule anytime, which has no steps"
+            )
         if not self.radii:
             raise InputError(
                 f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}: allow "
@@ -52,7 +60,12 @@ class Grid(Rule):
         return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
 
     def _reachable(self, r: float) -> bool:
-        return bounds.smallest_cap(self._q0(r), self.alpha) <= self.n
+        return self._least(r) <= self.n
+
+    def _least(self, r: float) -> int:
+        """The smallest cap that can certify `r`; of those above MOST, just any."""
+        q0 = self._q0(r)
+        return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST + 1
 
     def _q0(self, r: float) -> float:
         return float(bounds.tail_of_radius(r, self.sigma)) * TOWARDS_SAFETY
@@ -75,15 +88,18 @@ class Grid(Rule):
         )
 
     def next_look(self, path: Sequence[int]) -> int | None:
-        k, frontier = len(path), self._claimed(path)
-        if k == len(self.looks) or frontier == len(self.radii):
+        k = len(path)
+        if k >= len(self.looks):
+            return None
+        frontier = self._claimed(path)
+        if frontier == len(self.radii):
             return None
         if k and path[-1] <= self._tables[1][frontier, k - 1]:
             return None
         return int(self.looks[k])
 
     def samples(self, path: Sequence[int]) -> int:
-        return int(self.looks[len(path) - 1]) if len(path) else 0
+        return super().samples(path) if possible(path, self.looks) else 0
 
     def claim(self, path: Sequence[int]) -> Claim:
         claimed = self._claimed(path)
@@ -112,7 +128,7 @@ class OneRadius(Grid):
     def __post_init__(self) -> None:
         if not 0.0 <= self.radius < np.inf:
             raise InputError(f"radius={self.radius} must be a finite number >= 0, in units of pixels in [0, 1]")
-        least = bounds.smallest_cap(self._q0(self.radius), self.alpha)
+        least = self._least(self.radius)
         if self.n < least:
             raise InputError(
                 f"n={self.n} samples cannot certify radius {self.radius:g} at sigma={self.sigma:g} and "

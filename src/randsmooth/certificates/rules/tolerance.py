@@ -43,7 +43,7 @@ class Tolerance(Rule):
         )
 
     def next_look(self, path: Sequence[int]) -> int | None:
-        if len(path) == 1:
+        if len(path) == 1 and 0 <= path[0] <= PILOT:
             fresh = self._fresh[path[0]]
             return PILOT + fresh if fresh else None
         return None if path else PILOT
