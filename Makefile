@@ -36,7 +36,8 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)
-	@missed=0; for benchmark in certification training; do \
+	$(BIN)/pip install --quiet --editable '.[dev,bench]'
+	@missed=0; for benchmark in certification training savings wallclock memory; do \
 		$(BIN)/python benchmarks/$$benchmark.py || missed=1; \
 	done; exit $$missed
 

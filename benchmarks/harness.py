@@ -86,6 +86,10 @@ def _cpuinfo() -> list[str]:
 def finish(figures: list[Figure], out: Path) -> None:
     """Write the figures with the machine to `out`; exit with 1 when a target is missed."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    told = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "figures": [asdict(figure) for figure in figures]}
+    told = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": machine(),
+        "figures": [asdict(figure) for figure in figures],
+    }
     out.write_text(json.dumps(told, indent=1) + "\n")
     sys.exit(not all(figure.met for figure in figures))
