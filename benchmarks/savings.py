@@ -2,11 +2,11 @@
 
     python benchmarks/savings.py [LOGS] [--sigma 0.5] [--images 10000] [--out results/bench/savings.json]
 
-LOGS is a folder of TSV logs made at n = 100,000 and alpha = 0.001; by default those of the ACR paper at sigma 0.5, where
-they lie beside RANDSMOOTH_DATA. Each image's p_A is recovered from its logged
-radius, its samples are drawn again, and the rule decides on them; the plain certificate of the same samples, drawn on
-to n, is what it is compared with. A log does not tell p_A of an image that it abstained on: those are spread evenly
-below the smallest certifiable p_A, as densely as images lie above it. Samples that pick the class are counted in.
+LOGS is a folder of TSV logs made at n = 100,000 and alpha = 0.001; by default those of the ACR paper at sigma 0.5,
+where they lie beside RANDSMOOTH_DATA. Each image's p_A is recovered from its logged radius, its samples are drawn
+again, and the rule decides on them; the plain certificate of the same samples, drawn on to n, is what it is compared
+with. A log does not tell p_A of an image that it abstained on: those are spread evenly below the smallest certifiable
+p_A, as densely as images lie above it. Samples that pick the class are counted in.
 """
 
 from __future__ import annotations
