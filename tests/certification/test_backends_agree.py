@@ -1,0 +1,218 @@
+"""The same network on every backend: the same logits to rounding, the same counts but for ties."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from randsmooth import models
+from randsmooth.certification import Engine
+from randsmooth.certification.backends import BACKENDS, candidates, fastest, make_backend
+from randsmooth.certification.backends.folding import fold_batch_norm
+from randsmooth.errors import InputError
+from randsmooth.models import OnnxModel
+
+CPU = torch.device("cpu")
+SHAPES = {"lenet": (1, 28, 28), "resnet8": (3, 32, 32), "resnet20": (3, 32, 32), "small-cnn": (1, 8, 8)}
+
+
+def network(arch: str) -> nn.Module:
+    """A network whose batch norms are not the identity."""
+    channels, side, _ = SHAPES[arch]
+    torch.manual_seed(0)
+    model = models.build(arch, in_channels=channels, image_size=side, num_classes=10)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.running_mean, -0.3, 0.3)
+            nn.init.uniform_(module.running_var, 0.5, 2.0)
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.uniform_(module.bias, -0.2, 0.2)
+    return model.eval()
+
+
+def noisy(arch: str, number: int = 64) -> torch.Tensor:
+    return torch.randn(number, *SHAPES[arch], generator=torch.Generator().manual_seed(1))
+
+
+def exported(arch: str, folder: Path, *, batch: int | None = None) -> OnnxModel:
+    """`network(arch)` as an ONNX file, with a free batch axis or a fixed one."""
+    example = noisy(arch, batch or 4)
+    axes = None if batch else ({0: torch.export.Dim("batch")},)
+    path = folder / f"{arch}-{batch}.onnx"
+    program = torch.export.export(network(arch), (example,), dynamic_shapes=axes)
+    torch.onnx.export(program, (example,), path, dynamo=True, verbose=False)
+    return OnnxModel(path)
+
+
+@pytest.mark.parametrize("arch", [*SHAPES, "resnet110"])
+def test_folding_keeps_the_answers_and_leaves_no_batch_norm(arch: str) -> None:
+    shape = SHAPES.setdefault(arch, (3, 32, 32))
+    model = network(arch).double()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    folded = fold_batch_norm(network(arch).double())
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
+    x = torch.randn(5, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        torch.testing.assert_close(folded(x), model(x), rtol=1e-9, atol=1e-9)
+    make_backend("torch", model, CPU, "32")
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+class Untraceable(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.norm(self.conv(x))
+        return x.mean(dim=(2, 3)) if float(x.sum()) > -1e9 else x.sum(dim=(2, 3))
+
+
+class Shared(nn.Module):
+    """One convolution before a batch norm and before nothing: it must stay as it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+        nn.init.constant_(self.norm.running_mean, 0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (self.norm(self.conv(x)) + self.conv(x)).mean(dim=(2, 3))
+
+
+@pytest.mark.parametrize("kind", [Untraceable, Shared])
+def test_what_cannot_be_folded_is_left_alone(kind: type[nn.Module]) -> None:
+    torch.manual_seed(0)
+    model, x = kind().eval(), torch.randn(3, 1, 8, 8)
+    with torch.no_grad():
+        before = model(x)
+        folded = fold_batch_norm(model)
+        assert any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
+        torch.testing.assert_close(folded(x), before)
+
+
+@pytest.mark.parametrize("arch", ["lenet", "resnet20"])
+@pytest.mark.parametrize(
+    ("backend", "precision", "tolerance"),
+    [("torch", "32", 1e-4), ("openvino", "32", 1e-4), ("torch", "bf16", 0.06), ("openvino", "bf16", 0.06)],
+)
+def test_backends_agree_with_float64(arch: str, backend: str, precision: str, tolerance: float) -> None:
+    if backend == "openvino":
+        pytest.importorskip("openvino")
+    model, x = network(arch), noisy(arch)
+    with torch.inference_mode():
+        truth = network(arch).double()(x.double()).numpy()
+        found = make_backend(backend, model, CPU, precision).logits(x).double().numpy()
+    assert np.abs(found - truth).max() <= tolerance * np.abs(truth).max()
+
+
+@pytest.mark.parametrize("backend", ["openvino", "onnx"])
+def test_counts_differ_at_most_where_the_logits_are_close(backend: str, tmp_path: Path) -> None:
+    pytest.importorskip({"openvino": "openvino", "onnx": "onnxruntime"}[backend])
+    model = exported("resnet8", tmp_path) if backend == "onnx" else network("resnet8")
+    x = torch.rand(SHAPES["resnet8"], generator=torch.Generator().manual_seed(2))
+    counts = [
+        Engine(which, 0.5, device=CPU, backend=name).count(3, x, [("a", 1000)])[0]
+        for which, name in ((network("resnet8"), "torch"), (model, backend))
+    ]
+    moved = np.abs(counts[0] - counts[1]).sum() // 2
+    logits = network("resnet8")(noisy("resnet8", 256)).detach().sort(dim=1).values
+    close = float((logits[:, -1] - logits[:, -2] < 1e-3).float().mean())
+    assert moved <= 2 + 3 * close * 1000
+
+
+@pytest.mark.parametrize("batch", [1, 7, 300])
+def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(batch: int, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    fixed, free = exported("small-cnn", tmp_path, batch=batch), exported("small-cnn", tmp_path)
+    assert (fixed.batch, free.batch, free.shape) == (batch, None, (1, 8, 8))
+    x = torch.rand(SHAPES["small-cnn"])
+    counts = [Engine(model, 0.5, device=CPU, backend="onnx").count(0, x, [("a", 500)]) for model in (fixed, free)]
+    np.testing.assert_array_equal(*counts)
+
+
+def test_openvino_runs_onnx_files(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    model, x = exported("small-cnn", tmp_path), noisy("small-cnn")
+    with torch.inference_mode():
+        found = make_backend("openvino", model, CPU, "32").logits(x)
+        torch.testing.assert_close(found, network("small-cnn")(x), rtol=1e-4, atol=1e-4)
+
+
+class Flat(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.flatten().reshape(1, -1)[:, :2]
+
+
+def test_files_that_are_no_base_classifier(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    torch.onnx.export(Flat(), (torch.rand(1, 8, 8),), tmp_path / "flat.onnx", dynamo=True, verbose=False)
+    (tmp_path / "text.onnx").write_text("no model")
+    for name, message in (
+        ("flat", "without a batch axis"),
+        ("text", "no ONNX file that can be run"),
+        ("gone", "no ONNX"),
+    ):
+        with pytest.raises(InputError, match=f"{name}.onnx.*{message}|{message}.*{name}.onnx"):
+            OnnxModel(tmp_path / f"{name}.onnx")
+
+
+def test_the_hash_is_that_of_the_file(tmp_path: Path) -> None:
+    first, second = exported("small-cnn", tmp_path), exported("small-cnn", tmp_path, batch=2)
+    assert first.weights_hash() == OnnxModel(first.path).weights_hash() != second.weights_hash()
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision", "message"),
+    [
+        ("tensorrt", "32", "tensorrt"),
+        ("torch", "fp8", "fp8"),
+        ("onnx", "32", "export the model with torch.onnx.export"),
+    ],
+)
+def test_combinations_that_do_not_exist(backend: str, precision: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_backend(backend, network("small-cnn"), CPU, precision)
+
+
+def test_onnx_files_run_in_their_own_precision_and_not_in_torch(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    model = exported("small-cnn", tmp_path)
+    with pytest.raises(InputError, match="computes as it was exported"):
+        make_backend("onnx", model, CPU, "bf16")
+    with pytest.raises(InputError, match="runs torch models"):
+        make_backend("torch", model, CPU, "32")
+
+
+def test_a_backend_that_is_not_installed_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    with pytest.raises(InputError, match=r"pip install 'randsmooth\[cpu\]'"):
+        make_backend("openvino", network("small-cnn"), CPU, "32")
+
+
+@pytest.mark.parametrize(("rate", "chosen"), [(80.0, "torch"), (114.0, "torch"), (120.0, "openvino")])
+def test_auto_keeps_the_usual_one_unless_another_is_clearly_faster(rate: float, chosen: str) -> None:
+    pytest.importorskip("openvino")
+    model, rates = network("small-cnn"), {"torch": 100.0, "openvino": rate}
+    assert candidates(model, CPU) == list(rates)
+    backend, told = fastest(list(rates), model, CPU, "32", lambda made: rates[made.name])
+    assert (backend.name, told) == (chosen, rates)
+
+
+def test_auto_says_what_it_tried() -> None:
+    engine = Engine(network("small-cnn"), 0.5, device=CPU, backend="auto")
+    backend = engine.prepare(SHAPES["small-cnn"])
+    assert backend.name in engine.rates and set(engine.rates) <= set(BACKENDS)
+
+
+@pytest.mark.slow
+def test_compiled_agrees() -> None:
+    model, x = network("resnet8"), noisy("resnet8")
+    with torch.inference_mode():
+        compiled = make_backend("compile", model, CPU, "32").logits(x)
+        torch.testing.assert_close(compiled, model(x), rtol=1e-3, atol=1e-3)
