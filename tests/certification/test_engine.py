@@ -256,8 +256,15 @@ def test_answers_that_are_no_logits(logits: list, image: torch.Tensor) -> None:
 def test_bad_settings(network: nn.Module) -> None:
     with pytest.raises(InputError, match="fp8"):
         Engine(network, SIGMA, device=CPU, precision="fp8")
-    with pytest.raises(InputError, match="batch=16 must be at least 32"):
-        Engine(network, SIGMA, device=CPU, batch=16)
+
+
+@pytest.mark.parametrize(("shape", "least"), [((3, 8, 8), BLOCK), ((3, 224, 224), FINE)])
+def test_a_batch_holds_a_block(shape: tuple[int, ...], least: int) -> None:
+    model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    with pytest.raises(InputError, match=f"batch={least - 1} must be at least {least}"):
+        Engine(model, SIGMA, device=CPU, batch=least - 1).prepare(shape)
+    counts = Engine(model, SIGMA, device=CPU, batch=least).count(0, torch.full(shape, 0.5), [("a", least + 1)])
+    assert counts.sum() == least + 1
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -13,28 +13,10 @@ import pytest
 from randsmooth import Request, certify, models, read, train
 from randsmooth.bounds import successes_of_tail, tail_of_radius
 from randsmooth.certificates import Certificates, from_counts, write_parquet
-from randsmooth.cli.main import main
 
 Run = Callable[..., tuple[int, str, str]]
 N, TAKE = 2000, 6
 FORGED = 10**9  # samples of which enough agree for any radius that N could certify, twice over
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Runs a command line in an empty folder; its exit code and what it printed."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return int(stop.value.code or 0), printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture(scope="module")

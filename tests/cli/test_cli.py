@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,32 +14,9 @@ import yaml
 from PIL import Image
 
 from randsmooth import load_data, read
-from randsmooth.cli.main import main
 
+Run = Callable[..., Any]  # a Result: code, out, err
 VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "methods")
-
-
-@dataclass
-class Result:
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Result]:
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)  # a verb that wrongly starts must not write into the checkout
-
-    def run(*words: object) -> Result:
-        monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return Result(int(stop.value.code or 0), printed.out, printed.err)
-
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -10,28 +10,10 @@ import pytest
 import yaml
 
 from randsmooth import methods, models
-from randsmooth.cli.main import main
 from randsmooth.cli.train import Train, default_folder
 from randsmooth.training import PRESETS
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Runs a command line in an empty folder; its exit code and what it printed."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        printed = capsys.readouterr()
-        return int(stop.value.code or 0), printed.out, printed.err
-
-    return run
 
 
 def listed(text: str) -> list[str]:

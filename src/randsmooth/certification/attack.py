@@ -15,16 +15,14 @@ from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.runner import check_fit
+from randsmooth.certification.same import called, certified_as, check_same
 from randsmooth.certification.search import Search, check_search, climbable, distance
-from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, whole
+from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.models import Classifier
 from randsmooth.progress import Progress, Reporter, silent
 
 PREDICT = "attack/predict"
-
-PRECISIONS = {"float32": "32", "bfloat16": "bf16", "float16": "fp16"}  # as a header and as SmoothedClassifier say it
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,9 @@ def attack(
     rows, n = certified_rows(table, take), whole("n", n)
     check_level(n, alpha, len(rows))
     facts = certified_as(table)
-    model = checked_model(models.load(model) if isinstance(model, str | Path) else model, table)
+    check_gradient(model, table)
+    model = models.load(model) if isinstance(model, str | Path) else model
+    check_same(model, table)
     place = models.pick_device(device)
     smoothed = SmoothedClassifier(model, **facts, device=place, seed=seed)
     images = images if isinstance(images, Images) else _load(table, images)
@@ -130,10 +130,7 @@ def attack(
 
 def predict_anywhere(engine: Engine, number: int, point: Tensor, n: int, alpha: float) -> int:
     """PREDICT (Cohen et al. 2019) at a point (C, H, W) that may leave [0, 1], as no image may: class or ABSTAIN."""
-    counts = engine.count(number, point, [(PREDICT, n)])[0]
-    runner_up, top = np.sort(counts)[-2:]
-    clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
-    return int(counts.argmax()) if clear else ABSTAIN
+    return top_if_clear(engine.count(number, point, [(PREDICT, n)])[0], alpha)
 
 
 def _attack_rows(
@@ -163,11 +160,11 @@ def _attack_rows(
 def _load(table: Certificates, dataset: str | None) -> Images:
     name, split = dataset or table.header.dataset, table.header.split
     if name is None or split is None:
-        raise InputError(f"{_called(table)} does not name its {'dataset' if name is None else 'split'}")
+        raise InputError(f"{called(table)} does not name its {'dataset' if name is None else 'split'}")
     try:
         return data.load(name, split)
     except InputError as error:
-        hint = "" if dataset else f" (the data set of {_called(table)}; --dataset tells where its folder is)"
+        hint = "" if dataset else f" (the data set of {called(table)}; --dataset tells where its folder is)"
         raise InputError(f"{error}{hint}") from error
 
 
@@ -186,75 +183,33 @@ def certified_rows(table: Certificates, take: int | None) -> Certificates:
     """The rows that certify a class, or `take` of them; InputError where there are none, or not so many."""
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
-        raise InputError(f"{_called(table)} certifies none of its {len(table)} images: there is nothing to attack")
+        raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
     if take is not None:
         certified = certified[data.take(len(certified), take).numpy()]
     return table.rows(np.isin(np.arange(len(table)), certified))
 
 
-def certified_as(table: Certificates) -> dict[str, Any]:
-    """What makes a `SmoothedClassifier` the certified one, besides the model: sigma, precision and backend.
-
-    Raises:
-        InputError: the header does not say them or which model it is about, as that of a log does not, or it is
-            about another base classifier than the network's own.
-    """
-    header = table.header
-    said = {"sigma": header.sigma, "model's weights": _weights(table), "precision": header.precision}
-    missing = [name for name, value in said.items() if value is None]
-    if header.sigma is None or header.precision is None or missing:
+def check_gradient(model: object, table: Certificates) -> None:
+    """Raise InputError for a base classifier that cannot be climbed."""
+    if not isinstance(model, nn.Module | str | Path):
+        raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module, which has gradients")
+    if table.header.sound:
         raise InputError(
-            f"{_called(table)} does not say its {missing[0]} (a TSV log?), so there is no telling what to attack: give "
-            "the Parquet file that `randsmooth certify` wrote"
-        )
-    if header.sound:
-        raise InputError(
-            f"{_called(table)} is about a base classifier that rounds its input to the grid k/255, which has no "
+            f"{called(table)} is about a base classifier that rounds its input to the grid k/255, which has no "
             "gradient: the attack is for tables without"
         )
-    kind = header.precision.split(",")[0].split()[0]
-    if kind not in PRECISIONS:
-        raise InputError(f"{_called(table)} was made in {kind}; the attack knows {' and '.join(PRECISIONS)}")
-    return {"sigma": header.sigma, "precision": PRECISIONS[kind], "backend": header.backend}
-
-
-def checked_model(model: object, table: Certificates) -> nn.Module:
-    """`model`; InputError unless it is the base classifier of the table: its weights, and its normalisation."""
-    if not isinstance(model, nn.Module):
-        raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module, which has gradients")
-    theirs = table.header.model or {}
-    for what, mine in _identity(model).items():
-        if what in theirs and theirs[what] != mine:
-            raise InputError(
-                f"{_called(table)} is about a model with {what} {theirs[what]}, and this one has {mine}: give the "
-                "model that was certified"
-            )
-    return model
 
 
 def check_rows(rows: Certificates, images: Images) -> None:
     """Raise InputError unless `images` has the rows' images, with the rows' labels."""
     place = f"{images.spec.name} ({images.split})"
     if rows.idx.max() >= len(images) or rows.idx.min() < 0:
-        raise InputError(f"{_called(rows)} has an image {rows.idx.max()}; {place} has {len(images)} images")
+        raise InputError(f"{called(rows)} has an image {rows.idx.max()}; {place} has {len(images)} images")
     labels = images.labels[torch.from_numpy(rows.idx)].numpy()
     wrong = np.flatnonzero(labels != rows.label)
     if len(wrong):
         first = wrong[0]
         raise InputError(
-            f"image {rows.idx[first]} has label {rows.label[first]} in {_called(rows)} and {labels[first]} in {place}: "
+            f"image {rows.idx[first]} has label {rows.label[first]} in {called(rows)} and {labels[first]} in {place}: "
             "is it another data set of that name?"
         )
-
-
-def _identity(model: nn.Module) -> dict[str, Any]:
-    normalisation = {key: model.config[key] for key in ("mean", "std")} if isinstance(model, Classifier) else {}
-    return {"weights": models.weights_hash(model)} | normalisation
-
-
-def _weights(table: Certificates) -> str | None:
-    return (table.header.model or {}).get("weights")
-
-
-def _called(table: Certificates) -> str:
-    return table.name or "the table"

@@ -103,7 +103,7 @@ def certify(
         )
 
 
-def load(source: Path | str) -> nn.Module | models.OnnxModel:
+def load(source: Path | str) -> models.Classifier | models.OnnxModel:
     """The base classifier in a model folder, on the hub or in an ONNX file."""
     return models.OnnxModel(source) if Path(source).suffix == ".onnx" else models.load(source)
 

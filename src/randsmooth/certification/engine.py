@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 
 import numpy as np
@@ -24,7 +25,15 @@ from randsmooth.certification.backends import (
 from randsmooth.certification.checks import check_repeats, rows_stand_alone
 from randsmooth.certification.jobs import Ask, Job, T, count_once
 from randsmooth.certification.lanes import Lanes
-from randsmooth.certification.segments import FINE, LARGE, Segment, larger_batches, usual_batch
+from randsmooth.certification.segments import (
+    LARGE,
+    Segment,
+    larger_batches,
+    segments,
+    take_batch,
+    usual_batch,
+    usual_block,
+)
 from randsmooth.certification.serving import Serving
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
@@ -46,7 +55,7 @@ class Engine:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
         sigma: standard deviation of the noise.
         precision: "32", "bf16" or "fp16": the arithmetic of the network, and so a part of the base classifier.
-        batch: samples a forward pass, at least 32; None: as many as suit device and image.
+        batch: samples a forward pass, at least 128, of large images 32; None: as many as suit device and image.
         seed: of the noise.
         backend: a name of BACKENDS, or "auto": the fastest that is installed.
         sound: draw the exact distribution of a noisy image rounded to the grid k/255 (see `noise.lattice`).
@@ -66,8 +75,6 @@ class Engine:
     ) -> None:
         if precision not in PRECISIONS:
             raise unknown("precision", str(precision), PRECISIONS)
-        if batch is not None and batch < FINE:
-            raise InputError(f"batch={batch} must be at least {FINE}, the samples that share a noise stream")
         self.sigma, self.seed, self.device, self.batch = sigma, seed, device, batch
         self.precision, self.sound, self.model = precision, sound, model
         self.rates: dict[str, float] = {}  # images a second of the backends that "auto" has tried
@@ -97,10 +104,12 @@ class Engine:
         """Make ready for images of `shape` (C, H, W): choose the backend, and try the base classifier out.
 
         Raises:
-            InputError: it refuses the shape, gives no logits, or not the same ones twice.
+            InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
         """
         if self._shape[1:] != tuple(shape):
-            batch = self.batch or usual_batch(self.device, shape)
+            batch, block = self.batch or usual_batch(self.device, shape), usual_block(shape)
+            if batch < block:
+                raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
             if self._backend is None:
                 batch = self._choose(batch, shape)
             self._lanes = self._lanes_for(self.backend, shape)
@@ -180,6 +189,27 @@ class Engine:
         (finished,) = self.run([job])
         assert finished.result is not None
         return finished.result
+
+    def total(self, number: int, x: Tensor, ask: Ask, of: Callable[[Tensor], Tensor]) -> Tensor:
+        """The sum of `of(logits)` over the batches (B, K) of one image's samples; of the same noise as counts are.
+
+        Args:
+            number, x: as `count`.
+            ask: which samples.
+            of: gives tensors of one shape, whatever B; called without gradients.
+
+        Raises:
+            InputError: as `run`.
+        """
+        job = Job(number, x, count_once([ask]))
+        self._receive(job)
+        queue = deque(segments(0, job.x, Stream(self.seed, ask.name).at(number), ask))
+        batches = []
+        while queue:
+            batches.append(take_batch(queue, self.size, mix=self.mixes))
+        return reduce(
+            torch.add, self._lanes.map(torch.inference_mode()(lambda batch: of(self._logits(batch))), batches)
+        )
 
     def tally(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
         """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers not finite.

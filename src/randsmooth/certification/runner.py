@@ -103,7 +103,7 @@ def _generator(engine: Engine) -> str:
 def describe_model(model: nn.Module | OnnxModel) -> dict[str, Any]:
     """What identifies a base classifier: the hash of its weights, and how they came to be where that is known."""
     if isinstance(model, OnnxModel):
-        return {"weights": model.weights_hash(), "arch": "ONNX file"}
+        return {"weights": models.weights_hash(model), "arch": "ONNX file"}
     if not isinstance(model, Classifier):
         return {"weights": models.weights_hash(model), "arch": type(model).__qualname__}
     normalisation = {"mean": model.config["mean"], "std": model.config["std"]}

@@ -124,7 +124,7 @@ class SmoothedClassifier:
         judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.engine.seed)
         if until is not None and not judge.sequential:
             raise InputError(f"rule {rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
-        x, numbers = self._checked(x, numbers)
+        x, numbers = self.checked(x, numbers)
         seen: list[Seen] = self._run(
             [Job(i, image, certify_steps(judge, n0, until=until)) for i, image in zip(numbers, x, strict=True)]
         )
@@ -147,11 +147,11 @@ class SmoothedClassifier:
         n, least = whole("n", n), smallest_predict_n(alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
-        x, numbers = self._checked(x, numbers)
+        x, numbers = self.checked(x, numbers)
         counts = self._run(
             [Job(i, image, count_once([Ask(PREDICT, 0, n)])) for i, image in zip(numbers, x, strict=True)]
         )
-        return np.array([_top_if_clear(row, alpha) for (row,) in counts], np.int64)
+        return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> list[T]:
         """The results of `jobs`, in their order."""
@@ -159,7 +159,7 @@ class SmoothedClassifier:
             pass
         return [job.result for job in jobs if job.result is not None]
 
-    def _checked(self, x: Tensor, numbers: Sequence[int] | None) -> tuple[Tensor, Sequence[int]]:
+    def checked(self, x: Tensor, numbers: Sequence[int] | None) -> tuple[Tensor, Sequence[int]]:
         """(B, C, H, W) images, and the numbers that address their noise."""
         x = x[None] if isinstance(x, Tensor) and x.dim() == 3 else x
         models.check_images(x, self.shape)
@@ -179,7 +179,8 @@ def smallest_predict_n(alpha: float) -> int:
     return n
 
 
-def _top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
+def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
+    """The most frequent class of counts (K,), or ABSTAIN where it is not clear of the second at level alpha."""
     runner_up, top = np.sort(counts)[-2:]
     clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
     return int(counts.argmax()) if clear else ABSTAIN

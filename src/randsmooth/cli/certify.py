@@ -32,11 +32,11 @@ class Certify(Settings):
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
     backend: str | None = option(
-        "torch, compile, openvino, onnx, or auto: the fastest that is installed. (default: torch; onnx for an ONNX file)"
+        "torch, compile, openvino, onnx, or auto: the fastest installed. (default: torch; onnx for an ONNX file)"
     )
     precision: str = option("Arithmetic of the base classifier: 32, bf16 or fp16.", "32")
     device: str = option("auto, cpu or cuda.", "auto")
-    batch: int | None = option("Samples a forward pass. (default: what suits device and image)")
+    batch: int | None = option("Samples a forward pass, 128 or more. (default: what suits device and image)")
     seed: int = option("Seed of the noise.", 0)
     out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet)")
     resume: bool = option("Go on with an interrupted run into the file.", False)

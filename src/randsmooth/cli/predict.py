@@ -14,22 +14,25 @@ from randsmooth.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from randsmooth.data import DatasetSpec
-    from randsmooth.models import Classifier
+    from randsmooth.models import Classifier, OnnxModel
 
 FORMATS = ("text", "csv", "json")
+MOST_CLASSES = 100_000  # names for the classes of an ONNX file that does not say how many it has
 Answers = list[dict[str, Any]]
 
 
 class Predict(Settings):
     """Settings of `randsmooth predict`."""
 
-    model: str = argument("Model folder, or `user/name` on the Hugging Face hub.")
+    model: str = argument("Model folder, `user/name` on the Hugging Face hub, or ONNX file.")
     images: list[Path] = argument("Image files.")
     sigma: float | None = option("Standard deviation of the noise. (default: the one that the model was trained with)")
     n: int = option("Samples an image that bound the probability of its class.", 10_000)
     n0: int = option("Other samples, that pick the class.", 100)
     alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
-    precision: str = option("Arithmetic of the base classifier: 32 or bf16.", "32")
+    like: Path | None = option("Parquet file of certificates: answer with the very classifier that they are about.")
+    backend: str | None = option("torch, compile, openvino or onnx. (default: torch; onnx for an ONNX file)")
+    precision: str | None = option("Arithmetic of the base classifier: 32, bf16 or fp16. (default: 32)")
     device: str = option("auto, cpu or cuda.", "auto")
     seed: int = option("Seed of the noise.", 0)
     format: str = option("text, csv or json.", "text")
@@ -48,42 +51,66 @@ def predict(settings: Predict) -> None:
     if settings.format not in FORMATS:
         raise unknown("format", settings.format, FORMATS)
     check_budget(settings.n0, settings.n, settings.alpha)
-    model = models.load(settings.model)
-    sigma = model.provenance.get("sigma") if settings.sigma is None else settings.sigma
-    if sigma is None:
-        raise InputError(f"{settings.model} does not say which sigma it was trained with; pass --sigma")
+    model = certification.load(settings.model)
+    base = base_of(settings, model)
     smoothed = certification.SmoothedClassifier(
-        model, sigma, device=models.pick_device(settings.device), precision=settings.precision, seed=settings.seed
+        model, device=models.pick_device(settings.device), seed=settings.seed, **base
     )
     spec = spec_of(model)
     x = torch.stack([data.read_image(path, spec) for path in settings.images])
     result = smoothed.certify(x, settings.n0, settings.n, settings.alpha)
     pairs = zip(settings.images, result.predict, result.radius, strict=True)
-    show([_answer(path, int(k), float(r), model.classes) for path, k, r in pairs], settings.format)
+    names = spec.classes
+    show([_answer(path, int(k), float(r), names) for path, k, r in pairs], settings.format)
 
 
-def spec_of(model: Classifier) -> DatasetSpec:
+def base_of(settings: Predict, model: Classifier | OnnxModel) -> dict[str, Any]:
+    """What makes the base classifier beside its weights: as given, else as in the table `like`, else the usual.
+
+    Raises:
+        InputError: no sigma, a table about another model, or an option that contradicts it.
+    """
+    from randsmooth import certificates, certification
+
+    given = {key: getattr(settings, key) for key in ("sigma", "precision", "backend")}
+    base = {key: value for key, value in given.items() if value is not None}
+    if settings.like is not None:
+        table = certificates.read(settings.like)
+        certification.check_same(model, table)
+        told = certification.certified_as(table)
+        for key, value in base.items():
+            if told[key] != value:
+                raise InputError(f"--{key} {value} is not what {settings.like} was certified with ({told[key]})")
+        return told
+    base.setdefault("sigma", getattr(model, "provenance", {}).get("sigma"))
+    if base["sigma"] is None:
+        raise InputError(f"{settings.model} does not say which sigma it was trained with; pass --sigma")
+    return base
+
+
+def spec_of(model: Classifier | OnnxModel) -> DatasetSpec:
     """What the model's images look like: its data set's spec where that has a name, else its own shape."""
     from randsmooth import data
 
-    trained_on = model.provenance.get("dataset")
-    if trained_on in data.names():
-        return data.spec(trained_on)
+    told = getattr(model, "provenance", {}).get("dataset")
+    if told in data.names():
+        return data.spec(told)
+    numbers = map(str, range(getattr(model, "num_classes", None) or MOST_CLASSES))
     return data.DatasetSpec(
-        name=str(trained_on or "the model's images"),
+        name=str(told or "the model's images"),
         shape=model.shape,
-        classes=tuple(model.classes),
+        classes=tuple(getattr(model, "classes", numbers)),
         mean=None,
         std=None,
         augment="none",
-        arch=model.arch,
+        arch=getattr(model, "arch", "ONNX file"),
         hub=None,
         sizes={"test": 1},
         description="",
     )
 
 
-def _answer(path: Path, predicted: int, radius: float, classes: list[str]) -> dict[str, Any]:
+def _answer(path: Path, predicted: int, radius: float, classes: tuple[str, ...]) -> dict[str, Any]:
     label = None if predicted < 0 else classes[predicted]
     return {"image": str(path), "label": label, "radius": radius}
 

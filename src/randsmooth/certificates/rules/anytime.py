@@ -68,15 +68,22 @@ class Anytime(Rule):
         return int(self.looks[k])
 
     def _reached(self, path: Sequence[int]) -> bool:
-        if self.target is None:
-            return False
+        if self.target is None or self._log_e(path[-1], len(path), self._q_target) < -math.log(self.alpha):
+            return False  # and `claim`, which is slow, need not be asked
         claim = self.claim(path)
         return claim.q < 0.5 and claim.radius >= self.target
 
     def _hopeless(self, path: Sequence[int]) -> bool:
         """Whether the failures prove, at level HOPELESS, that they are the likelier ones."""
-        n = int(self.looks[len(path) - 1])
-        return float(bounds.log_e(n - path[-1], n, 0.5)) >= -math.log(HOPELESS)
+        failures = int(self.looks[len(path) - 1]) - path[-1]
+        return self._log_e(failures, len(path), 0.5) >= -math.log(HOPELESS)
+
+    def _log_e(self, s: int, k: int, q0: float) -> float:
+        return float(bounds.log_e(s, int(self.looks[k - 1]), q0))
+
+    @cached_property
+    def _q_target(self) -> float:
+        return float(bounds.tail_of_radius(self.target or 0.0, self.sigma))
 
     def samples(self, path: Sequence[int]) -> int:
         return super().samples(path) if possible(path, self.looks) else 0

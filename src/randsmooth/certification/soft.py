@@ -1,0 +1,202 @@
+"""Soft certification: of the class with the largest mean softmax under noise (Zhai et al. 2020, appendix A)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from randsmooth import bounds
+from randsmooth.certificates import ABSTAIN, check_budget
+from randsmooth.certification.jobs import Ask
+from randsmooth.certification.smoothed import SmoothedClassifier, whole
+from randsmooth.certification.steps import ESTIMATE, SELECT
+from randsmooth.errors import InputError, unknown
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+BOUNDS = ("bernstein", "hoeffding")
+
+
+@dataclass(frozen=True)
+class SoftCertified:
+    """Soft certificates of B images at S inverse temperatures.
+
+    Attributes:
+        betas: (S,) inverse temperatures.
+        predict: (S, B) certified class, or ABSTAIN (-1).
+        radius: (S, B) L2 radius within which that class cannot change, in units of pixels in [0, 1].
+        picked: (S, B) class that was picked by other samples.
+        mean: (S, B, K) of the softmax over n samples.
+        variance: (S, B, K) of the same, with n - 1 in the denominator.
+        n: samples an image.
+    """
+
+    betas: tuple[float, ...]
+    predict: Ints
+    radius: Floats
+    picked: Ints
+    mean: Floats
+    variance: Floats
+    n: int
+
+
+def certify_soft(
+    smoothed: SmoothedClassifier,
+    x: Tensor,
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    betas: Sequence[float] = (1.0,),
+    *,
+    bound: str = "bernstein",
+    numbers: Sequence[int] | None = None,
+) -> SoftCertified:
+    """Certify the soft smoothed classifier, argmax_k E[softmax(beta f(x + noise))_k], at every beta from one pass.
+
+    Each certificate is wrong with probability <= alpha. The noise is that of `SmoothedClassifier.certify`, and beta =
+    infinity is its classifier, with a looser bound.
+
+    Args:
+        smoothed: base classifier, sigma, device and seed.
+        x: (B, C, H, W), or one image (C, H, W), in [0, 1].
+        n0: samples that pick the class.
+        n: other samples that bound the mean softmax of that class, at least 2.
+        alpha: probability of a wrong certificate, per image and beta.
+        betas: inverse temperatures, > 0; math.inf is allowed.
+        bound: "bernstein" (empirical) or "hoeffding".
+        numbers: B numbers that address the noise of the images; default 0, 1, ...
+
+    Raises:
+        InputError: a beta that is not positive, another bound, or as `SmoothedClassifier.certify`.
+
+    Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked class: the others' means add up to
+        one minus its own.
+    """
+    n0, n, betas = whole("n0", n0), whole("n", n), tuple(float(beta) for beta in betas)
+    check_betas(betas)
+    check_budget(n0, n, alpha)
+    if bound not in BOUNDS:
+        raise unknown("bound", bound, BOUNDS)
+    if n < (least := smallest_soft_n(bound, alpha)):
+        raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
+    x, numbers = smoothed.checked(x, numbers)
+    seen = [_sums(smoothed, number, image, (n0, n), betas) for number, image in zip(numbers, x, strict=True)]
+    sums0, (sums, squares) = np.stack([s[0] for s in seen], 1), np.stack([s[1] for s in seen], 2)
+    picked, mean = sums0.argmax(axis=-1), np.clip(sums / n, 0.0, 1.0)
+    variance = bounds.sample_variance(sums, squares, n)
+    own, spread = (np.take_along_axis(a, picked[..., None], -1)[..., 0] for a in (mean, variance))
+    if bound == "hoeffding":
+        lower = bounds.hoeffding_lower(own, n, alpha)
+    else:
+        lower = bounds.bernstein_lower(own, spread, n, alpha)
+    radius = bounds.radius(lower, smoothed.sigma)
+    return SoftCertified(betas, np.where(radius > 0.0, picked, ABSTAIN), radius, picked, mean, variance, n)
+
+
+def check_betas(betas: Sequence[float]) -> None:
+    """Raise InputError unless there is a beta and all are above 0."""
+    if not betas or not all(beta > 0.0 for beta in betas):
+        raise InputError(f"betas={list(betas)} must be one or more inverse temperatures above 0, such as [1.0, 4.0]")
+
+
+def smallest_soft_n(bound: str, alpha: float) -> int:
+    """Smallest n at which n values of 1 certify a radius above 0."""
+    if bound == "hoeffding":
+        return math.floor(-2.0 * math.log(alpha)) + 1
+    return math.floor(14.0 / 3.0 * math.log(2.0 / alpha)) + 2
+
+
+def moments(logits: Tensor, betas: Sequence[float]) -> Tensor:
+    """(2, S, K) sums and sums of squares over (B, K) logits of their softmax at each beta, in float64."""
+    logits = logits.double()
+    soft = torch.stack([_softmax(logits, beta) for beta in betas])
+    return torch.stack([soft.sum(dim=1), soft.square().sum(dim=1)])
+
+
+def _softmax(logits: Tensor, beta: float) -> Tensor:
+    if math.isinf(beta):
+        finite = logits.isfinite().all(dim=1, keepdim=True)
+        hard = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).double()
+        return torch.where(finite, hard, math.nan)
+    return torch.softmax(beta * logits, dim=1)
+
+
+def _sums(
+    smoothed: SmoothedClassifier, number: int, x: Tensor, budget: tuple[int, int], betas: Sequence[float]
+) -> tuple[Floats, Floats]:
+    """(S, K) sums over the n0 samples, and (2, S, K) sums and squares over the n."""
+    of, engine = partial(moments, betas=betas), smoothed.engine
+    asks = [Ask(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
+    first, second = (engine.total(number, x, ask, of).cpu().numpy() for ask in asks)
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise InputError(
+            f"the model gave NaN or infinite logits for noisy copies of image {number}; a certificate needs a finite "
+            "answer for each: check the weights, or use precision 32"
+        )
+    return first[0], second
+
+
+@dataclass(frozen=True)
+class Figure4:
+    """Certified accuracies of one model at R radii, as shares of the images.
+
+    Attributes:
+        radii: (R,), in units of pixels in [0, 1].
+        hard: (R,) of hard certification, by Clopper-Pearson.
+        soft: (R,) of soft certification, for each beta; math.inf is its limit.
+    """
+
+    radii: Floats
+    hard: Floats
+    soft: dict[float, Floats]
+
+
+def figure_4(
+    smoothed: SmoothedClassifier,
+    x: Tensor,
+    y: Sequence[int] | Tensor,
+    radii: Sequence[float],
+    *,
+    betas: Sequence[float] = (1.0, 4.0, 16.0),
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    bound: str = "bernstein",
+    numbers: Sequence[int] | None = None,
+) -> Figure4:
+    """Hard against soft certification of the same images by the same samples (Zhai et al. 2020, figure 4).
+
+    Args:
+        y: (B,) labels.
+        radii: at which to give the certified accuracy, >= 0.
+        betas: inverse temperatures; math.inf joins them.
+        Others as `certify_soft`.
+
+    Raises:
+        InputError: as `certify_soft`, other than B labels, or a radius below 0.
+    """
+    radii_, labels = np.asarray(radii, np.float64), np.asarray(y, np.int64)
+    if radii_.ndim != 1 or not len(radii_) or not np.all(radii_ >= 0.0):
+        raise InputError(f"radii={radii!r} must be one or more radii from 0 upward")
+    wanted = tuple(dict.fromkeys((*betas, math.inf)))
+    images = 1 if x.dim() == 3 else len(x)
+    if labels.shape != (images,):
+        raise InputError(f"{labels.size} labels for {images} images; give one each")
+    soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound, numbers=numbers)
+    sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
+    q = bounds.lower_tail(np.rint(sure * n).astype(np.int64), n, alpha)
+    hard = bounds.radius_of_tail(q, smoothed.sigma)
+
+    def accuracy(picked: Ints, radius: Floats) -> Floats:
+        right = (picked == labels) & (radius > 0.0)
+        return np.array([np.mean(right & (radius >= r)) for r in radii_])
+
+    by_beta = {beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)}
+    return Figure4(radii_, accuracy(soft.picked[-1], hard), by_beta)

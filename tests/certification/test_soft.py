@@ -1,0 +1,148 @@
+"""Soft certification on classifiers whose mean softmax is an integral that SciPy knows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import integrate, special, stats
+from torch import nn
+
+from randsmooth import ABSTAIN, SmoothedClassifier, bounds
+from randsmooth.certification import certify_soft, figure_4
+from randsmooth.certification.soft import smallest_soft_n
+from randsmooth.errors import InputError
+
+SIGMA, D = 0.5, 12
+DISTANCES = [0.02, 0.3, -0.3, 0.8, -1.5]
+BETAS = (0.5, 1.0, 8.0, math.inf)
+
+
+class Slope(nn.Module):
+    """Logits -t and t, where t is the signed distance from a plane: under noise t ~ N(distance, sigma^2)."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        t = (x.flatten(1) - 0.5).sum(dim=1) / D**0.5
+        return torch.stack([-t, t], dim=1)
+
+
+def at_distance(distances: list[float]) -> torch.Tensor:
+    """(B, 3, 2, 2) images at these signed distances from the plane."""
+    return torch.stack([torch.full((3, 2, 2), 0.5 + distance / D**0.5) for distance in distances])
+
+
+def true_mean(distance: float, beta: float) -> float:
+    """E[softmax(beta f)_1] by quadrature."""
+    if math.isinf(beta):
+        return float(stats.norm.cdf(distance / SIGMA))
+    density = stats.norm(distance, SIGMA).pdf
+    ends = (distance - 12 * SIGMA, distance + 12 * SIGMA)
+    return float(integrate.quad(lambda t: special.expit(2 * beta * t) * density(t), *ends, limit=200)[0])
+
+
+@pytest.fixture(scope="module")
+def smoothed() -> SmoothedClassifier:
+    return SmoothedClassifier(Slope().eval(), SIGMA)
+
+
+def test_means_are_those_of_quadrature(smoothed: SmoothedClassifier) -> None:
+    n = 20_000
+    soft = certify_soft(smoothed, at_distance(DISTANCES), n=n, betas=BETAS)
+    assert soft.mean.shape == soft.variance.shape == (len(BETAS), len(DISTANCES), 2)
+    assert soft.mean.sum(axis=-1) == pytest.approx(np.ones((len(BETAS), len(DISTANCES))), abs=1e-12)
+    for mean, spread, beta in zip(soft.mean[..., 1], soft.variance[..., 1], BETAS, strict=True):
+        for image, distance in enumerate(DISTANCES):
+            error = math.sqrt(spread[image] / n)
+            assert abs(mean[image] - true_mean(distance, beta)) < 4.5 * error + 1e-9
+
+
+@pytest.mark.parametrize("bound", ["bernstein", "hoeffding"])
+def test_radii_are_those_of_the_bound(smoothed: SmoothedClassifier, bound: str) -> None:
+    n, alpha = 5000, 0.01
+    soft = certify_soft(smoothed, at_distance(DISTANCES), n=n, alpha=alpha, betas=BETAS, bound=bound)
+    for s in range(len(BETAS)):
+        for b in range(len(DISTANCES)):
+            own, spread = soft.mean[s, b, soft.picked[s, b]], soft.variance[s, b, soft.picked[s, b]]
+            slack = math.sqrt(math.log(1 / alpha) / (2 * n))
+            if bound == "bernstein":
+                log = math.log(2 / alpha)
+                slack = math.sqrt(2 * spread * log / n) + 7 * log / (3 * (n - 1))
+            expected = max(0.0, SIGMA * stats.norm.ppf(max(own - slack, 1e-300)))
+            assert soft.radius[s, b] == pytest.approx(expected, abs=1e-12)
+            assert soft.predict[s, b] == (soft.picked[s, b] if expected > 0 else ABSTAIN)
+    assert soft.predict[0, 4] == 0 and soft.predict[0, 3] == 1 and soft.predict[0, 0] == ABSTAIN
+
+
+def test_infinite_beta_is_the_hard_classifier_on_the_same_noise(smoothed: SmoothedClassifier) -> None:
+    hard = smoothed.certify(at_distance(DISTANCES), n=3000)
+    soft = certify_soft(smoothed, at_distance(DISTANCES), n=3000, betas=(math.inf,))
+    assert np.array_equal(np.rint(soft.mean[0] * 3000), hard.counts)
+    assert np.array_equal(soft.picked[0], hard.counts0.argmax(axis=1))
+    assert np.allclose(soft.variance[0], bounds.hard_moments(hard.counts, 3000)[1], atol=1e-12)
+    assert np.all(soft.radius[0] <= hard.radius)  # Bernstein is looser than Clopper-Pearson
+
+
+def test_an_image_does_not_feel_its_neighbours_or_the_batch(smoothed: SmoothedClassifier) -> None:
+    together = certify_soft(smoothed, at_distance(DISTANCES), n=700, betas=BETAS)
+    alone = certify_soft(smoothed, at_distance(DISTANCES[3:4]), n=700, betas=BETAS, numbers=[3])
+    assert np.array_equal(together.mean[:, 3:4], alone.mean)
+    other = certify_soft(SmoothedClassifier(Slope().eval(), SIGMA, batch=160), at_distance(DISTANCES), n=700)
+    assert other.mean[0] == pytest.approx(together.mean[1], abs=1e-6)
+
+
+@pytest.mark.parametrize("bound", ["bernstein", "hoeffding"])
+def test_it_holds_its_level(smoothed: SmoothedClassifier, bound: str) -> None:
+    """Bounds above the true mean are as rare as alpha says; without their slack, half of them are."""
+    images, n, truth = 400, 300, true_mean(0.3, 2.0)
+    x = at_distance([0.3]).expand(images, -1, -1, -1)
+    soft = certify_soft(smoothed, x, n0=20, n=n, alpha=0.05, betas=(2.0,), bound=bound)
+    wrong = int(np.sum(soft.radius[0] > bounds.radius(truth, SIGMA)))
+    assert stats.binom.sf(wrong - 1, images, 0.05) > 1e-3
+    assert 0.4 < np.mean(soft.mean[0, :, 1] > truth) < 0.6
+
+
+def test_figure_4_puts_hard_above_soft(smoothed: SmoothedClassifier) -> None:
+    distances, radii = [0.17, 0.3, 0.5, 0.7, -0.4], [0.0, 0.2, 0.4, 0.6]
+    figure = figure_4(smoothed, at_distance(distances), [1, 1, 1, 1, 1], radii, betas=(1.0, 16.0), n=10_000)
+    assert list(figure.soft) == [1.0, 16.0, math.inf]
+    assert all(np.all(curve <= figure.hard) for curve in figure.soft.values())
+    assert np.sum(figure.soft[1.0]) < np.sum(figure.soft[math.inf])  # a soft answer certifies less
+    table = smoothed.certify(at_distance(distances), n=10_000)
+    right = table.predict == 1
+    assert figure.hard.tolist() == [np.mean(right & (table.radius >= r)) for r in radii]
+    assert figure.hard.tolist() == [0.8, 0.6, 0.4, 0.2]
+
+
+def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
+    x = at_distance([0.3])
+    with pytest.raises(InputError, match="inverse temperatures above 0"):
+        certify_soft(smoothed, x, betas=(1.0, 0.0))
+    with pytest.raises(InputError, match="inverse temperatures above 0"):
+        certify_soft(smoothed, x, betas=())
+    with pytest.raises(InputError, match="unknown bound 'chernoff'"):
+        certify_soft(smoothed, x, bound="chernoff")
+    with pytest.raises(InputError, match=r"labels for 1 images"):
+        figure_4(smoothed, x, [1, 0], [0.0])
+    with pytest.raises(InputError, match="radii"):
+        figure_4(smoothed, x, [1], [-0.5])
+
+
+@pytest.mark.parametrize("bound", ["bernstein", "hoeffding"])
+def test_the_least_n_is_named(smoothed: SmoothedClassifier, bound: str) -> None:
+    least = smallest_soft_n(bound, 0.001)
+    sure = at_distance([1.7])
+    with pytest.raises(InputError, match=f"needs n >= {least} to certify anything; got n={least - 1}"):
+        certify_soft(smoothed, sure, n=least - 1, betas=(math.inf,), bound=bound)
+    assert certify_soft(smoothed, sure, n=least, betas=(math.inf,), bound=bound).predict[0, 0] == 1
+
+
+def test_logits_that_are_not_finite_are_refused() -> None:
+    class Broken(Slope):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            logits = super().forward(x)
+            return torch.where(x.flatten(1)[:, :1] > 1.2, math.nan, logits)  # rarely, not in the trial
+
+    with pytest.raises(InputError, match="NaN or infinite logits for noisy copies of image 0"):
+        certify_soft(SmoothedClassifier(Broken().eval(), SIGMA), at_distance([0.0]), n=2000, betas=(1.0, math.inf))

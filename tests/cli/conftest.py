@@ -1,0 +1,36 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from randsmooth.cli.main import main
+
+
+class Result(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Result]:
+    """Runs a command line in an empty folder; its exit code and what it printed."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)  # a verb that wrongly starts must not write into the checkout
+
+    def run(*words: object) -> Result:
+        monkeypatch.setattr("sys.argv", ["randsmooth", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        printed = capsys.readouterr()
+        return Result(int(stop.value.code or 0), printed.out, printed.err)
+
+    return run

@@ -1,0 +1,73 @@
+"""Predicting with the very classifier that was certified, from a folder or an ONNX file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from randsmooth import models, read
+from randsmooth.models import Classifier
+
+Run = Callable[..., tuple[int, str, str]]
+CLASSES = [str(i) for i in range(10)]
+
+
+def save(folder: Path, seed: int) -> None:
+    torch.manual_seed(seed)
+    provenance = {"dataset": "digits", "sigma": 0.25}
+    models.save(Classifier(arch="small-cnn", classes=CLASSES, shape=[1, 8, 8], provenance=provenance).eval(), folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with an untrained `model` of digits and an `image.png`."""
+    save(tmp_path / "model", seed=0)
+    Image.fromarray(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4).save(tmp_path / "image.png")
+    return tmp_path
+
+
+def test_predict_answers_as_certified(folder: Path, cli: Run) -> None:
+    table = folder / "a.parquet"
+    options = ("--take", 2, "--n", 100, "--precision", "bf16", "--batch", 128, "--out", table)
+    assert cli("certify", folder / "model", *options)[0] == 0
+    header = read(table).header
+    assert (header.precision, header.batch, header.backend) == ("bfloat16", 128, "torch")
+    predict = ("predict", folder / "model", folder / "image.png", "--n", 200, "--format", "json")
+    like = cli(*predict, "--like", table)
+    assert like == cli(*predict, "--precision", "bf16")
+    assert json.loads(like[1])[0]["label"] in {None, *CLASSES}
+    code, _, err = cli(*predict, "--like", table, "--sigma", 0.5)
+    assert code == 2
+    assert f"--sigma 0.5 is not what {table} was certified with (0.25)" in err
+
+
+def test_predict_refuses_another_model_than_the_certified(folder: Path, cli: Run) -> None:
+    table = folder / "a.parquet"
+    assert cli("certify", folder / "model", "--take", 1, "--n", 100, "--out", table)[0] == 0
+    save(folder / "other", seed=1)
+    code, _, err = cli("predict", folder / "other", folder / "image.png", "--like", table)
+    assert code == 2
+    assert "about a model with weights" in err
+
+
+def test_an_onnx_file_is_certified_and_predicts(folder: Path, cli: Run) -> None:
+    pytest.importorskip("onnxruntime")
+    model, path = models.load(folder / "model"), folder / "model.onnx"
+    x = torch.rand(4, 1, 8, 8)
+    program = torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("n")},))
+    torch.onnx.export(program, (x,), path, dynamo=True, verbose=False)
+    options = ("--take", 3, "--n", 200, "--dataset", "digits", "--sigma", 0.25, "--out")
+    assert cli("certify", path, *options, folder / "onnx.parquet")[0] == 0
+    assert cli("certify", folder / "model", *options, folder / "torch.parquet")[0] == 0
+    onnx, torch_ = read(folder / "onnx.parquet"), read(folder / "torch.parquet")
+    assert onnx.header.backend == "onnx"
+    assert np.abs(onnx.counts - torch_.counts).max() <= 1  # a tie may fall otherwise
+    predict = ("predict", path, folder / "image.png", "--n", 200, "--format", "json")
+    assert json.loads(cli(*predict, "--sigma", 0.25)[1])[0]["label"] in {None, *CLASSES}
+    assert "pass --sigma" in cli(*predict)[2]
