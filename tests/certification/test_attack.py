@@ -351,7 +351,7 @@ OTHER.w = -OTHER.w
         ({"facts": {"model": {"lr": 1}}}, "does not say its model's weights"),
         ({"facts": {"backend": "tensorrt"}}, "tensorrt"),
         ({"facts": {"precision": None}}, "does not say its precision"),
-        ({"facts": {"precision": "int8, batches of 9"}}, "true was made in int8; the attack knows float32"),
+        ({"facts": {"precision": "int8, batches of 9"}}, "true was made in int8; known are 32|float32"),
         ({"facts": {"dataset": None}, "images": None}, "true does not name its dataset"),
         ({"facts": {"split": None}, "images": None}, "true does not name its split"),
         ({"facts": {"sound": True}}, "rounds its input to the grid"),

@@ -165,11 +165,11 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
 
 def thin(counts: Ints, n: int, seed: int) -> Ints:
     """Counts (N, K) of a random n of each row's samples, drawn without replacement."""
-    stored = int(counts[0].sum()) if len(counts) else n
+    stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
         raise InputError(f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more")
     rng = np.random.default_rng(seed)
-    rows = [rng.multivariate_hypergeometric(row, n, method="marginals") for row in counts]
+    rows = [rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals") for row in counts]
     return np.array(rows, np.int64).reshape(counts.shape)
 
 
@@ -249,7 +249,8 @@ def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
     _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
     n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
     for row, path in enumerate(paths):
-        torn = walked[row] and (not path or path[-1] != n_a[row] or rule.next_look(path) is not None)
+        torn = not path or path[-1] != n_a[row] or rule.next_look(path) is not None
+        torn = torn if walked[row] else len(evidence.paths[row]) > 0
         if torn or any(later < earlier for earlier, later in pairwise(path)):
             raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MOST, Claim, Ints, Rule, possible, way_out
+from randsmooth.certificates.rules.base import MOST, Claim, Evidence, Floats, Ints, Rule, possible, way_out
 from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
 
@@ -87,6 +87,14 @@ class Anytime(Rule):
 
     def samples(self, path: Sequence[int]) -> int:
         return super().samples(path) if possible(path, self.looks) else 0
+
+    def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        lengths = [len(path) for path in evidence.paths]
+        looks = np.concatenate([self.looks[:length] for length in lengths]) if lengths else self.looks[:0]
+        tails = bounds.e_tail(np.concatenate([*evidence.paths, self.looks[:0]]), looks, self.alpha)
+        parts = np.split(tails, np.cumsum(lengths)[:-1])
+        q = np.array([part.min(initial=1.0) for part in parts[: len(lengths)]], np.float64)
+        return q, bounds.radius_of_tail(q, self.sigma)
 
     def claim(self, path: Sequence[int]) -> Claim:
         looks = self.looks[: len(path)]

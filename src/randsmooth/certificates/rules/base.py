@@ -69,10 +69,13 @@ class Evidence:
     def of(
         cls, counts0: Ints, counts: Ints, *, idx: Ints | None = None, paths: Sequence[Ints] | None = None
     ) -> Evidence:
-        """The evidence in counts0 and counts (N, K); without `paths` every image was looked at once, at the end."""
+        """The evidence in counts0 and counts (N, K); without `paths` every image was looked at once, at the end.
+
+        But those without samples were not.
+        """
         picked = counts0.argmax(axis=1)
         if paths is None:
-            paths = [row[k : k + 1] for row, k in zip(counts, picked, strict=True)]
+            paths = [row[k : k + 1] if row.any() else row[:0] for row, k in zip(counts, picked, strict=True)]
         return cls(np.arange(len(counts)) if idx is None else idx, picked, counts, tuple(paths))
 
 
@@ -125,4 +128,4 @@ class Rule(ABC):
 
     def by_tail(self, q: float) -> Claim:
         """The claim of an upper bound `q` on 1 - p_A."""
-        return Claim(q, float(bounds.radius_of_tail(q, self.sigma))) if q < 0.5 else NO_CLAIM
+        return Claim(q, float(bounds.radius_of_tail(q, self.sigma)))

@@ -1,0 +1,44 @@
+"""Randomised Clopper-Pearson: its level is alpha exactly, and it never leaves the plain bounds on either side."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from randsmooth import bounds
+from randsmooth.bounds.randomised import CAP
+from randsmooth.errors import InputError
+
+U = (np.arange(1000) + 0.5) / 1000
+
+
+@pytest.mark.parametrize(("n", "alpha", "q0"), [(100, 0.05, 0.4), (100, 0.05, 0.2), (300, 0.001, 0.3)])
+def test_the_level_is_alpha_exactly(n: int, alpha: float, q0: float) -> None:
+    """Summed over all counts, the share of (k, u) that claim less than the true q0 is alpha."""
+    edge = int(stats.binom.isf(alpha, n, 1 - q0)) + np.arange(-2, 4)  # below it none claims, above it all do
+    wrong = np.mean(bounds.randomised_lower_tail(edge[:, None], n, alpha, U) < q0, axis=1)
+    assert (wrong[0], wrong[-1]) == (0.0, 1.0)
+    level = wrong @ stats.binom.pmf(edge, n, 1 - q0) + stats.binom.sf(edge[-1], n, 1 - q0)
+    assert level == pytest.approx(alpha, abs=stats.binom.pmf(edge[0], n, 1 - q0) / len(U))
+    k = np.arange(n + 1)
+    plain = (bounds.lower_tail(k, n, alpha) < q0) @ stats.binom.pmf(k, n, 1 - q0)
+    assert plain < 0.99 * alpha  # which the plain bound falls short of
+
+
+@pytest.mark.parametrize("k", [20, 57, 80])
+def test_it_lies_between_the_bounds_of_k_and_one_more(k: int) -> None:
+    q = bounds.randomised_lower_tail(k, 100, 0.01, np.array([1e-9, 0.3, 0.7, 1 - 1e-9]))
+    assert np.all(np.diff(q) > 0)
+    assert 1 - q[-1] == pytest.approx(stats.beta.ppf(0.01, k, 101 - k), abs=1e-8)
+    assert 1 - q[0] == pytest.approx(stats.beta.ppf(0.01, k + 1, 100 - k), abs=1e-7)
+
+
+def test_the_gain_is_capped() -> None:
+    plain = bounds.radius_of_tail(bounds.lower_tail(100, 100, 0.01), 0.5)
+    lucky = bounds.radius_of_tail(bounds.randomised_lower_tail(100, 100, 0.01, 1e-12), 0.5)
+    assert lucky == pytest.approx(plain + CAP * 0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize("u", [0.0, 1.0, -0.1])
+def test_numbers_that_are_not_uniform_ones_are_refused(u: float) -> None:
+    with pytest.raises(InputError, match="strictly between 0 and 1"):
+        bounds.randomised_lower_tail(50, 100, 0.01, u)

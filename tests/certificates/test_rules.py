@@ -1,0 +1,211 @@
+"""Rules: the contract that all keep, how often they err, controls that err too often, and what they refuse."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from certificates.walks import RULES, SEQUENTIAL, evidence_of, walks
+from randsmooth import bounds
+from randsmooth.certificates import make_rule
+from randsmooth.certificates.rules import RULES as NAMED
+from randsmooth.certificates.rules import Rule
+from randsmooth.certificates.rules.tolerance import PILOT
+from randsmooth.errors import InputError
+
+SIGMA, N, ALPHA, PATHS = 0.5, 2000, 0.05, 20_000
+ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)
+
+
+def rule(text: str, **changed: float) -> Rule:
+    return make_rule(text, **({"sigma": SIGMA, "n": N, "alpha": ALPHA} | changed))  # type: ignore[arg-type]
+
+
+def tail(r: float) -> float:
+    """The failure probability at which the true radius is `r`."""
+    return float(bounds.tail_of_radius(r, SIGMA))
+
+
+def looks_of(judge: Rule, path: Sequence[int]) -> list[int]:
+    return [judge.samples(path[: i + 1]) for i in range(len(path))]
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_looks_grow_up_to_n_by_whole_blocks(text: str) -> None:
+    judge = rule(text)
+    q = np.random.default_rng(0).uniform(0.0, 0.6, 300)
+    for path in walks(judge, q, np.random.default_rng(1)):
+        looks = looks_of(judge, path)
+        assert looks[0] > 0 and np.all(np.diff(looks) > 0) and looks[-1] <= N
+        assert judge.next_look(path) is None
+        if judge.block is not None:
+            assert all(look % judge.block == 0 for look in looks if look != N)
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_a_table_is_judged_as_its_images_are(text: str) -> None:
+    judge = rule(text)
+    paths = walks(judge, np.random.default_rng(2).uniform(0.0, 0.6, 200), np.random.default_rng(3))
+    q, radius = judge.claims(evidence_of(judge, paths))
+    claims = [judge.claim(path) for path in paths]
+    assert q == pytest.approx([claim.q for claim in claims])
+    assert radius == pytest.approx([claim.radius for claim in claims])
+    assert np.all((radius > 0) <= (q < 0.5))
+    assert np.all(radius <= np.where(q < 0.5, bounds.radius_of_tail(q, SIGMA), 0.0) + 1e-9)
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_all_successes_certify_and_all_failures_do_not(text: str) -> None:
+    judge = rule(text)
+    (sure,) = walks(judge, np.zeros(1), np.random.default_rng(0))
+    (never,) = walks(judge, np.ones(1), np.random.default_rng(0))
+    assert judge.claim(sure).q < 0.5
+    assert judge.claim(never).q >= 0.5 and judge.claim(never).radius == 0.0
+    assert judge.samples(never) <= judge.samples(sure) or judge.sequential
+    if text not in ("fixed", "union"):  # union looks for its last grid point, fixed takes n of everything
+        assert judge.samples(never) < N
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_more_successes_never_prove_less(text: str) -> None:
+    judge = rule(text)
+    rng = np.random.default_rng(5)
+    for path in walks(judge, rng.uniform(0.0, 0.5, 100), rng):
+        before = path[:-1]
+        most = judge.samples(path) - judge.samples(before) + (before[-1] if before else 0)
+        better = (*before, min(path[-1] + 5, most))
+        if judge.samples(better) == judge.samples(path):
+            assert judge.claim(better).radius >= judge.claim(path).radius
+
+
+@pytest.mark.parametrize("text", SEQUENTIAL)
+def test_a_path_that_nobody_can_walk_has_no_samples(text: str) -> None:
+    judge = rule(text)
+    assert judge.samples([judge.next_look([]) + 1]) == 0  # type: ignore[operator]
+    assert judge.samples([20, 10]) == 0
+    assert judge.samples([-1]) == 0
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_a_guarantee_is_one_sentence_with_its_level(text: str) -> None:
+    sentence = rule(text).guarantee()
+    assert sentence.startswith("Each certificate is wrong with probability at most 0.05")
+    assert sentence.endswith(".") and not re.search(r"\.\s", sentence)
+
+
+WORST = [("radius=0", 0.0), ("radius=0.5", 0.5), ("grid", 0.25), ("grid", 0.5), ("union", 0.25), ("anytime", 0.3)]
+
+
+@pytest.mark.parametrize(("text", "r"), [*WORST, ("fixed", 0.4), ("tolerance=0.05", 0.4), ("anytime=0.3", 0.3)])
+def test_rules_err_no_more_often_than_alpha(text: str, r: float) -> None:
+    """Where the true radius is a hair below `r`, so that claiming it is an error."""
+    judge = rule(text, n=300 if judge_is_sequential(text) else N)
+    paths = walks(judge, np.full(PATHS, tail(r) + 1e-9), np.random.default_rng(11))
+    q, radius = judge.claims(evidence_of(judge, paths))
+    wrong = np.mean((q < 0.5) & (radius >= r))
+    assert wrong <= ALLOWED
+    if text.startswith(("radius", "grid", "fixed")):
+        assert wrong > ALPHA / 2  # the level is used up, not given away
+
+
+def judge_is_sequential(text: str) -> bool:
+    return NAMED[text.partition("=")[0]].kind.sequential
+
+
+def test_control_peeking_without_paying_errs_too_often() -> None:
+    judge = rule("radius=0.5", n=600)
+    rng, q0 = np.random.default_rng(12), tail(0.5)
+    looks = np.array(judge.looks)  # type: ignore[attr-defined]
+    drawn = np.diff(looks, prepend=0)
+    successes = looks - rng.binomial(drawn, q0, size=(PATHS, len(looks))).cumsum(axis=1)
+    peeked = (bounds.lower_tail(successes, looks, ALPHA) <= q0).any(axis=1)
+    assert peeked.mean() > 2 * ALPHA > ALLOWED
+
+
+def test_control_a_pilot_counted_again_errs_too_often() -> None:
+    """Stopping where the pilot looks good and counting it along proves too much."""
+    rng, q0 = np.random.default_rng(13), tail(0.4)
+    pilot = PILOT - rng.binomial(PILOT, q0, PATHS)
+    alone = bounds.lower_tail(pilot, PILOT, ALPHA) <= q0  # a lucky pilot is enough, and draws nothing more
+    more = N - PILOT
+    both = bounds.lower_tail(pilot + more - rng.binomial(more, q0, PATHS), N, ALPHA) <= q0
+    assert np.mean(alone | both) > ALLOWED
+
+
+def test_control_uniform_numbers_drawn_again_err_too_often() -> None:
+    rng, n, q0 = np.random.default_rng(14), 200, tail(0.3)
+    k = n - rng.binomial(n, q0, PATHS)
+    once = bounds.randomised_lower_tail(k, n, ALPHA, rng.uniform(size=PATHS)) < q0
+    luckiest = bounds.randomised_lower_tail(k, n, ALPHA, rng.uniform(size=(10, PATHS)).min(axis=0)) < q0
+    assert once.mean() == pytest.approx(ALPHA, abs=ALLOWED - ALPHA)
+    assert luckiest.mean() > ALLOWED
+
+
+@pytest.mark.parametrize(("text", "most"), [("radius=0.5", 0.05), ("grid", 0.35), ("tolerance=0.05", 0.75)])
+def test_easy_and_hopeless_images_take_few_samples(text: str, most: float) -> None:
+    judge = rule(text, n=100_000, alpha=0.001)
+    paths = walks(judge, np.array([0.0, 0.7, 0.9]), np.random.default_rng(15))
+    assert np.mean([judge.samples(path) for path in paths]) < most * 100_000
+
+
+BAD = [
+    ("radus=0.5", r"unknown rule 'radus'.*radius"),
+    ("radius", r"'radius' needs a number: radius=R"),
+    ("radius=", r"'' is no number"),
+    ("radius=half", r"'half' is no number"),
+    ("radius=nan", r"'nan' is no number"),
+    ("radius=-0.5", r"radius=-0.5 must be a finite number >= 0"),
+    ("fixed=3", r"takes no number"),
+    ("grid=0", r"step 0.0 must be a finite radius above 0"),
+    ("grid=0.0001", r"more than 1000 radii .* take a step of at least"),
+    ("tolerance", r"'tolerance' needs a number"),
+    ("tolerance=0", r"tolerance=0.0 must be a finite number above 0"),
+    ("anytime=-1", r"anytime=-1.0 must be a finite radius >= 0"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_what_is_no_rule_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rule(text)
+
+
+def test_bounds_are_the_fixed_rules() -> None:
+    with pytest.raises(InputError, match="unknown bound 'wald'"):
+        make_rule("fixed", sigma=SIGMA, n=N, alpha=ALPHA, bound="wald")
+    with pytest.raises(InputError, match="bound=randomised is for the fixed rule; grid has a bound of its own"):
+        make_rule("grid", sigma=SIGMA, n=N, alpha=ALPHA, bound="randomised")
+
+
+@pytest.mark.parametrize("text", ["fixed", "radius=1.5", "grid", "union", "anytime=1", "tolerance=0.05"])
+def test_the_cap_that_an_error_names_works_and_one_less_does_not(text: str) -> None:
+    with pytest.raises(InputError, match=r"n >= (\d+)") as told:
+        rule(text, n=3, alpha=0.001)
+    least = int(re.search(r"n >= (\d+)", str(told.value))[1])  # type: ignore[index]
+    judge = rule(text, n=least, alpha=0.001)
+    (sure,) = walks(judge, np.zeros(1), np.random.default_rng(0))
+    assert judge.claim(sure).q < 0.5
+    if not text.startswith("anytime"):  # its cap is named to a tenth
+        with pytest.raises(InputError):
+            rule(text, n=least - 1, alpha=0.001)
+
+
+def test_a_radius_beyond_any_cap_names_the_farthest_within_reach() -> None:
+    with pytest.raises(InputError, match=r"ask for at most (\S+)") as told:
+        rule("radius=9", alpha=0.001)
+    farthest = float(re.search(r"at most ([\d.]+)", str(told.value))[1])  # type: ignore[index]
+    assert "n >=" not in str(told.value)  # nobody draws so many
+    assert 0 < farthest <= bounds.largest_radius(N, 0.001, SIGMA)
+    (sure,) = walks(judge := rule(f"radius={farthest}", alpha=0.001), np.zeros(1), np.random.default_rng(0))
+    assert judge.claim(sure).radius == farthest
+
+
+def test_radii_out_of_a_grids_reach_are_dropped_with_a_note() -> None:
+    judge = rule("grid", n=1000, alpha=0.001)
+    (note,) = judge.notes
+    dropped = float(re.search(r"radii from ([\d.]+) on", note)[1])  # type: ignore[index]
+    assert dropped == judge.radii[-1] + 0.25  # type: ignore[attr-defined]
+    with pytest.raises(InputError):
+        rule(f"radius={dropped}", n=1000, alpha=0.001)
+    rule(f"radius={dropped - 0.25}", n=1000, alpha=0.001)

@@ -1,0 +1,132 @@
+"""Tables whose images stopped at different looks: kept whole on disk, refused when damaged, and honest about limits."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from certificates.walks import HEADER, RULES, SEQUENTIAL, table_of
+from randsmooth import metrics
+from randsmooth.certificates import (
+    ABSTAIN,
+    Certificates,
+    Journal,
+    Row,
+    from_counts,
+    read_parquet,
+    read_tsv,
+    write_parquet,
+    write_tsv,
+)
+from randsmooth.errors import InputError
+
+COLUMNS = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts")
+
+
+def made(rule: str, **facts: object) -> Certificates:
+    return table_of(HEADER.model_copy(update={"rule": rule, **facts}))
+
+
+def same(a: Certificates, b: Certificates) -> bool:
+    paths = all(map(np.array_equal, a.paths or (), b.paths or ()))
+    return a.header == b.header and paths and all(np.array_equal(getattr(a, c), getattr(b, c)) for c in COLUMNS)
+
+
+@pytest.mark.parametrize("label_aware", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+def test_parquet_gives_back_every_look(rule: str, label_aware: bool, tmp_path: Path) -> None:
+    table = made(rule, label_aware=label_aware)
+    write_parquet(table, tmp_path / "a.parquet")
+    assert same(read_parquet(tmp_path / "a.parquet"), table)
+    assert 0 < np.sum(table.predict != ABSTAIN) < len(table)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_journal_holds_every_look(rule: str, tmp_path: Path) -> None:
+    table = made(rule)
+    journal = Journal.create(tmp_path / "a.partial", table.header)
+    counts0, counts = table.evidence()
+    for i, path in enumerate(table.paths or ()):
+        journal.append(
+            Row(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], path, float(table.seconds[i]))
+        )
+    resumed = Journal.resume(tmp_path / "a.partial", table.header)
+    assert same(resumed.table(table.idx.tolist(), "made"), table)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_log_keeps_the_decisions(rule: str, tmp_path: Path) -> None:
+    table = made(rule)
+    write_tsv(table, tmp_path / "a.tsv")
+    log = read_tsv(tmp_path / "a.tsv")
+    assert np.array_equal(log.predict, table.predict)
+    assert np.all((log.radius <= table.radius) & (log.radius > table.radius - 1e-3))
+
+
+def damaged(table: Certificates, row: int, path: list[int]) -> Certificates:
+    paths = list(table.paths or ())
+    paths[row] = np.array(path, np.int64)
+    counts0, counts = table.evidence()
+    columns = {c: getattr(table, c) for c in ("idx", "label", "seconds")}
+    return from_counts(table.header, counts0=counts0, counts=counts, paths=paths, **columns)
+
+
+@pytest.mark.parametrize("rule", SEQUENTIAL)
+def test_looks_that_do_not_fit_the_counts_are_refused(rule: str) -> None:
+    table = made(rule)
+    row = int(np.argmax([len(path) for path in table.paths or ()]))
+    path = (table.paths or ())[row].tolist()
+    first, second, *rest = path
+    for torn in (path[:-1], [first + 40, second, *rest], [second + 1, first, *rest], [], [*path, path[-1]]):
+        with pytest.raises(InputError, match=f"image {table.idx[row]} .*damaged"):
+            damaged(table, row, torn)
+    assert same(replace(damaged(table, row, path), name="made"), table)
+
+
+def test_a_parquet_file_whose_looks_were_edited_is_refused(tmp_path: Path) -> None:
+    write_parquet(made("grid"), tmp_path / "a.parquet")
+    raw = pq.read_table(tmp_path / "a.parquet")
+    paths = raw["path"].to_pylist()
+    longest = max(range(len(paths)), key=lambda i: len(paths[i]))
+    paths[longest] = paths[longest][:-1]
+    column = raw.schema.get_field_index("path")
+    edited = raw.set_column(column, raw.schema.field(column), [paths])
+    pq.write_table(edited.replace_schema_metadata(raw.schema.metadata), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="damaged"):
+        read_parquet(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r != "fixed"])
+def test_what_stopped_by_its_samples_holds_as_it_is_only(rule: str) -> None:
+    with pytest.raises(InputError, match=f"--rule {rule}, whose looks"):
+        made(rule).at(alpha=0.01)
+
+
+@pytest.mark.parametrize("rule", SEQUENTIAL)
+def test_samples_that_stopped_early_tell_no_p_a(rule: str) -> None:
+    assert not metrics.tells_p_a(made(rule))
+    assert metrics.tells_p_a(made("fixed"))
+    assert not metrics.tells_p_a(made("fixed", label_aware=True))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_label_aware_tables_spend_nothing_on_what_is_wrong(rule: str) -> None:
+    table = made(rule, label_aware=True)
+    counts0, counts = table.evidence()
+    wrong = counts0.argmax(axis=1) != table.label
+    assert wrong.any() and np.all(counts[wrong] == 0)
+    assert np.all(table.predict[wrong] == ABSTAIN)
+    assert np.all(table.samples[wrong] == HEADER.n0)
+    paths = list(table.paths or ())
+    with pytest.raises(InputError, match="damaged"):  # samples that the header says were not drawn
+        damaged(table, int(np.argmax(wrong)), paths[int(np.argmin(wrong))].tolist())
+
+
+def test_a_label_aware_table_is_thinned_where_it_has_samples() -> None:
+    table = made("fixed", label_aware=True)
+    small = table.at(n=500, alpha=0.01)
+    _, counts = small.evidence()
+    assert set(counts.sum(axis=1)) == {0, 500}
+    assert np.array_equal(counts.sum(axis=1) > 0, table.evidence()[1].sum(axis=1) > 0)

@@ -1,0 +1,123 @@
+"""Every rule from end to end: into a file, interrupted, label-aware, sound; a table is what the API gives."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from randsmooth import Request, certify, load_data, metrics, read, train
+from randsmooth.certificates import Certificates
+from randsmooth.certification import SmoothedClassifier
+from randsmooth.data import Images
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+from randsmooth.progress import Progress, Silent
+
+RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.2", "anytime", "anytime=0.1"]
+SIGMA, N, TAKE = 0.25, 1500, 12
+COLUMNS = ("idx", "label", "predict", "radius", "counts0", "counts")
+
+
+@pytest.fixture(scope="module")
+def images() -> Images:
+    return load_data("digits", "test")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Classifier:
+    """A network that is sure of some digits, in doubt about some and wrong about others."""
+    return train(Request(dataset="digits", sigma=SIGMA, epochs=3), tmp_path_factory.mktemp("rules") / "model")
+
+
+def run(model: Classifier, out: Path, rule: str, **options: object) -> Certificates:
+    return certify(model, "digits", take=TAKE, n0=50, n=N, alpha=0.01, rule=rule, out=out, **options)  # type: ignore[arg-type]
+
+
+def same(a: Certificates, b: Certificates) -> bool:
+    paths = all(map(np.array_equal, a.paths or (), b.paths or ()))
+    return a.header == b.header and paths and all(np.array_equal(getattr(a, c), getattr(b, c)) for c in COLUMNS)
+
+
+class StopAfter(Silent):
+    def __init__(self, images: int) -> None:
+        self.left = images
+
+    def advance(self, steps: int, info: str = "") -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def stop_after(images: int) -> Progress:
+    return lambda title, total, unit: nullcontext(StopAfter(images))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_run_cut_short_and_resumed_is_the_whole_one(rule: str, model: Classifier, tmp_path: Path) -> None:
+    whole = run(model, tmp_path / "whole.parquet", rule)
+    assert whole.header.rule == rule and whole.header.guarantee.startswith("Each certificate is wrong")
+    for images in (0, 2, 5):
+        with pytest.raises(KeyboardInterrupt):
+            run(model, tmp_path / "cut.parquet", rule, progress=stop_after(images), resume=True)
+    cut = run(model, tmp_path / "cut.parquet", rule, resume=True)
+    assert same(cut, whole)
+    assert same(read(tmp_path / "cut.parquet"), whole)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_table_is_what_the_api_gives_for_one_image_alone(
+    rule: str, model: Classifier, images, tmp_path: Path
+) -> None:
+    table = run(model, tmp_path / "a.parquet", rule)
+    smoothed = SmoothedClassifier(model, SIGMA)
+    for row in (0, TAKE // 2, TAKE - 1):
+        x, _ = images.batch(torch.tensor(table.idx[row : row + 1]))
+        alone = smoothed.certify(x, 50, N, 0.01, rule=rule, numbers=[int(table.idx[row])])
+        assert np.array_equal(alone.counts[0], table.counts[row])
+        assert np.array_equal(alone.paths[0], (table.paths or ())[row])
+        assert (alone.predict[0], alone.radius[0]) == (table.predict[row], table.radius[row])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_label_aware_gives_the_same_accuracies_from_fewer_samples(rule: str, model: Classifier, tmp_path: Path) -> None:
+    whole = run(model, tmp_path / "whole.parquet", rule)
+    aware = run(model, tmp_path / "aware.parquet", rule, label_aware=True)
+    wrong = whole.counts0.argmax(axis=1) != whole.label  # type: ignore[union-attr]
+    assert wrong.any()
+    assert aware.header.label_aware and np.all(aware.samples[wrong] == 50)
+    assert np.array_equal(aware.samples[~wrong], whole.samples[~wrong])
+    for r in (0.0, 0.1, 0.25):
+        assert metrics.certified_accuracy(aware, r).value == metrics.certified_accuracy(whole, r).value
+
+
+def test_rules_that_stop_agree_with_the_one_that_does_not(model: Classifier, tmp_path: Path) -> None:
+    """What a sequential rule certifies, n samples do too, or nearly; and it takes fewer."""
+    fixed = run(model, tmp_path / "fixed.parquet", "fixed")
+    for rule in ("radius=0.25", "grid"):
+        table = run(model, tmp_path / f"{rule}.parquet", rule)
+        assert table.samples.sum() < 0.8 * fixed.samples.sum()
+        assert abs(int((table.radius >= 0.25).sum()) - int((fixed.radius >= 0.25).sum())) <= 1
+        assert set(np.unique(table.radius)) <= {0.0, 0.25, 0.5, 0.75}
+
+
+@pytest.mark.parametrize("rule", ["fixed", "grid"])
+def test_sound_certification_from_end_to_end(rule: str, model: Classifier, tmp_path: Path) -> None:
+    sound = run(model, tmp_path / "sound.parquet", rule, sound=True)
+    assert sound.header.sound and "rounded to k/255" in (sound.header.noise or "")
+    assert same(read(tmp_path / "sound.parquet"), sound)
+    usual = run(model, tmp_path / "usual.parquet", rule)
+    assert not np.array_equal(sound.counts, usual.counts)  # other noise
+    assert np.abs(sound.radius - usual.radius).max() <= 0.25  # of nearly the same classifier
+    with pytest.raises(InputError, match="sound"):
+        run(model, tmp_path / "usual.parquet", rule, sound=True, resume=True)
+
+
+def test_sound_refuses_images_between_the_levels(model: Classifier) -> None:
+    smoothed = SmoothedClassifier(model, SIGMA, sound=True)
+    with pytest.raises(InputError, match="255"):
+        smoothed.certify(torch.full((1, 1, 8, 8), 0.5), n=N)
+    assert smoothed.certify(torch.full((1, 1, 8, 8), 128 / 255), n=N).counts.sum() == N
