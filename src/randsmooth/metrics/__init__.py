@@ -9,6 +9,18 @@ from randsmooth.metrics.accuracy import (
     check_radius,
     clean_accuracy,
 )
+from randsmooth.metrics.bands import (
+    BETTER,
+    CROSSES,
+    NO_DIFFERENCE,
+    WORSE,
+    PABand,
+    Verdict,
+    dkw,
+    p_a_band,
+    verdict,
+)
+from randsmooth.metrics.budget import accuracy_at, acr_at, chance_certified, expected_radius
 from randsmooth.metrics.difference import (
     CurveDifference,
     acr_difference,
@@ -16,33 +28,73 @@ from randsmooth.metrics.difference import (
     require_same_images,
 )
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
+from randsmooth.metrics.given_up import GivenUp, given_up
 from randsmooth.metrics.p_a import PA, p_a, p_a_curve, tells_p_a
+from randsmooth.metrics.paired import (
+    PairedAccuracy,
+    conditional_difference,
+    fresh_difference,
+    holm,
+    mcnemar,
+    paired_accuracy,
+)
+from randsmooth.metrics.pairing import pair
+from randsmooth.metrics.replacement import accuracy_area, p_a_quantiles
 from randsmooth.metrics.summary import P_A, Summary, per_class, summarize, usual_radii
+from randsmooth.metrics.waterfall import Waterfall, acr_waterfall, contributions, waterfall
 
 __all__ = [
+    "BETTER",
+    "CROSSES",
     "LEVEL",
+    "NO_DIFFERENCE",
     "PA",
     "P_A",
+    "WORSE",
     "CurveDifference",
     "Estimate",
+    "GivenUp",
+    "PABand",
+    "PairedAccuracy",
     "Summary",
+    "Verdict",
+    "Waterfall",
     "abstention",
+    "accuracy_area",
+    "accuracy_at",
     "accuracy_curve",
     "acr",
+    "acr_at",
     "acr_difference",
+    "acr_waterfall",
     "certified",
     "certified_accuracy",
+    "chance_certified",
     "check_radius",
     "clean_accuracy",
+    "conditional_difference",
+    "contributions",
     "curve_difference",
+    "dkw",
+    "expected_radius",
+    "fresh_difference",
+    "given_up",
+    "holm",
+    "mcnemar",
     "mean",
     "p_a",
+    "p_a_band",
     "p_a_curve",
+    "p_a_quantiles",
+    "pair",
+    "paired_accuracy",
     "per_class",
     "require_same_images",
     "share",
     "summarize",
     "tells_p_a",
     "usual_radii",
+    "verdict",
+    "waterfall",
     "wilson",
 ]

@@ -1,0 +1,181 @@
+"""What a table would have shown at a smaller budget or another alpha, in expectation and without resampling."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.certificates import Certificates, check_budget
+from randsmooth.errors import InputError
+from randsmooth.metrics.accuracy import check_radius
+from randsmooth.metrics.estimate import Estimate, mean, require_images
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Support(NamedTuple):
+    """Where a hypergeometric count may fall: `lowest`, `lowest` + 1, ... with (S,) probabilities that sum to 1."""
+
+    lowest: int
+    mass: Floats
+
+
+class Stored(NamedTuple):
+    """The evidence behind right images: n_A of `n` samples (R,), of the rows `right` (N,) of the table."""
+
+    n_a: Ints
+    right: NDArray[np.bool_]
+    sigma: float
+    n: int
+    alpha: float
+
+
+def acr_at(table: Certificates, n: int | None = None, alpha: float | None = None) -> Estimate:
+    """ACR that a certification with `n` samples at `alpha` has in expectation, given the stored samples.
+
+    The value is the mean of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds, exact and without noise; the
+    interval is over the images, which are redrawn with their expected radii. Arguments and errors as `expected_radius`.
+    """
+    return mean(expected_radius(table, n, alpha))
+
+
+def accuracy_at(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
+    """Certified accuracy at radius `r` that `n` samples at `alpha` have in expectation; see `acr_at`.
+
+    Raises:
+        InputError: a radius that makes no sense, and as `expected_radius`.
+    """
+    return mean(chance_certified(table, r, n, alpha))
+
+
+def expected_radius(table: Certificates, n: int | None = None, alpha: float | None = None) -> Floats:
+    """(N,) expected radius * correct of each image, in units of pixels in [0, 1].
+
+    Of the stored samples a random n, without replacement, hold k of the picked class with the hypergeometric
+    probability; each k certifies radius_of_tail(lower_tail(k, n, alpha)), which is 0 where the bound is 1/2 or less.
+    The picked class stays that of the n0 samples.
+
+    A log holds no counts. For its right images n_A is recovered from the radius, as `p_a` does; an image on which it
+    abstained counts as radius 0, though a few of n samples might have certified it by luck. Its radii were rounded when
+    they were printed, so at its own n and alpha the figures differ from the log's in the fourth digit.
+
+    Args:
+        n: at most the stored n, which it is if not given.
+        alpha: the stored one if not given.
+
+    Raises:
+        InputError: no image, n above the stored n or too small for alpha, alpha outside (0, 1), sigma, n or alpha
+            unknown, or a table that does not hold n samples of every image judged by Clopper-Pearson.
+    """
+    stored, n, alpha = _stored(table, n, alpha)
+    radii = bounds.radius_of_tail(bounds.lower_tail(np.arange(n + 1), n, alpha), stored.sigma)
+    return _over_images(stored, n, radii)
+
+
+def chance_certified(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
+    """(N,) probability that each image is right and certified at `r`; arguments and errors as `expected_radius`."""
+    check_radius(r)
+    stored, n, alpha = _stored(table, n, alpha)
+    q = bounds.lower_tail(np.arange(n + 1), n, alpha)
+    held = (q < 0.5) & (bounds.radius_of_tail(q, stored.sigma) >= r)  # at 0 an abstention holds nothing either
+    return _over_images(stored, n, held.astype(np.float64))
+
+
+def _over_images(stored: Stored, n: int, worth: Floats) -> Floats:
+    """(N,) expectation of worth[k] (n + 1,) over k, for right images; 0 for the others. Equal counts are done once."""
+    counts, place = np.unique(stored.n_a, return_inverse=True)
+    least = int(np.argmax(worth > 0.0)) if np.any(worth > 0.0) else n + 1
+    expected = np.array([_expectation(int(n_a), stored.n, n, worth, least) for n_a in counts], np.float64)
+    result = np.zeros(len(stored.right))
+    result[stored.right] = expected[place]
+    return result
+
+
+def _expectation(n_a: int, stored_n: int, n: int, worth: Floats, least: int) -> float:
+    lowest, mass = hypergeometric(n_a, stored_n, n)
+    if lowest + len(mass) <= least:  # nothing that can come out is worth anything
+        return 0.0
+    return float(mass @ worth[lowest : lowest + len(mass)])
+
+
+def hypergeometric(successes: int, total: int, n: int) -> Support:
+    """Distribution of the successes among `n` of `total` samples, of which `successes` are.
+
+    Cut off nine deviations and 20 counts from the mode, outside which lies less than 1e-15. Built from the ratio of
+    neighbours, P(k + 1) / P(k) = (K - k) (n - k) / ((k + 1) (N - K - n + k + 1)), outward from the mode: factorials of
+    100,000 would lose six digits.
+
+    Args:
+        successes, n: 0..total.
+        total: at least 1.
+    """
+    p = successes / total
+    deviation = math.sqrt(n * p * (1.0 - p) * (total - n) / max(total - 1, 1))
+    reach = math.ceil(9.0 * deviation) + 20
+    mode = (n + 1) * (successes + 1) // (total + 2)
+    lowest = max(0, n + successes - total, mode - reach)
+    highest = min(successes, n, mode + reach)
+    k = np.arange(lowest, highest, dtype=np.float64)
+    ratio = (successes - k) * (n - k) / ((k + 1.0) * (total - successes - n + k + 1.0))
+    up = np.cumprod(ratio[mode - lowest :])
+    down = np.cumprod(1.0 / ratio[: mode - lowest][::-1])[::-1]
+    mass = np.concatenate((down, [1.0], up))
+    return Support(lowest, mass / mass.sum())
+
+
+def _stored(table: Certificates, n: int | None, alpha: float | None) -> tuple[Stored, int, float]:
+    """The evidence, and the budget asked for."""
+    require_images(len(table))
+    _require_fixed(table)
+    stored = _of_log(table) if table.counts is None else _of_counts(table)
+    n, alpha = stored.n if n is None else n, stored.alpha if alpha is None else alpha
+    if n > stored.n:
+        raise InputError(f"n={n} is not among the 1..{stored.n} samples that the table holds; certify again for more")
+    check_budget(table.header.n0 or 1, n, alpha)
+    return stored, n, alpha
+
+
+def _require_fixed(table: Certificates) -> None:
+    header, name = table.header, table.name or "this table"
+    if header.rule != "fixed":
+        raise InputError(
+            f"{name} was certified by --rule {header.rule}, whose looks are made for its n and alpha; to judge at "
+            "others, certify with --rule fixed"
+        )
+    if header.label_aware:
+        raise InputError(
+            f"{name} is label-aware: an image whose picked class is not its label took no samples, so it cannot be "
+            "judged at another budget; certify without --label-aware"
+        )
+    if header.bound not in (None, "clopper-pearson"):
+        raise InputError(
+            f"{name} was judged by the {header.bound} bound, which needs more than the picked class's count; certify "
+            "with the clopper-pearson bound"
+        )
+
+
+def _facts(table: Certificates) -> tuple[float, int, float]:
+    sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
+    if sigma is None or n is None or alpha is None:
+        raise InputError(f"{table.name}: another budget needs the sigma, n and alpha that the table was made with")
+    return sigma, n, alpha
+
+
+def _of_counts(table: Certificates) -> Stored:
+    """Right are the images whose picked class is the label, whether or not they were certified."""
+    counts0, counts = table.evidence()
+    sigma, n, alpha = _facts(table)
+    right = counts0.argmax(axis=1) == table.label
+    return Stored(counts[right, table.label[right]], right, sigma, n, alpha)
+
+
+def _of_log(table: Certificates) -> Stored:
+    sigma, n, alpha = _facts(table)
+    right = table.correct
+    n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius[right], sigma), n, alpha)
+    return Stored(n_a, right, sigma, n, alpha)

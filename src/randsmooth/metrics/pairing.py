@@ -1,0 +1,71 @@
+"""Two tables brought to the images that they share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+
+Ints = NDArray[np.int64]
+
+
+def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
+    """Both tables on the images (by idx) that they share, in the order of `a`.
+
+    The two pass `require_same_images`, so that `acr_difference(*pair(a, b))` compares a log of every image with one of
+    every tenth.
+
+    Raises:
+        InputError: an index occurs twice in a table, no image is shared, or the labels of a shared image differ.
+    """
+    _require_once(a)
+    _require_once(b)
+    _, in_a, in_b = np.intersect1d(a.idx, b.idx, assume_unique=True, return_indices=True)
+    order = np.argsort(in_a)
+    first, second = _take(a, in_a[order]), _take(b, in_b[order])
+    _require_shared(first, second, a, b)
+    return first, second
+
+
+def _require_once(table: Certificates) -> None:
+    images, times = np.unique(table.idx, return_counts=True)
+    if np.any(times > 1):
+        place = int(np.argmax(times > 1))
+        raise InputError(
+            f"image {images[place]} occurs {times[place]} times in {table.name or 'a table'}, so it is not known which "
+            "row to pair; keep one row an image"
+        )
+
+
+def _require_shared(first: Certificates, second: Certificates, a: Certificates, b: Certificates) -> None:
+    if len(first) == 0:
+        raise InputError(
+            f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) share no image, so they cannot be compared "
+            "image by image; certify both with the same --dataset, --take or --skip"
+        )
+    wrong = np.flatnonzero(first.label != second.label)
+    if len(wrong):
+        row = wrong[0]
+        raise InputError(
+            f"image {first.idx[row]} has label {first.label[row]} in {a.name} and {second.label[row]} in {b.name}: the "
+            "tables are about different data sets or splits"
+        )
+
+
+def _take(table: Certificates, places: NDArray[np.intp]) -> Certificates:
+    """The rows at `places` (M,), in their order; `Certificates.rows` would keep the table's."""
+    return replace(
+        table,
+        idx=table.idx[places],
+        label=table.label[places],
+        predict=table.predict[places],
+        radius=table.radius[places],
+        seconds=table.seconds[places],
+        counts0=None if table.counts0 is None else table.counts0[places],
+        counts=None if table.counts is None else table.counts[places],
+        paths=None if table.paths is None else tuple(table.paths[i] for i in places),
+    )

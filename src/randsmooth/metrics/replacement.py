@@ -1,0 +1,82 @@
+"""What to report in the place of ACR, each with how it can be gamed in its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics.accuracy import check_radius
+from randsmooth.metrics.estimate import LEVEL, Estimate, mean
+from randsmooth.metrics.p_a import PA, p_a
+
+
+def accuracy_area(table: Certificates, up_to: float) -> Estimate:
+    """Area under the certified-accuracy curve from radius 0 to `up_to`, in units of pixels in [0, 1].
+
+    It is the mean of min(radius, up_to) * correct, with its bootstrap interval, and ACR when `up_to` is beyond every
+    radius. Divided by `up_to` it is the mean certified accuracy over these radii.
+
+    What can game it: below `up_to` it is ACR and pays for the same thing, radius on images that are certified already
+    rather than a first radius on a hard one; only what lies beyond `up_to` no longer counts. And `up_to` itself, chosen
+    after the curves were seen: state it beforehand, for what the application must withstand, and report where the
+    curves cross.
+
+    Raises:
+        InputError: no image, or `up_to` is not a finite number above 0.
+    """
+    check_radius(up_to)
+    if up_to == 0.0:
+        raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")
+    return mean(np.minimum(table.radius, up_to) * table.correct)
+
+
+def p_a_quantiles(table: Certificates, q: Sequence[float]) -> dict[float, Estimate]:
+    """The p_A that a share `q` of the images does not exceed, for each q, with an exact 95% interval.
+
+    The value is the order statistic ceil(q N). The interval runs between two other ones and covers the population's
+    quantile with 95% or more, whatever the distribution: how many images lie below it is binomial. Of a log, which
+    tells p_A of right images only, a value or an end is NaN where it does not tell. An end beyond the sample is 0 or 1.
+
+    What can game them: a quantile sees one point of the curve. A method that gives up all images below the lowest
+    quantile reported loses nothing, and one that lifts the images just below a quantile over it wins all; the highest
+    ones are 1 as soon as all n samples agree, and hide what lies between there and certainty. So report low quantiles
+    too, several and the same ones always, beside the clean accuracy. Only tables of one sigma compare.
+
+    Args:
+        q: shares in (0, 1).
+
+    Raises:
+        InputError: a share outside (0, 1), and as `p_a`.
+    """
+    for share in q:
+        if not 0.0 < share < 1.0:
+            raise InputError(f"q={share} must lie strictly between 0 and 1; 0.5 is the median")
+    measured = p_a(table)
+    return {share: _quantile(measured, share) for share in q}
+
+
+def _quantile(measured: PA, q: float) -> Estimate:
+    images = len(measured.values)
+    ordered = _known(measured)
+    half = (1.0 - LEVEL) / 2.0
+    # X_(i) exceeds the quantile if fewer than i images lie at or below it, and misses it if i or more lie under it
+    low = int(stats.binom.ppf(half, images, q))
+    high = int(stats.binom.isf(half, images, q)) + 1
+    value = ordered[max(0, int(np.ceil(np.round(q * images, 9))) - 1)]  # 0.07 * 100 is not 7 in floating point
+    return Estimate(
+        float(value),
+        float(ordered[low - 1]) if low >= 1 else 0.0,
+        float(ordered[high - 1]) if high <= images else 1.0,
+        images,
+    )
+
+
+def _known(measured: PA) -> NDArray[np.float64]:
+    """(N,) ascending, NaN first: what a log does not tell lies below all that it does."""
+    ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))
+    return np.where(ordered < 0.0, np.nan, ordered)

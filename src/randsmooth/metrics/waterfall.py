@@ -1,0 +1,133 @@
+"""Where an average certified radius comes from: its parts by how easy an image already was for a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics.difference import require_same_images
+from randsmooth.metrics.estimate import require_images
+from randsmooth.metrics.p_a import PA, p_a
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)  # finer towards 1, where a radius grows fastest
+EASY = 0.5  # above it the reference is right at most noises
+
+
+@dataclass(frozen=True)
+class Waterfall:
+    """ACR of `a` and of `b`, split by the p_A that the reference gives to an image's label.
+
+    Bin i holds the images with edges[i] < p_A <= edges[i + 1], the first bin those with p_A = 0 too.
+
+    Attributes:
+        edges: (M + 1,) from 0 to 1.
+        images: (M,) how many images fall in each bin.
+        a, b: (M,) sum of radius * correct over the bin's images, divided by the number of *all* images. They sum to
+            the ACR of each table; b is 0 where a table was split alone.
+        easy: the p_A above which an image was already easy for the reference.
+        easy_difference: the part of the difference that lies above `easy`.
+    """
+
+    edges: Floats
+    images: Ints
+    a: Floats
+    b: Floats
+    easy: float
+    easy_difference: float
+
+    @property
+    def difference(self) -> Floats:
+        """(M,) part of `a` minus part of `b`; they sum to the difference of the ACRs."""
+        return np.asarray(self.a - self.b)
+
+    @property
+    def easy_share(self) -> float:
+        """Share of the difference that comes from images with p_A above `easy`; NaN where there is no difference.
+
+        Above 1 where the other images pull the other way, below 0 where the easy ones do.
+        """
+        total = float(self.difference.sum())
+        return self.easy_difference / total if total else float("nan")
+
+
+def contributions(table: Certificates) -> Floats:
+    """(N,) radius * correct / N: what each image adds to the ACR.
+
+    Raises:
+        InputError: no image.
+    """
+    require_images(len(table))
+    return np.asarray(table.radius * table.correct / len(table))
+
+
+def acr_waterfall(
+    table: Certificates,
+    reference: Certificates | None = None,
+    *,
+    edges: Sequence[float] = EDGES,
+    easy: float = EASY,
+) -> Waterfall:
+    """Where the ACR of `table` comes from; `reference` is the table itself if none is given.
+
+    Raises:
+        InputError: as `waterfall`.
+    """
+    judge = table if reference is None else reference
+    require_same_images(table, judge)
+    gained = contributions(table)
+    return _split(gained, np.zeros_like(gained), p_a(judge), edges, easy)
+
+
+def waterfall(
+    a: Certificates,
+    b: Certificates,
+    reference: Certificates | None = None,
+    *,
+    edges: Sequence[float] = EDGES,
+    easy: float = EASY,
+) -> Waterfall:
+    """Where the difference in ACR between `a` and `b` comes from; `reference` is `b` if none is given.
+
+    The bins are of the reference's p_A on an image's own label (see `p_a`). A log tells it of right images only, from
+    1/2 upward: the others fall in the first bin, and no other edge may lie below 1/2.
+
+    Raises:
+        InputError: the tables are not about the same images (see `pair`), hold none, p_A of the reference is unknown,
+            or edges that do not rise from 0 to 1 or lie where p_A is unknown.
+    """
+    judge = b if reference is None else reference
+    require_same_images(a, b)
+    require_same_images(a, judge)
+    return _split(contributions(a), contributions(b), p_a(judge), edges, easy)
+
+
+def _split(a: Floats, b: Floats, measured: PA, edges: Sequence[float], easy: float) -> Waterfall:
+    borders = _check_edges(edges, easy, measured.known_from)
+    values = np.nan_to_num(measured.values, nan=0.0)  # unknown means below `known_from`: the first bin
+    bins = len(borders) - 1
+    place = np.maximum(np.searchsorted(borders, values, side="left") - 1, 0)
+    return Waterfall(
+        edges=borders,
+        images=np.bincount(place, minlength=bins),
+        a=np.asarray(np.bincount(place, a, bins), np.float64),
+        b=np.asarray(np.bincount(place, b, bins), np.float64),
+        easy=easy,
+        easy_difference=float((a - b)[values > easy].sum()),
+    )
+
+
+def _check_edges(edges: Sequence[float], easy: float, known_from: float) -> Floats:
+    borders = np.asarray(edges, np.float64)
+    if len(borders) < 2 or borders[0] != 0.0 or borders[-1] != 1.0 or not np.all(np.diff(borders) > 0.0):
+        raise InputError(f"edges={list(edges)} must rise from 0 to 1, so that every image falls in one bin")
+    for x in (*borders[1:], easy):
+        if not known_from <= x <= 1.0:
+            raise InputError(f"p_A={x} as a border must lie in [{known_from}, 1], where the reference tells p_A")
+    return borders

@@ -1,0 +1,146 @@
+"""Expected figures at a smaller budget: against enumeration, SciPy and resampling; what cannot be judged anew."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from randsmooth import bounds, metrics
+from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.errors import InputError
+from randsmooth.metrics.budget import hypergeometric
+
+Make = Callable[..., Certificates]
+
+
+def three_classes(images: int = 40, n: int = 400, alpha: float = 0.01, seed: int = 0) -> Certificates:
+    """Counts of three classes, some images picked wrongly and some not certified."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([1.0, 0.5, 0.5], size=images)
+    return from_counts(
+        Header(sigma=0.5, n0=10, n=n, alpha=alpha),
+        idx=np.arange(images),
+        label=rng.integers(0, 2, images),
+        counts0=rng.multinomial(10, p),
+        counts=rng.multinomial(n, p),
+        seconds=np.zeros(images),
+        name="three",
+    )
+
+
+CASES = [(0, 7, 3), (7, 7, 3), (5, 7, 7), (5, 7, 1), (40, 100, 30), (999, 1000, 100), (1, 1, 1), (400, 1000, 900)]
+
+
+@pytest.mark.parametrize(("successes", "total", "n"), CASES)
+def test_the_distribution_is_scipys(successes: int, total: int, n: int) -> None:
+    lowest, mass = hypergeometric(successes, total, n)
+    k = np.arange(lowest, lowest + len(mass))
+    expected = stats.hypergeom.pmf(np.arange(n + 1), total, successes, n)
+    np.testing.assert_allclose(mass, expected[k], rtol=1e-9, atol=1e-14)
+    assert expected.sum() - expected[k].sum() == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.0001, 0.3, 0.5, 0.9, 0.9999])
+@pytest.mark.parametrize("n", [100, 10_000, 99_990])
+def test_nothing_that_matters_is_cut_off(p: float, n: int) -> None:
+    total = 100_000
+    successes = round(p * total)
+    lowest, mass = hypergeometric(successes, total, n)
+    law = stats.hypergeom(total, successes, n)
+    assert law.cdf(lowest - 1) + law.sf(lowest + len(mass) - 1) < 1e-15
+    k = np.arange(lowest, lowest + len(mass))
+    assert mass.sum() == pytest.approx(1.0, abs=1e-14)
+    assert mass @ k == pytest.approx(law.mean(), rel=1e-12)
+    assert mass @ (k - law.mean()) ** 2 == pytest.approx(law.var(), rel=1e-9)
+    assert len(mass) < 4000
+
+
+def test_every_subset_of_a_small_table(counted: Make) -> None:
+    n, stored, alpha = 5, 10, 0.2
+    for hits in range(stored + 1):
+        table = counted([hits], n=stored)
+        samples = [1] * hits + [0] * (stored - hits)
+        k = np.array([sum(chosen) for chosen in combinations(samples, n)])
+        radii = bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), 0.5)
+        right = 2 * hits >= stored  # else the selection samples, here the same, picked the other class
+        expected = metrics.expected_radius(table, n, alpha)
+        assert expected[0] == pytest.approx(right * radii.mean(), abs=1e-14)
+        for r in (0.0, 0.1, 0.4):
+            held = (bounds.lower_tail(k, n, alpha) < 0.5) & (radii >= r)
+            chance = metrics.chance_certified(table, r, n, alpha)
+            assert chance[0] == pytest.approx(right * held.mean(), abs=1e-14)
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(50, None), (50, 0.05), (399, 0.001), (20, 0.1)])
+def test_resampling_has_this_mean(n: int, alpha: float | None) -> None:
+    table = three_classes()
+    redrawn = [table.at(n=n, alpha=alpha, seed=seed) for seed in range(300)]
+    for exact, figures in (
+        (metrics.acr_at(table, n, alpha).value, [metrics.acr(t).value for t in redrawn]),
+        (metrics.accuracy_at(table, 0.0, n, alpha).value, [metrics.clean_accuracy(t).value for t in redrawn]),
+        (metrics.accuracy_at(table, 0.3, n, alpha).value, [metrics.certified_accuracy(t, 0.3).value for t in redrawn]),
+    ):
+        error = np.std(figures) / np.sqrt(len(figures))
+        assert exact == pytest.approx(np.mean(figures), abs=4.0 * error + 1e-12)
+
+
+def test_at_the_stored_n_it_is_the_table() -> None:
+    table = three_classes()
+    np.testing.assert_allclose(metrics.expected_radius(table), table.radius * table.correct, rtol=0, atol=1e-15)
+    assert metrics.acr_at(table).value == pytest.approx(metrics.acr(table).value, abs=1e-15)
+    for r in (0.0, 0.2, 0.6):
+        np.testing.assert_array_equal(metrics.chance_certified(table, r), metrics.certified(table, r))
+    stricter = table.at(alpha=1e-6)
+    expected = metrics.expected_radius(table, alpha=1e-6)
+    np.testing.assert_allclose(expected, stricter.radius * stricter.correct, rtol=0, atol=1e-15)
+
+
+def test_more_samples_certify_more() -> None:
+    table = three_classes(images=200)
+    figures = [metrics.acr_at(table, n).value for n in (10, 50, 100, 200, 300, 400)]
+    assert np.all(np.diff(figures) > 0.0)
+
+
+def test_a_log_gives_what_its_counts_give_but_for_abstentions() -> None:
+    table = three_classes(images=200)
+    log = replace(table, counts0=None, counts=None, paths=None, header=Header(sigma=0.5, n=400, alpha=0.01))
+    of_log, of_counts = metrics.expected_radius(log, 100), metrics.expected_radius(table, 100)
+    np.testing.assert_allclose(of_log[table.correct], of_counts[table.correct], rtol=0, atol=1e-15)
+    assert not of_log[~table.correct].any()
+    abstained = of_counts[~table.correct]
+    assert 0.0 < abstained.max() < 0.02  # the luck of few samples, which a log cannot tell
+
+
+def test_ten_thousand_images_of_a_hundred_thousand_samples(counted: Make) -> None:
+    hits = np.random.default_rng(0).integers(0, 100_001, 10_000)
+    table = counted(hits, n=100_000)
+    assert metrics.expected_radius(table, 30_000).mean() < metrics.acr(table).value
+
+
+def test_what_cannot_be_judged_anew_is_refused(log: Make) -> None:
+    table = three_classes()
+
+    def under(**facts: object) -> Certificates:
+        return replace(table, header=table.header.model_copy(update=facts))
+
+    with pytest.raises(InputError, match=r"n=401 is not among the 1\.\.400 samples"):
+        metrics.acr_at(table, 401)
+    with pytest.raises(InputError, match="needs n >= 7 to certify anything; got n=6"):
+        metrics.accuracy_at(table, 0.0, 6)
+    with pytest.raises(InputError, match=r"alpha=1\.5"):
+        metrics.acr_at(table, alpha=1.5)
+    with pytest.raises(InputError, match="radius -1"):
+        metrics.accuracy_at(table, -1.0)
+    with pytest.raises(InputError, match=r"three was certified by --rule radius=0\.5, whose looks"):
+        metrics.acr_at(under(rule="radius=0.5"), 100)
+    with pytest.raises(InputError, match="label-aware"):
+        metrics.acr_at(under(label_aware=True), 100)
+    with pytest.raises(InputError, match="two-sided bound"):
+        metrics.acr_at(under(bound="two-sided"), 100)
+    with pytest.raises(InputError, match="sigma, n and alpha"):
+        metrics.acr_at(log([(0, 0, 0.5)]), 100)
+    with pytest.raises(InputError, match="no image"):
+        metrics.acr_at(log([], sigma=0.5, n=100, alpha=0.01))
