@@ -22,6 +22,7 @@ class Train(Settings):
     preset: str | None = option(
         "Published settings; see `randsmooth methods --presets`. (default: the method's usual ones)"
     )
+    anywhere: bool = option("Use the preset on a data set that it was not published for, too.", False)
     epochs: int | None = option(
         "Epochs; the preset's schedule is compressed or stretched to them. (default: the preset's)"
     )

@@ -42,7 +42,7 @@ def page(
     knowing = [table if metrics.tells_p_a(table) else None for table in content.tables]
     by_class = classes.view(content)
     drawings = {"radius": plots.radius_plot(content.tables, drawn), "p_a": plots.p_a_plot(knowing, drawn)}
-    return _template().render(
+    return template(TEMPLATE).render(
         title=printable(title or "Certified robustness compared"),
         sheet=content,
         summary=summary.sentences(content),
@@ -64,7 +64,8 @@ def write(tables: Sequence[Certificates], path: Path | str, **options: Any) -> N
     write_atomically(Path(path), page(tables, **options).encode())
 
 
-def _template() -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """The template in this folder called `name`; whatever it prints is escaped."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("randsmooth.report", "."),
         autoescape=True,
@@ -72,7 +73,7 @@ def _template() -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(TEMPLATE)
+    return environment.get_template(name)
 
 
 def _plotly() -> str:

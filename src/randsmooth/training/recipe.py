@@ -32,7 +32,8 @@ BEGINNINGS = {
 class Request(BaseModel):
     """What a user asks for; None means the preset's value. `set` overrides settings of method and optimisation.
 
-    Without a method it is the preset's, and gaussian without a preset either.
+    Without a method it is the preset's, and gaussian without a preset either. `anywhere` takes a preset to a data set
+    that it was not published for.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,6 +43,7 @@ class Request(BaseModel):
     sigma: float
     arch: str | None = None
     preset: str | None = None
+    anywhere: bool = False
     epochs: int | None = None
     set: dict[str, Any] = Field(default_factory=dict)
     take: int | None = None
@@ -129,7 +131,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     bounds.check_sigma(request.sigma)
     if request.method is not None:
         methods.get(request.method)
-    preset = find(request.method, spec.name, request.preset)
+    preset = find(request.method, spec.name, request.preset, anywhere=request.anywhere)
     usual_arch = preset.arch or spec.arch
     arch = request.arch or usual_arch
     optimisation = preset.schedule(spec.name, arch)
@@ -141,6 +143,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     given = {"arch": arch, **hyper, **steps}
     notes = [
         f"{preset.name}: {preset.source}",
+        *([] if preset.serves(spec.name) else [f"published for {', '.join(preset.datasets)}, not for {spec.name}"]),
         *_sigma_note(preset, request.sigma, hyper),
         *_overrides(given, {"arch": usual_arch, **usual}),
         *_epochs_note({key: value for key, value in whole.items() if key not in given}, usual),

@@ -81,3 +81,13 @@ class SmoothedTeacher:
 
     def _store(self, counts: Tensor, done: int, about: dict[str, str]) -> None:
         write_atomically(self.path, save({"counts": counts}, metadata=about | {"done": str(done)}))
+
+
+def stored_predictions(run: Path) -> Tensor | None:
+    """(N, K) what the teacher of the run in a folder predicted of its training images; None for a run without one."""
+    try:
+        with safe_open(run / TEACHER, "pt") as file:
+            counts: Tensor = file.get_tensor("counts")
+            return counts.float() / int(file.metadata()["n"])
+    except FileNotFoundError:
+        return None

@@ -51,11 +51,11 @@ def default(method: str, dataset: str) -> Preset:
     raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
 
 
-def find(method: str | None, dataset: str, preset: str | None = None) -> Preset:
+def find(method: str | None, dataset: str, preset: str | None = None, *, anywhere: bool = False) -> Preset:
     """The preset called `preset`, or the default one, for `method` on `dataset`; no method: the preset's, or gaussian.
 
     Raises:
-        InputError: no such preset, or it is not for this method or data set.
+        InputError: no such preset, or it is not for this method; or, unless it may be used `anywhere`, this data set.
     """
     if preset is None:
         return default(method or "gaussian", dataset)
@@ -66,9 +66,13 @@ def find(method: str | None, dataset: str, preset: str | None = None) -> Preset:
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
+    if anywhere:
+        return candidates[0]
     served = ", ".join(sorted({name for p in candidates for name in p.datasets}))
     instead = default(wanted, dataset).name
-    raise InputError(f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it")
+    raise InputError(
+        f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it, or take it --anywhere"
+    )
 
 
 def named(name: str) -> list[Preset]:

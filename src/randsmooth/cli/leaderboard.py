@@ -1,0 +1,111 @@
+"""`randsmooth leaderboard`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BeforeValidator
+
+from randsmooth import bounds, certificates
+from randsmooth.certificates import check_budget
+from randsmooth.cli import reading
+from randsmooth.cli.compare import refuse_existing
+from randsmooth.cli.evaluate import RADII
+from randsmooth.cli.verb import Settings, argument, numbers, option
+from randsmooth.errors import InputError
+
+if TYPE_CHECKING:
+    from randsmooth.report import Entry
+
+SUFFIXES = (".parquet", ".tsv")
+
+
+class Leaderboard(Settings):
+    """Settings of `randsmooth leaderboard`."""
+
+    folder: Path = argument("Folder whose certificates, at any depth, are ranked.")
+    out: Path = option("The HTML page to write; its records go beside it as JSON.", Path("leaderboard.html"))
+    title: str | None = option("Title of the page.")
+    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
+        RADII, json_schema_extra={"cli": str, "metavar": "R,R,..."}
+    )
+    sigma: float | None = option(reading.SIGMA)
+    n: int | None = option("Samples an image that TSV logs were made with; they do not say. Needed for their p_A.")
+    alpha: float | None = option("Alpha that TSV logs were made with; they do not say. Needed for their p_A.")
+    overwrite: bool = option("Replace files that exist.", False)
+
+
+def leaderboard(settings: Leaderboard) -> None:
+    """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
+
+    Tables are ordered by the p_A curve; ACR stands last. Files that are no certificates are skipped, with a note.
+
+    Example: randsmooth leaderboard runs --out runs/leaderboard.html
+    """
+    from randsmooth import report
+
+    pages = outputs(settings.out)
+    if not settings.overwrite:
+        refuse_existing(pages)
+    check(settings)
+    entries = load(settings)
+    command = "randsmooth " + shlex.join(sys.argv[1:])
+    report.write_leaderboard(entries, settings.out, radii=settings.radii, title=settings.title, command=command)
+    for path in pages:
+        print(path)
+
+
+def outputs(out: Path) -> list[Path]:
+    """The page and its JSON; InputError where they would be none or one file."""
+    if not out.name:
+        raise InputError(f"--out {out} names no file; give one such as leaderboard.html")
+    beside = out.with_suffix(".json")
+    if beside == out:
+        raise InputError(f"--out {out} is where the JSON goes; name the page, such as {out.with_suffix('.html')}")
+    return [out, beside]
+
+
+def check(settings: Leaderboard) -> None:
+    """Raise InputError for a sigma, n or alpha that no log can have been made with."""
+    if settings.sigma is not None:
+        bounds.check_sigma(settings.sigma)
+    if settings.alpha is not None:
+        bounds.check_alpha(settings.alpha)
+    if settings.n is not None and settings.n < 1:
+        raise InputError(f"n={settings.n} must be the number of samples that logs were made with; 100000 is usual")
+    if settings.n is not None and settings.alpha is not None:
+        check_budget(1, settings.n, settings.alpha)
+
+
+def load(settings: Leaderboard) -> list[Entry]:
+    """Every certificate table below the folder, measured one by one.
+
+    Raises:
+        InputError: no such folder, or no certificate in it.
+    """
+    entries = []
+    for path in candidates(settings.folder):
+        try:
+            entries.append(_entry(path, settings))
+        except (InputError, OSError) as reason:
+            print(f"note: skipped {path}: {reason}", file=sys.stderr)
+    if not entries:
+        raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
+    return entries
+
+
+def candidates(folder: Path) -> list[Path]:
+    """Files below `folder` that certificates may be in, in the order of their names."""
+    if not folder.is_dir():
+        raise InputError(f"no folder at {folder}; give one that holds certificates")
+    return sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+
+
+def _entry(path: Path, settings: Leaderboard) -> Entry:
+    from randsmooth import report
+
+    table = certificates.read(path).assuming(sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+    return report.measure(table, path.relative_to(settings.folder).as_posix())

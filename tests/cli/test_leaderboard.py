@@ -1,0 +1,136 @@
+"""`randsmooth leaderboard`: which files it takes, what it refuses, what it loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from randsmooth import metrics
+from randsmooth.certificates import Header, from_counts, read, write_parquet
+
+LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
+
+
+def certificates(path: Path, **facts: object) -> Path:
+    """A table of 20 images with counts at `path`."""
+    known = {"sigma": 0.25, "n0": 10, "n": 100, "alpha": 0.001, "dataset": "digits"}
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(100, [0.9, 0.1], 20)
+    label = np.zeros(20, np.int64)
+    table = from_counts(
+        Header.model_validate(known | facts),
+        idx=np.arange(20),
+        label=label,
+        counts0=rng.multinomial(10, [0.9, 0.1], 20),
+        counts=counts,
+        seconds=np.ones(20),
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_parquet(table, path)
+    return path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A folder with two tables and a log, each at another depth, and files that are none of these."""
+    folder = tmp_path / "runs"
+    certificates(folder / "gaussian.parquet", model={"method": "gaussian"})
+    certificates(folder / "deep" / "er" / "gaussian.parquet", sigma=0.5)
+    (folder / "deep" / "log.tsv").write_text(LOG)
+    pd.DataFrame({"x": [1.5]}).to_parquet(folder / "images.parquet")
+    (folder / "deep" / "figures.tsv").write_text("epoch\tloss\n1\t0.5\n")
+    (folder / "cut.parquet").write_bytes((folder / "gaussian.parquet").read_bytes()[:500])
+    (folder / "empty.tsv").write_text(LOG.splitlines()[0] + "\n")
+    (folder / "notes.txt").write_text(LOG)
+    return folder
+
+
+def test_it_ranks_what_it_finds_and_names_what_it_skips(cli, runs: Path, tmp_path: Path) -> None:
+    told = cli("leaderboard", runs, "--out", tmp_path / "out" / "board.html")
+    assert told.code == 0, told.err
+    page, records = tmp_path / "out" / "board.html", tmp_path / "out" / "board.json"
+    assert told.out.split() == [str(page), str(records)]
+    files = {record["file"] for record in json.loads(records.read_text())}
+    assert files == {"gaussian.parquet", "deep/er/gaussian.parquet", "deep/log.tsv"}
+    skipped = [line for line in told.err.splitlines() if line.startswith("note: skipped ")]
+    assert len(skipped) == 4
+    for name in ("images.parquet", "figures.tsv", "cut.parquet", "empty.tsv"):
+        assert sum(name in line for line in skipped) == 1
+    assert f"randsmooth leaderboard {runs} --out" in page.read_text()
+
+
+def test_it_writes_here_by_default_and_not_twice(cli, runs: Path, tmp_path: Path) -> None:
+    assert cli("leaderboard", runs).code == 0
+    assert (tmp_path / "leaderboard.html").exists() and (tmp_path / "leaderboard.json").exists()
+    again = cli("leaderboard", runs)
+    assert (again.code, "--overwrite" in again.err) == (2, True)
+    assert cli("leaderboard", runs, "--overwrite", "--radii", "0.1", "--title", "<b>").code == 0
+    assert "&lt;b&gt;" in (tmp_path / "leaderboard.html").read_text()
+
+
+def test_a_log_is_told_its_sigma_and_tables_keep_theirs(cli, runs: Path, tmp_path: Path) -> None:
+    told = cli("leaderboard", runs, "--sigma", 0.7, "--n", 1000, "--alpha", 0.01)
+    assert told.code == 0, told.err
+    records = {record["file"]: record for record in json.loads((tmp_path / "leaderboard.json").read_text())}
+    log = read(runs / "deep" / "log.tsv").assuming(sigma=0.7, n=1000, alpha=0.01)
+    shares = [metrics.p_a(log).share(x).value for x in metrics.P_A]
+    assert [share["value"] for share in records["deep/log.tsv"]["p_A"]] == shares
+    assert [(r["sigma"], r["n"]) for r in records.values() if r["dataset"]] == [(0.25, 100), (0.5, 100)]
+
+
+def test_a_log_without_its_sigma_has_no_p_a(cli, runs: Path, tmp_path: Path) -> None:
+    assert cli("leaderboard", runs / "deep").code == 0
+    records = {record["file"]: record for record in json.loads((tmp_path / "leaderboard.json").read_text())}
+    assert records["log.tsv"]["p_A"] == [] and records["er/gaussian.parquet"]["p_A"]
+    assert "does not say its sigma, n, alpha" in (tmp_path / "leaderboard.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("{tmp}/nowhere", "no folder at"),
+        ("{tmp}/runs/gaussian.parquet", "no folder at"),
+        ("{tmp}/none", "no certificates below"),
+        ("{tmp}/runs --out {tmp}/board.json", "name the page"),
+        ("{tmp}/runs --out .", "names no file"),
+        ("{tmp}/runs --sigma 0", "sigma=0"),
+        ("{tmp}/runs --alpha 2", "alpha=2"),
+        ("{tmp}/runs --n 0", "n=0"),
+        ("{tmp}/runs --n 5 --alpha 0.001", "n >= 10"),
+        ("{tmp}/runs --radii -1", "-1"),
+        ("{tmp}/runs --radii much", "0,0.5,1"),
+        ("", "FOLDER"),
+    ],
+)
+def test_bad_input_is_named(words: str, named: str, cli, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    told = cli("leaderboard", *words.format(tmp=tmp_path).split())
+    assert told.code == 2, told
+    assert named in told.err and "Traceback" not in told.err
+    assert list(tmp_path.glob("*.html")) == []
+
+
+def test_it_explains_itself(cli) -> None:
+    told = cli("leaderboard", "--help")
+    assert told.code == 0 and "FOLDER" in told.out and "--config" in told.out
+
+
+RANKS = """
+import sys
+from randsmooth.cli.main import app
+app(["leaderboard", *sys.argv[1:]], standalone_mode=False)
+print(*sorted({"torch", "lightning_fabric", "datasets", "matplotlib", "plotly"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_ranking_loads_neither_torch_nor_a_plotting_library(tmp_path: Path) -> None:
+    (tmp_path / "log.tsv").write_text(LOG)
+    command = [sys.executable, "-c", RANKS, str(tmp_path), "--out", str(tmp_path / "board.html")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stderr.strip() == ""

@@ -1,0 +1,293 @@
+"""The leaderboard: true to the tables, in the order of the p_A curves, safe against what files call things, offline."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.report import leaderboard, measure, write_leaderboard
+from randsmooth.report.leaderboard import MOST_RADII, Entry, settings, to_json, usual_radii
+
+Make = Callable[..., Certificates]
+
+SCRIPT = "</script><script>alert(1)</script>"
+EVIL = [SCRIPT, "<b>x</b>", "\"'><img src=x onerror=alert(1)>", "م" * 300, "{{ 7 * 7 }}", "\u202egnp.exe", "\ud800"]
+LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
+
+
+class Read(HTMLParser):
+    """The page's elements, its visible text, its scripts, and the cells of each line of the table."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.visible: list[str] = []
+        self.scripts: list[str] = []
+        self.inside = ""
+        self.feed(text)
+        bodies = re.findall(r'<tr class="line".*?</tr>', text, re.DOTALL)
+        self.lines = [[cell(inner) for inner in re.findall(r"<t[hd].*?</t[hd]>", body, re.DOTALL)] for body in bodies]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.inside = tag
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = "" if tag in ("script", "style") else self.inside
+
+    def handle_data(self, data: str) -> None:
+        if self.inside == "script":
+            self.scripts[-1] += data
+        elif self.inside != "style":
+            self.visible.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.visible))
+
+
+def cell(markup: str) -> str:
+    """What stands in a cell, without its interval."""
+    return re.sub(r"<[^>]*>", "", re.sub(r"<small>.*?</small>", "", markup)).strip()
+
+
+def measured(tables: Sequence[Certificates]) -> list[Entry]:
+    return [measure(table, f"deep/{table.name}.parquet") for table in tables]
+
+
+@pytest.fixture(scope="module")
+def evil(make: Make) -> Read:
+    facts = {"model": {"method": SCRIPT}, "dataset": SCRIPT, "split": "<i>s</i>", "sigma": 0.1 + 0.2}
+    entries = [measure(make(name, seed=i, **facts), f"{name}/{name}.tsv") for i, name in enumerate(EVIL)]
+    return Read(leaderboard(entries, radii=[0.1 + 0.2, 0.5], title=SCRIPT, command=SCRIPT))
+
+
+def test_what_files_say_stays_text(evil: Read) -> None:
+    assert len(evil.scripts) == 1
+    assert not [tag for tag, _ in evil.tags if tag in ("img", "i", "iframe")]
+    assert not [name for _, attrs in evil.tags for name in attrs if name.startswith("on")]
+    for name in EVIL[:5]:
+        assert name in evil.text
+    assert "alert" not in evil.scripts[0]
+    assert not {"\u202e", "\ud800"} & set(evil.text)  # a page cannot be written with half a character
+
+
+def test_no_raw_floats_and_nothing_is_fetched(evil: Read) -> None:
+    assert not re.findall(r"\d\.\d{4,}", evil.text)
+    assert not [value for _, attrs in evil.tags for value in attrs.values() if re.search(r"\d\.\d{4,}", value or "")]
+    assert not [attrs for _, attrs in evil.tags if {"src", "href"} & set(attrs)]
+    assert not re.findall(r"https?:", "".join(evil.scripts))
+
+
+def test_a_line_tells_the_tables_figures(make: Make) -> None:
+    table = make("amplify", model={"method": "amplify"}, split="test")
+    (line,) = Read(leaderboard(measured([table]), radii=[0.25, 0.5])).lines
+    p_a = [f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A]
+    accuracy = [f"{100 * metrics.certified_accuracy(table, r).value:.1f}" for r in (0.0, 0.25, 0.5)]
+    acr = f"{metrics.acr(table).value:.3f}"
+    assert line == ["amplifydeep", "digits", "0.5", "amplify", "150", *p_a, *accuracy, acr]
+
+
+def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> None:
+    few_far = log([1.2, 1.2, -1.0, -1.0], "few-far", **LOGGED)
+    all_near = log([0.3, 0.3, 0.3, 0.3], "all-near", **LOGGED)
+    assert metrics.acr(few_far).value > metrics.acr(all_near).value
+    lines = Read(leaderboard(measured([few_far, all_near]))).lines
+    assert [line[0] for line in lines] == ["all-neardeep", "few-fardeep"]
+
+
+def test_a_tie_at_one_half_is_broken_farther_up(log: Make) -> None:
+    tables = [log([0.1, 0.1], "near", **LOGGED), log([0.1, 1.0], "far", **LOGGED)]
+    assert [row.entry.table.name for row in settings(measured(tables))[1][0].rows] == ["far", "near"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"sigma": 1.0}, "digits, 150 images, sigma 1, n 500, alpha 0.001"),
+        ({"n": 1000}, "digits, 150 images, sigma 0.5, n 1000, alpha 0.001"),
+        ({"dataset": "mnist"}, "mnist, 150 images, sigma 0.5, n 500, alpha 0.001"),
+        ({"alpha": 0.01}, "digits, 150 images, sigma 0.5, n 500, alpha 0.01"),
+        ({"images": 140}, "digits, 140 images, sigma 0.5, n 500, alpha 0.001"),
+    ],
+)
+def test_other_settings_stand_apart(make: Make, facts: dict[str, object], words: str) -> None:
+    entries = measured([make("a"), make("b", **facts), make("c", seed=1)])
+    _, groups = settings(entries)
+    named = {group.words: {row.entry.table.name for row in group.rows} for group in groups}
+    assert named == {"digits, 150 images, sigma 0.5, n 500, alpha 0.001": {"a", "c"}, words: {"b"}}
+    assert "They were made in 2 settings" in Read(leaderboard(entries)).text
+
+
+def test_other_images_of_as_many_stand_apart(make: Make) -> None:
+    table = make("a")
+    _, groups = settings(measured([table, make("b", images=151).rows(np.arange(151) > 0)]))
+    assert groups[1].words == f"{groups[0].words}; image set 2"
+
+
+def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
+    tables = [log([1.0, 0.6], "a", **LOGGED), log([1.0, -1.0], "b", **LOGGED), log([1.0, 0.6], "c", sigma=1.0)]
+    _, groups = settings(measured(tables), [0.5])
+    marked = {row.entry.table.name: row for group in groups for row in group.rows}
+    assert marked["a"].accuracy[1].mark.best and marked["b"].accuracy[1].mark.second
+    assert not any(marked["c"].accuracy[1].mark)  # alone in its setting
+    assert not any(any(row.acr.mark) for row in marked.values())
+
+
+def test_columns_of_n_and_rule_show_where_they_differ(make: Make, log: Make) -> None:
+    def heads(*entries: Certificates) -> set[str]:
+        return {"n", "rule"} & set(re.findall(r"<button[^>]*>([^<]*)</button>", leaderboard(measured(entries))))
+
+    assert heads(make("a"), make("b")) == set()
+    assert heads(make("a"), make("b", n=600)) == {"n"}
+    assert heads(make("a"), log([1.0], rule="grid", n=500)) == {"rule"}
+
+
+def test_equal_figures_are_not_called_best(log: Make) -> None:
+    _, (group,) = settings(measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]), [0.25, 2.0])
+    assert [row.accuracy[1].mark.best for row in group.rows] == [True, False]
+    assert not any(any(row.accuracy[2].mark) or any(row.p_a[0].mark) for row in group.rows)
+
+
+def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Make) -> None:
+    read = Read(leaderboard(measured([log([1.0, 0.2], "bare", n=1000), make("a", images=2)])))
+    bare = next(line for line in read.lines if line[0].startswith("bare"))
+    assert bare[1:6] == ["–", "–", "1,000", "–", "2"]  # data set, sigma, n, method, images
+    assert bare[6:10] == ["–"] * 4 and bare[10] == "100.0"
+    assert read.lines[-1] == bare
+    assert "p_A is not known of 1 table: a published log does not say its sigma, alpha; give" in read.text
+
+
+def test_what_a_log_tells_of_p_a_is_said(make: Make, log: Make) -> None:
+    said = "A published log tells p_A of rightly certified images only"
+    assert said in Read(leaderboard(measured([log([1.0], **LOGGED)]))).text
+    assert said not in Read(leaderboard(measured([make("a"), log([1.0])]))).text
+
+
+def test_the_radii_fit_the_page(log: Make) -> None:
+    near, far = log([0.9]), log([3.9, 1.0])
+    assert usual_radii(measured([near])) == [0.25, 0.5, 0.75]
+    assert usual_radii(measured([near, far])) == [0.5 * i for i in range(1, 8)]
+    assert len(usual_radii(measured([log([100.0])]))) <= MOST_RADII
+
+
+def test_records_are_the_lines_at_full_precision(make: Make) -> None:
+    table, other = make("a", split="test", model={"method": "macer"}), make("b", sigma=1.0, a=9.0)
+    first, second = json.loads(to_json(measured([other, table]), radii=[0.5]))
+    assert (first["name"], first["file"], second["name"]) == ("a", "deep/a.parquet", "b")
+    known = {"dataset": "digits", "split": "test", "method": "macer", "rule": "fixed", "sigma": 0.5, "images": 150}
+    assert known.items() <= first.items() and second["method"] is None
+    assert first["acr"]["value"] == metrics.acr(table).value
+    exact = metrics.certified_accuracy(table, 0.5)
+    told = first["certified_accuracy"][0]
+    assert (told["radius"], told["value"], told["low"], told["high"]) == (0.5, exact.value, exact.low, exact.high)
+    assert [share["at_least"] for share in first["p_A"]] == [0.5, 0.75, 0.9, 0.99]
+
+
+def test_only_for_evaluation_is_said(log: Make) -> None:
+    assert "evaluation only" in leaderboard(measured([log([1.0], label_aware=True)])).split("<tbody>")[1]
+    assert "evaluation only" not in leaderboard(measured([log([1.0])])).split("<tbody>")[1]
+
+
+def test_acr_stands_last_with_its_footnote(make: Make) -> None:
+    text = leaderboard(measured([make("a")]))
+    heads = re.findall(r"<button[^>]*>([^<]*)</button>", text)
+    assert heads.index("ACR\u00a0*") > heads.index("smoothed accuracy (%)")
+    assert "* ACR, the average certified radius, can be driven up by giving up on hard images" in text
+
+
+@pytest.mark.parametrize(("radii", "named"), [([-1.0], "-1"), ([float("nan")], "nan")])
+def test_senseless_radii_are_refused(make: Make, radii: list[float], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        leaderboard(measured([make("a")]), radii=radii)
+
+
+def test_nothing_to_rank_is_refused(log: Make) -> None:
+    with pytest.raises(InputError, match="no certificate table"):
+        leaderboard([])
+    with pytest.raises(InputError, match="no image"):
+        measure(log([]), "empty.tsv")
+
+
+def test_it_is_written_whole_with_its_json(make: Make, tmp_path: Path) -> None:
+    write_leaderboard(measured([make(EVIL[-1])]), tmp_path / "deep" / "board.html", title="Title")
+    assert (tmp_path / "deep" / "board.html").read_text().rstrip().endswith("</html>")
+    assert json.loads((tmp_path / "deep" / "board.json").read_text())[0]["images"] == 150
+    with pytest.raises(InputError):
+        write_leaderboard(measured([make()]), tmp_path / "bad.html", radii=[-1.0])
+    assert list(tmp_path.glob("bad*")) == []
+
+
+def test_twenty_one_logs_of_ten_thousand_take_seconds(log: Make) -> None:
+    radii = np.random.default_rng(0).uniform(-0.5, 1.5, 10_000).round(3).tolist()  # as logs print them
+    tables = [log(radii, f"log{i}", sigma=0.5, n=100_000, alpha=0.001) for i in range(21)]
+    start = time.perf_counter()
+    text = leaderboard(measured(tables))
+    assert time.perf_counter() - start < 30.0  # seconds on an idle machine
+    assert len(text) < 200_000
+
+
+QUIET = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --virtual-time-budget=10000 --enable-logging=stderr --dump-dom"
+)
+# Sort, mix the settings and filter as a reader would, noting the names that show after each step.
+PROBE = """<script>
+addEventListener("load", () => {
+  const steps = [], note = () => steps.push([...document.querySelectorAll("tr.line")].filter((line) => !line.hidden)
+    .map((line) => line.querySelector("bdi").textContent).join(","));
+  const press = (title) => [...document.querySelectorAll("thead button")]
+    .find((button) => button.textContent === title).click();
+  const set = (control, value, kind) => { control.value = value; control.dispatchEvent(new Event(kind)); };
+  note();
+  press("name"); note();
+  press("name"); note();
+  document.getElementById("grouped").click(); note();
+  press("ACR\u00a0*"); note();
+  steps.push(document.querySelector("th[aria-sort]").textContent + document.querySelectorAll("th[aria-sort]").length);
+  set(document.querySelector("[data-by=sigma]"), "1", "change"); note();
+  set(document.querySelector("[data-by=sigma]"), "", "change");
+  set(document.getElementById("find"), "BET digits", "input"); note();
+  steps.push(document.getElementById("shown").textContent);
+  document.body.dataset.probe = steps.join("|");
+});
+</script>"""
+
+
+@pytest.mark.slow
+def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> None:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium is installed")
+    tables = [make("beta", a=2.0), make("alpha", a=8.0), make("gamma", a=20.0, b=0.5, sigma=1.0)]
+    path = tmp_path / "board.html"
+    path.write_text(leaderboard(measured(tables)) + PROBE)
+    command = [chromium, *QUIET.split(), f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    probe = re.search(r'data-probe="([^"]*)"', done.stdout)
+    assert probe is not None, done.stderr[-2000:]
+    assert html.unescape(probe.group(1)).split("|") == [
+        "alpha,beta,gamma",  # each setting by its p_A curve
+        "alpha,beta,gamma",
+        "beta,alpha,gamma",  # names downwards, the settings apart
+        "gamma,beta,alpha",
+        "gamma,alpha,beta",  # by ACR, the settings mixed
+        "ACR\u00a0*1",
+        "gamma",
+        "beta",
+        "1 of 3 tables shown",
+    ]
+    assert "CONSOLE" not in done.stderr
