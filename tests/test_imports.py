@@ -26,7 +26,10 @@ ALLOWED: dict[str, set[str]] = {
     "methods": {"noise", "bounds"},
     "training": {"data", "models", "methods", "noise", "bounds"},
     "certification": {"models", "noise", "data", "bounds", "certificates"},
-    "papers": {"training", "certification", "metrics", "certificates", "report", "bounds"},
+    "papers": {
+        *("training", "certification", "metrics", "certificates", "report", "bounds"),
+        *("data", "models", "methods"),  # what its measured objects hand from one to the other
+    },
     "report": {"metrics", "certificates", "bounds"},
     "cluster": {"training", "certification", "certificates"},
 }

@@ -7,7 +7,20 @@ import sys
 import typer
 
 from randsmooth import __version__
-from randsmooth.cli import attack, certify, compare, data, evaluate, export, methods, predict, quickstart, train
+from randsmooth.cli import (
+    attack,
+    certify,
+    compare,
+    data,
+    evaluate,
+    export,
+    leaderboard,
+    methods,
+    predict,
+    quickstart,
+    reproduce,
+    train,
+)
 from randsmooth.cli.verb import add
 from randsmooth.errors import InputError
 
@@ -29,6 +42,8 @@ add(app, predict.Predict, predict.predict)
 add(app, attack.Attack, attack.attack)
 add(app, evaluate.Evaluate, evaluate.evaluate)
 add(app, compare.Compare, compare.compare)
+add(app, leaderboard.Leaderboard, leaderboard.leaderboard)
+add(app, reproduce.Reproduce, reproduce.reproduce)
 add(app, export.Export, export.export)
 app.add_typer(data.app, name="data")
 add(app, methods.Methods, methods.methods)

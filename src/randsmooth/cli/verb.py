@@ -166,7 +166,9 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
         return _keyword(name, field.annotation, typer.Argument(metavar=metavar, help=help, show_default=False))
     shape = str(extra["metavar"]) if "metavar" in extra else None
     kind = extra.get("cli", field.annotation)
-    return _keyword(name, kind, typer.Option(_flag(name), metavar=shape, help=help, show_default=False))
+    return _keyword(
+        name, kind, typer.Option(_flag(str(extra.get("flag", name))), metavar=shape, help=help, show_default=False)
+    )
 
 
 def _keyword(name: str, annotation: Any, info: Any) -> inspect.Parameter:
@@ -188,4 +190,4 @@ def _default_words(field: FieldInfo) -> str:
 
 def _shown(key: str, field: FieldInfo | None) -> str:
     extra = field.json_schema_extra if field and isinstance(field.json_schema_extra, dict) else {}
-    return key.upper() if extra.get("place") else _flag(key)
+    return key.upper() if extra.get("place") else _flag(str(extra.get("flag", key)))

@@ -4,9 +4,27 @@ Figures and the page load their plot library when they are called, not before.
 """
 
 from randsmooth.report.figures import p_a_curves, radius_accuracy
+from randsmooth.report.leaderboard import Entry, leaderboard, measure, write_leaderboard
 from randsmooth.report.page import page, write
+from randsmooth.report.panels import Line, Panel, draw
 from randsmooth.report.sentence import what_acr_hides
 from randsmooth.report.sheet import remarks
 from randsmooth.report.tables import FORMATS, render
 
-__all__ = ["FORMATS", "p_a_curves", "page", "radius_accuracy", "remarks", "render", "what_acr_hides", "write"]
+__all__ = [
+    "FORMATS",
+    "Entry",
+    "Line",
+    "Panel",
+    "draw",
+    "leaderboard",
+    "measure",
+    "p_a_curves",
+    "page",
+    "radius_accuracy",
+    "remarks",
+    "render",
+    "what_acr_hides",
+    "write",
+    "write_leaderboard",
+]

@@ -1,0 +1,87 @@
+"""`randsmooth reproduce`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.errors import InputError
+
+if TYPE_CHECKING:
+    from randsmooth.papers.reproduce import Reproduced
+
+
+class Reproduce(Settings):
+    """Settings of `randsmooth reproduce`."""
+
+    object: str | None = argument("PAPER/OBJECT, such as acr/table2; see --list.", default=None)
+    source: Path | None = option(
+        "Folder of certificates, or of logs at DATASET-sigmaSIGMA/METHOD.tsv.", json_schema_extra={"flag": "from"}
+    )
+    scale: Literal["tiny", "cpu", "paper"] = option(
+        "Of the runs that make what is missing: tiny (digits, seconds), cpu (8 epochs), or paper.", "paper"
+    )
+    run: bool = option("Run what is missing; interrupted, it goes on where it was.", False)
+    show: bool = option("Print all objects, and what each needs.", False, json_schema_extra={"flag": "list"})
+    out: Path = option("Folder of the results; models and certificates go to its subfolder SCALE.", Path("reproduced"))
+
+
+def reproduce(settings: Reproduce) -> None:
+    """Draw a table or figure of the papers from certificates, beside what the paper prints.
+
+    Example: randsmooth reproduce acr/table2 --from published-logs
+
+    All of it by yourself, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
+    """
+    if settings.show:
+        print(listing())
+        return
+    if settings.object is None:
+        raise InputError("no object named: give one such as acr/table2; randsmooth reproduce --list prints them all")
+    from randsmooth.papers.reproduce import reproduce as run
+    from randsmooth.progress import console
+
+    print(
+        told(
+            run(
+                settings.object,
+                source=settings.source,
+                out=settings.out,
+                scale=settings.scale,
+                run_missing=settings.run,
+                progress=console,
+                say=print,
+            )
+        ),
+        end="",
+    )
+
+
+def listing() -> str:
+    """A line an object: its name, what it shows and what it needs."""
+    from randsmooth.papers.reproduce import OBJECTS
+
+    lines = []
+    for thing in OBJECTS:
+        rows = len(thing.rows())
+        what = "models and certificates" if thing.models else "certificates"
+        needs = f"{what} of {rows} model{'s' * (rows != 1)}" if rows else "nothing"
+        lines.append(f"{thing.name:16} {thing.title}; needs {needs}")
+    return "\n".join(lines)
+
+
+def told(result: Reproduced) -> str:
+    """What a person reads of it."""
+    from randsmooth.papers.sheets import to_text
+
+    lines = [f"{result.object.name}: {result.object.title}", ""]
+    if result.made is not None:
+        lines += [to_text(frame) for frame in result.made.tables.values()]
+        lines += [*(f"note: {note}" for note in result.made.notes), ""] if result.made.notes else []
+        lines += [str(path) for path in result.files]
+    missing, total = result.missing
+    if missing:
+        lines += ["", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):"]
+        lines += [f"  {step.command()}" for step in result.lacking]
+    return "\n".join(lines) + "\n"

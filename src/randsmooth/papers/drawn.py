@@ -1,0 +1,137 @@
+"""Objects that certificates alone give: tables beside the published ones, curves, distributions of p_A."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from randsmooth import metrics
+from randsmooth.papers.beside import ACCURACY, beside, findings, tidy, wide
+from randsmooth.papers.context import Context, Made
+from randsmooth.papers.rows import Row
+from randsmooth.papers.source import Found
+from randsmooth.report import Line, Panel
+from randsmooth.report.curves import p_a_grid
+
+RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
+BUDGETS = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+
+
+def table(context: Context, rows: list[Row]) -> Made:
+    """Certified accuracy and ACR beside the published figures."""
+    told = beside(rows, [context.of(row) for row in rows])
+    return Made(tables={"": wide(told)}, data={"": tidy(told)}, notes=findings(told))
+
+
+def curves(context: Context, rows: list[Row]) -> Made:
+    """Certified accuracy against the radius, a panel a sigma; published points stand back."""
+    return Made(panels={"": [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]})
+
+
+def ablations(context: Context, rows: list[Row]) -> Made:
+    """The same, a panel for each setting that is varied."""
+    return Made(panels={"": [_curves(what, part, context) for what, part in by_setting(rows)]})
+
+
+def _curves(title: str, rows: Sequence[Row], context: Context) -> Panel:
+    lines = []
+    for row in rows:
+        found = context.of(row)
+        if found is not None:
+            radii, shares = metrics.accuracy_curve(found.table)
+            lines.append(Line(row.name, np.append(0.0, radii), 100.0 * np.append(shares[:1], shares), "step"))
+        points = {float(m.removeprefix(ACCURACY)): v for m, v in row.figures.items() if m.startswith(ACCURACY)}
+        if points:
+            lines.append(Line(row.name, np.array([*points]), np.array([*points.values()]), "points", dashed=True))
+    return Panel(title, RADIUS, ACCURATE, tuple(lines))
+
+
+def p_a(context: Context, rows: list[Row]) -> Made:
+    """Share of images with at least each p_A, a panel a sigma (one minus the cumulative distribution)."""
+    panels, notes = [], []
+    for sigma, part in by_sigma(rows):
+        lines = []
+        for row, found in _found(context, part):
+            if metrics.tells_p_a(found.table):
+                x = p_a_grid()
+                y = metrics.p_a_curve(found.table, x)
+                lines.append(Line(row.name, x[~np.isnan(y)], 100.0 * y[~np.isnan(y)], "step"))
+            else:
+                notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
+        panels.append(Panel(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
+    return Made(panels={"": [panel for panel in panels if panel.lines]}, notes=notes)
+
+
+def trade_off(*measures: str) -> Callable[[Context, list[Row]], Made]:
+    """Clean accuracy against each of the `measures`, a curve a method, its settings in order."""
+
+    def make(context: Context, rows: list[Row]) -> Made:
+        return Made(panels={"": [_against(measure, rows, context) for measure in measures]})
+
+    return make
+
+
+def _against(measure: str, rows: Sequence[Row], context: Context) -> Panel:
+    lines = []
+    clean = f"{ACCURACY}0"
+    for method in dict.fromkeys(row.method for row in rows):
+        own = [row for row in rows if row.method == method]
+        told = beside(own, [context.of(row) for row in own])
+        labels = tuple(row.setting.partition("=")[2] or row.setting for row in own)
+        ours = [(o[clean], o[measure], label) for o, label in zip(told.ours, labels, strict=True) if measure in o]
+        published = [
+            (row.figures[_zero(row)], row.figures[measure], label)
+            for row, label in zip(own, labels, strict=True)
+            if measure in row.figures and _zero(row) in row.figures
+        ]
+        lines += [_points(method, points, dashed) for points, dashed in ((ours, False), (published, True)) if points]
+    return Panel(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
+
+
+def _zero(row: Row) -> str:
+    return next((m for m in row.figures if m.startswith(ACCURACY) and float(m.removeprefix(ACCURACY)) == 0.0), "")
+
+
+def _named(measure: str) -> str:
+    return "ACR" if measure == "acr" else f"accuracy at {measure.removeprefix(ACCURACY)} (%)"
+
+
+def _points(name: str, points: Sequence[tuple[float, float, str]], dashed: bool) -> Line:
+    x, y, labels = zip(*points, strict=True)
+    return Line(name, np.array(x), np.array(y), "points", dashed, labels)
+
+
+def budget(context: Context, rows: list[Row]) -> Made:
+    """ACR against the samples spent, exact from the stored counts: two methods' order may depend on it."""
+    panels, lines = [], []
+    for sigma, part in by_sigma(rows):
+        drawn = []
+        for row, found in _found(context, part):
+            most = found.table.header.n or 0
+            n = [b for b in BUDGETS if b < most] + [most]
+            acr = [metrics.acr_at(found.table, b).value for b in n]
+            drawn.append(Line(row.name, np.array(n, np.float64), np.array(acr)))
+            lines += [(sigma, row.name, b, a) for b, a in zip(n, acr, strict=True)]
+        panels.append(Panel(f"sigma = {sigma:g}", "samples an image, n", "ACR", tuple(drawn), log_x=True))
+    data = pd.DataFrame(lines, columns=["sigma", "method", "n", "acr"])
+    return Made(panels={"": [panel for panel in panels if panel.lines]}, data={"": data})
+
+
+def _found(context: Context, rows: Sequence[Row]) -> list[tuple[Row, Found]]:
+    return [(row, found) for row in rows if (found := context.of(row)) is not None]
+
+
+def by_sigma(rows: Sequence[Row]) -> list[tuple[float, list[Row]]]:
+    sigmas = sorted({row.sigma for row in rows if not math.isnan(row.sigma)})
+    return [(sigma, [row for row in rows if row.sigma == sigma]) for sigma in sigmas]
+
+
+def by_setting(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """Rows by what their setting varies, `k=16` and `k=4` together."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.setting.partition("=")[0] if "=" in row.setting else "parts", []).append(row)
+    return list(groups.items())

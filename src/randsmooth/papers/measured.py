@@ -1,0 +1,203 @@
+"""Objects that need the models themselves: gradient norms, training times, soft certification."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from randsmooth import metrics
+from randsmooth.papers import theory
+from randsmooth.papers.context import Context, Made
+from randsmooth.papers.drawn import ACCURATE, RADIUS, by_sigma
+from randsmooth.papers.rows import Row
+from randsmooth.papers.scale import Scale
+from randsmooth.report import Line, Panel
+
+if TYPE_CHECKING:
+    from randsmooth.data import Images
+    from randsmooth.models import Classifier
+    from randsmooth.training.gradients import GradientNorms
+
+MOST = 1000  # training images whose gradients are taken, evenly spread
+SOFT_BETAS = (1.0, 4.0, 16.0)
+THEOREM_1 = {"sigma": 0.5, "classes": 10}
+
+
+def theorem_1(context: Context, rows: list[Row]) -> Made:
+    """The budgets of theorem 1, and a constant classifier certified with the smallest of them."""
+    frame = theory.theorem_1(**THEOREM_1)  # type: ignore[arg-type]
+    wanted, n = float(frame["ACR wanted"][0]), int(frame["budget N"][0])
+    acr = _certified_constant(n)
+    verdict = "above" if acr > wanted else "NOT above"
+    note = f"certified on digits with n = {n:,}: ACR {acr:.3f}, {verdict} {wanted:g}, right on one class in ten"
+    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=[note])
+
+
+def _certified_constant(n: int) -> float:
+    """ACR of a classifier that always gives the commonest digit, certified with n samples an image."""
+    import torch
+    from torch import nn
+
+    from randsmooth import data
+    from randsmooth.certification import certify
+
+    commonest = int(data.load("digits", "test").labels.bincount().argmax())
+
+    class Constant(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.eye(10, device=x.device)[commonest].expand(len(x), -1)
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "constant.parquet"
+        table = certify(Constant().eval(), "digits", sigma=THEOREM_1["sigma"], n0=10, n=n, out=out)
+    return metrics.acr(table).value
+
+
+def theorem_2(context: Context, rows: list[Row]) -> Made:
+    """Points of one norm have one density."""
+    frame = theory.theorem_2()
+    spread = float(np.ptp(frame["log density"]))
+    return Made(
+        tables={"": frame.map(_figure)}, data={"": frame}, notes=[f"the log densities differ by at most {spread:.1e}"]
+    )
+
+
+def gradient_table(context: Context, rows: list[Row]) -> Made:
+    """ACR, and the mean gradient norm of easy and of hard training images under each method's own loss."""
+    lines = []
+    for row in rows:
+        norms, found = _gradients(context, row), context.of(row)
+        ours = {"gradient-norm/easy": norms.easy, "gradient-norm/hard": norms.hard}
+        ours |= {"gradient-norm/ratio": norms.easy / norms.hard}
+        if found is not None:
+            ours = {"acr": metrics.acr(found.table).value} | ours
+        names = list(dict.fromkeys([*row.figures, *ours]))
+        lines += [(row.method, name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
+    frame = pd.DataFrame(lines, columns=["method", "metric", "published", "here"])
+    note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
+    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=[note])
+
+
+def gradients_before_and_after(context: Context, rows: list[Row]) -> Made:
+    """Gradient norm against p_A under Gaussian noise, and under the same noise attacked on its sphere."""
+    from randsmooth import methods
+    from randsmooth.training.gradients import before_and_after
+    from randsmooth.training.presets import named
+
+    panels = []
+    for row in rows:
+        model, images, indices = _model_and_images(context, row)
+        settings = named("acr/amplify")[0].hyperparameters(row.sigma)
+        attack: Any = methods.create("amplify", **settings)
+        for title, norms in zip(
+            ("before the attack", "after the attack"),
+            before_and_after(model, attack, images, indices, row.sigma),
+            strict=True,
+        ):
+            lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
+            panels.append(Panel(f"{title}, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
+    return Made(panels={"": panels})
+
+
+def times(context: Context, rows: list[Row]) -> Made:
+    """Seconds an epoch, epochs, hours in all and ACR of each model."""
+    lines = []
+    for row in rows:
+        history = pd.read_csv(_folder(context, row) / "history.csv")
+        found, total = context.of(row), float(history["seconds"].sum())
+        ours = {"seconds": total / len(history), "epochs": float(len(history)), "hours": total / 3600.0}
+        ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
+        names = list(dict.fromkeys([*row.figures, *ours]))
+        lines += [(row.name, name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
+    frame = pd.DataFrame(lines, columns=["model", "metric", "published", "here"])
+    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=["times are of the machine that trained"])
+
+
+def remaining(context: Context, rows: list[Row]) -> Made:
+    """Share of the training images that discarding leaves."""
+    lines = []
+    for row in rows:
+        history = pd.read_csv(_folder(context, row) / "history.csv")
+        discarded = history.get("discarded_share", pd.Series([math.nan])).iloc[-1]
+        published = next(iter(row.figures.values()), math.nan)
+        lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
+    frame = pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
+    return Made(tables={"": frame.map(_figure)}, data={"": frame})
+
+
+def soft_against_hard(context: Context, rows: list[Row]) -> Made:
+    """Certified accuracy by hard and by soft certification of the same samples, a panel a model."""
+    import torch
+
+    from randsmooth import data
+    from randsmooth.certification import SmoothedClassifier, figure_4
+
+    panels = []
+    for sigma, part in by_sigma(rows):
+        radii = np.linspace(0.0, 3.5 * sigma, 36)
+        for row in part:
+            model = _load(context, row)
+            images = data.load(context.scale.dataset_of(row), "test")
+            chosen = data.take(len(images), _images(context.scale, len(images)))
+            x, y = images.batch(torch.as_tensor(chosen))
+            smoothed = SmoothedClassifier(model, sigma)
+            told = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
+            lines = [Line("hard, Clopper-Pearson", radii, 100.0 * told.hard, "step")]
+            lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in told.soft.items()]
+            panels.append(Panel(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
+    return Made(panels={"": panels}, notes=["soft: empirical Bernstein"])
+
+
+def _images(scale: Scale, available: int) -> int:
+    return min(scale.images or available, available)
+
+
+def _gradients(context: Context, row: Row) -> GradientNorms:
+    from randsmooth import methods
+    from randsmooth.training.gradients import gradient_norms
+    from randsmooth.training.teacher import stored_predictions
+
+    model, images, indices = _model_and_images(context, row)
+    provenance = model.provenance
+    method = methods.create(provenance["method"], **provenance["hyperparameters"])
+    targets = stored_predictions(_folder(context, row))
+    return gradient_norms(model, method, images, indices, row.sigma, targets=targets)
+
+
+def _model_and_images(context: Context, row: Row) -> tuple[Classifier, Images, list[int]]:
+    from randsmooth import data
+
+    model, images = _load(context, row), data.load(context.scale.dataset_of(row), "train")
+    if model.provenance.get("take"):  # the images that it was trained on
+        images = images.subset(data.take(len(images), model.provenance["take"]))
+    most = min(MOST, len(images), 5 * context.scale.images or MOST)
+    return model, images, data.take(len(images), most).tolist()
+
+
+def _load(context: Context, row: Row) -> Classifier:
+    from randsmooth import models
+
+    return models.load(_folder(context, row))
+
+
+def _folder(context: Context, row: Row) -> Path:
+    folder = context.model(row)
+    assert folder is not None, "asked for only where it is not missing"
+    return folder
+
+
+def _figure(value: object) -> str:
+    """A number for a person to read."""
+    if isinstance(value, str):
+        return value
+    number = float(value)  # type: ignore[arg-type]
+    if math.isnan(number):
+        return ""
+    if number == int(number) and abs(number) < 1e15:
+        return f"{int(number):,}"
+    return f"{number:,.5g}"

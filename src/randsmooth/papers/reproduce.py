@@ -1,0 +1,125 @@
+"""Draw an object of a paper from the certificates at hand, and say or run what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from randsmooth.atomic import write_atomically
+from randsmooth.errors import InputError, unknown
+from randsmooth.papers.context import Context, Made, Object
+from randsmooth.papers.objects import OBJECTS, find
+from randsmooth.papers.scale import SCALES, Step, run, steps
+from randsmooth.papers.sheets import FORMATS
+from randsmooth.papers.source import Found, scan
+from randsmooth.progress import Progress, silent
+from randsmooth.report import draw
+
+FIGURES = ("png", "pdf", "html")
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What came of it.
+
+    Attributes:
+        object: which. made: its parts; None where nothing could be drawn yet.
+        files: written. lacking: the steps that would make the missing rows.
+        missing: how many of how many rows are missing.
+    """
+
+    object: Object
+    made: Made | None
+    files: tuple[Path, ...]
+    lacking: tuple[Step, ...]
+    missing: tuple[int, int]
+
+
+def reproduce(
+    name: str,
+    *,
+    source: Path | str | None = None,
+    out: Path | str = "reproduced",
+    scale: str = "paper",
+    run_missing: bool = False,
+    progress: Progress = silent,
+    say: Callable[[str], None] = lambda line: None,
+) -> Reproduced:
+    """Draw PAPER/OBJECT from certificates or logs, as text, Markdown, LaTeX and CSV, or PNG, PDF and HTML.
+
+    Args:
+        name: such as "acr/table2".
+        source: folder of certificates and logs; also looked at: `out`/SCALE, where runs go.
+        out: folder of the results.
+        scale: "tiny", "cpu" or "paper": of the runs that make what is missing.
+        run_missing: run them; what is done is skipped, and an interrupted run goes on.
+        progress, say: for long work, and a line a command.
+
+    Raises:
+        InputError: no such object, scale or folder.
+    """
+    thing = find(name)
+    if scale not in SCALES:
+        raise unknown("scale", scale, SCALES)
+    out = Path(out)
+    folder = out / scale
+    if source is not None and not Path(source).is_dir():
+        raise InputError(f"{source} is no folder; --from takes the folder that holds certificates or logs")
+    context = _context(source, folder, scale)
+    missing = thing.missing(context)
+    if run_missing and missing:
+        for step in lacking(missing, context):
+            run(step, progress, say)
+        context = _context(source, folder, scale)
+        missing = thing.missing(context)
+    rows = [row for row in thing.rows() if row not in missing] if thing.models else thing.rows()
+    total = len(thing.rows())
+    made = thing.make(context, rows) if len(missing) < total or not total else None
+    files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
+    return Reproduced(thing, made, tuple(files), tuple(lacking(missing, context)), (len(missing), total))
+
+
+def _context(source: Path | str | None, folder: Path, scale: str) -> Context:
+    found: list[Found] = [] if source is None else scan(Path(source))
+    if folder.is_dir():
+        found += scan(folder)
+    return Context(tuple(found), SCALES[scale], folder)
+
+
+def lacking(missing: Sequence[object], context: Context) -> list[Step]:
+    """The steps that make the missing rows, each once."""
+    wanted: dict[str, Step] = {}
+    for row in missing:
+        for step in steps(row, context.scale, context.folder):  # type: ignore[arg-type]
+            wanted.setdefault(step.command(), step)
+    return list(wanted.values())
+
+
+def write(made: Made, stem: Path) -> list[Path]:
+    """Write all parts in all their formats beside each other; the files."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    files = []
+    for part, frame in made.tables.items():
+        for suffix, render in FORMATS.items():
+            files.append(_write(_file(stem, part, suffix), render(frame)))
+    for part, frame in made.data.items():
+        files.append(_write(_file(stem, part, "csv"), frame.to_csv(index=False)))
+    for part, panels in made.panels.items():
+        for suffix in FIGURES if panels else ():
+            path = _file(stem, part, suffix)
+            draw(panels, path)
+            files.append(path)
+    return files
+
+
+def _file(stem: Path, part: str, suffix: str) -> Path:
+    return stem.with_name(stem.name + (f"-{part}" if part else "") + f".{suffix}")
+
+
+def _write(path: Path, text: str) -> Path:
+    write_atomically(path, text.encode())
+    return path
+
+
+__all__ = ["OBJECTS", "Reproduced", "reproduce"]

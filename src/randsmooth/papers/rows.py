@@ -1,0 +1,59 @@
+"""The rows of a published table: which model each is about, and what the paper says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from randsmooth.papers.published import published
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a table.
+
+    Attributes:
+        paper: acr, macer or cat-rs.
+        setting: what an ablation changes; empty for a main row.
+        preset: that trains it.
+        figures: metric -> published value.
+    """
+
+    paper: str
+    dataset: str
+    sigma: float
+    method: str
+    setting: str
+    preset: str
+    figures: dict[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What to call the row in a legend."""
+        return f"{self.method}, {self.setting}" if self.setting else self.method
+
+
+def rows_of(paper: str, object: str, version: str | None = None) -> list[Row]:
+    """The rows of a published object in the paper's order; of one version where the texts differ, by default the first.
+
+    Raises:
+        InputError: no such object.
+    """
+    frame = published(paper, object)
+    frame = frame[frame["version"] == (version or frame["version"].iloc[0])]
+    keys = ["dataset", "sigma", "method", "setting"]
+    rows = []
+    for (dataset, sigma, method, setting), part in frame.groupby(keys, sort=False, dropna=False):
+        figures = dict(zip(part["metric"], part["value"].astype(float), strict=True))
+        rows.append(Row(paper, dataset, float(sigma), method, setting, preset_of(paper, method, setting), figures))
+    return rows
+
+
+def preset_of(paper: str, method: str, setting: str) -> str:
+    """The preset that trains a row: the variation that the setting names, else the method's main one."""
+    return f"{paper}/{method}" + (f"/{setting}" if setting else "")
+
+
+def metrics_of(rows: Sequence[Row]) -> list[str]:
+    """The metrics that any row has, in the first row's order."""
+    return list(dict.fromkeys(metric for row in rows for metric in row.figures))

@@ -1,0 +1,55 @@
+"""A table of texts in the formats that people take away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from randsmooth.report.latex import escape as latex_escape
+from randsmooth.report.markdown import escape as markdown_escape
+
+
+def to_text(frame: pd.DataFrame) -> str:
+    """Aligned columns, texts to the left and figures to the right."""
+    cells = [[str(head), *map(str, frame[head])] for head in frame.columns]
+    aligned = [_align(column) for column in cells]
+    lines = [" ".join(line).rstrip() for line in zip(*aligned, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def to_markdown(frame: pd.DataFrame) -> str:
+    """A pipe table."""
+    rule = ["---:" if _is_figures(frame[head]) else "---" for head in frame.columns]
+    head, *rest = [[markdown_escape(cell) for cell in row] for row in _cells(frame)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rest]) + "\n"
+
+
+def to_latex(frame: pd.DataFrame) -> str:
+    """A tabular that needs no package."""
+    form = "".join("r" if _is_figures(frame[head]) else "l" for head in frame.columns)
+    lines = [" & ".join(map(latex_escape, row)) + r" \\" for row in _cells(frame)]
+    body = [lines[0], r"\hline", *lines[1:]]
+    return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", ""])
+
+
+def _cells(frame: pd.DataFrame) -> list[list[str]]:
+    """The heads, then the rows."""
+    return [
+        [str(head) for head in frame.columns],
+        *([str(cell) for cell in row] for row in frame.itertuples(index=False)),
+    ]
+
+
+def _align(column: list[str]) -> list[str]:
+    width = max(map(len, column))
+    figures = _is_figures(pd.Series(column[1:], dtype=str))
+    return [cell.rjust(width) if figures else cell.ljust(width) for cell in column]
+
+
+def _is_figures(column: pd.Series) -> bool:
+    told = [str(cell) for cell in column if str(cell)]
+    return bool(told) and all(cell.lstrip("+-").replace(".", "", 1).replace(",", "").isdigit() for cell in told)
+
+
+FORMATS: dict[str, Callable[[pd.DataFrame], str]] = {"txt": to_text, "md": to_markdown, "tex": to_latex}

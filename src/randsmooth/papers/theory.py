@@ -1,0 +1,160 @@
+"""What the papers prove or draw from formulas alone: no network, no certificates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+
+from randsmooth import bounds
+from randsmooth.errors import InputError
+from randsmooth.report import Line, Panel
+
+Floats = NDArray[np.float64]
+N, ALPHA = 100_000, 0.001  # of the literature
+REWEIGHTING_NOISES, REWEIGHTING_ALPHA, P_MIN = 16, 0.1, 0.75  # Sun et al. 2025, section 5.2
+
+
+def certified_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
+    """Radius that n samples certify, of which round(p_A n) are successes (Sun et al. 2025, figure 2)."""
+    k = np.rint(np.asarray(p_a, np.float64) * n).astype(np.int64)
+    return bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), sigma)
+
+
+def radius_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
+    """dr / dp_A = sigma / phi(Phi^-1(p_A)) of r = sigma Phi^-1(p_A); 0 below 1/2, where nothing is certified."""
+    p = np.asarray(p_a, np.float64)
+    slope = sigma * math.sqrt(2.0 * math.pi) * np.exp(0.5 * special.ndtri(p) ** 2)
+    return np.asarray(np.where(p >= 0.5, slope, 0.0))
+
+
+def figure_2() -> list[Panel]:
+    """The certified radius, and how steeply it grows, against p_A at sigma 1 (Sun et al. 2025, figure 2)."""
+    p = np.concatenate((np.linspace(0.5, 0.99, 400), 1.0 - np.geomspace(0.01, 1e-5, 200)))
+    radius, slope = certified_radius(p), radius_slope(p)
+    return [
+        Panel("Certified radius", "p_A", "r", (Line(f"n = {N:,}, alpha = {ALPHA:g}", p, radius),)),
+        Panel("Its slope", "p_A", "dr / dp_A", (Line(f"n = {N:,}, alpha = {ALPHA:g}", p, slope),), log=True),
+    ]
+
+
+def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA) -> float:
+    """Samples at which a classifier that always gives the commonest of K classes has an ACR above `acr`.
+
+    N = ceil(log alpha / log Phi(M K / sigma)) + 1: it is right on at least 1 / K of the images, all of whose noisy
+    copies agree, so that their radius is sigma Phi^-1(alpha^(1/N)).
+
+    Returns:
+        A whole number; infinity where float64 cannot hold the tail any more (M K above 38 sigma).
+
+    Raises:
+        InputError: acr, sigma or classes not above 0.
+
+    Source: Sun et al. 2025, theorem 1, which prints the ratio upside down.
+    """
+    bounds.check_sigma(sigma)
+    bounds.check_alpha(alpha)
+    if not acr > 0.0 or classes < 1:
+        raise InputError(f"acr={acr} and classes={classes} must be above 0")
+    tail = float(special.ndtr(-acr * classes / sigma))
+    return math.ceil(math.log(alpha) / math.log1p(-tail)) + 1.0 if tail > 0.0 else math.inf
+
+
+def constant_acr(n: int, share: float, sigma: float, alpha: float = ALPHA) -> float:
+    """ACR of a classifier that always gives one class, which a `share` of the images have."""
+    return share * bounds.largest_radius(n, alpha, sigma)
+
+
+def theorem_1(sigma: float = 0.5, classes: int = 10) -> pd.DataFrame:
+    """For several ACRs: the budget that theorem 1 names, and the ACR that a constant classifier has with it."""
+    wanted = [0.1, 0.25, 0.3, 0.35]
+    budgets = [budget_for_acr(acr, classes, sigma) for acr in wanted]
+    reached = [constant_acr(int(n), 1.0 / classes, sigma) for n in budgets]
+    return pd.DataFrame({"ACR wanted": wanted, "budget N": budgets, "ACR of a constant classifier": reached})
+
+
+def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> pd.DataFrame:
+    """Log density under N(0, sigma^2 I) of points of one norm: all equal (Sun et al. 2025, theorem 2)."""
+    points = np.random.default_rng(seed).normal(size=(5, dimension))
+    points *= sigma * math.sqrt(dimension) / np.linalg.norm(points, axis=1, keepdims=True)
+    density = -0.5 * (points**2).sum(axis=1) / sigma**2 - 0.5 * dimension * math.log(2.0 * math.pi * sigma**2)
+    return pd.DataFrame({"point": np.arange(1, 6), "norm": np.linalg.norm(points, axis=1), "log density": density})
+
+
+def sampling_weight(p_a: ArrayLike) -> Floats:
+    """Weight of an image whose label comes out of round(16 p_A) of 16 noises (Sun et al. 2025, section 5.2)."""
+    noises = REWEIGHTING_NOISES
+    k = np.rint(np.asarray(p_a, np.float64) * noises).astype(np.int64)
+    radius = bounds.radius_of_tail(bounds.lower_tail(np.arange(noises + 1), noises, REWEIGHTING_ALPHA), 1.0)
+    return np.asarray(np.maximum(1.0, radius[k] / radius[math.ceil(P_MIN * noises)]))
+
+
+def figure_4() -> list[Panel]:
+    """The radius over that at p_A = 0.75, and the sampling weight (Sun et al. 2025, figure 4)."""
+    p = np.linspace(0.5, 1.0, 501)
+    relative = certified_radius(p) / certified_radius(P_MIN)
+    steps = np.arange(REWEIGHTING_NOISES // 2, REWEIGHTING_NOISES + 1) / REWEIGHTING_NOISES
+    lines = (Line("certified radius", p, relative), Line("sampling weight", steps, sampling_weight(steps), "points"))
+    return [Panel("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)]
+
+
+def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
+    """Radius that differential privacy certifies, p_B = 1 - p_A (Lecuyer et al. 2019, as Cohen et al. 2019 write it).
+
+    The supremum over 0 < beta <= min(1, log(p_A / p_B) / 2) of
+    sigma beta / sqrt(2 log(1.25 (1 + e^beta) / (p_A - e^(2 beta) p_B))).
+    """
+    p_b = 1.0 - p_a
+    if p_a <= 0.5:
+        return 0.0
+    most = min(1.0, 0.5 * math.log(p_a / p_b)) if p_b > 0.0 else 1.0
+
+    def radius(beta: float) -> float:
+        margin = p_a - math.exp(2.0 * beta) * p_b
+        return sigma * beta / math.sqrt(2.0 * math.log(1.25 * (1.0 + math.exp(beta)) / margin)) if margin > 0 else 0.0
+
+    return _supremum(radius, 0.0, most)
+
+
+def li_radius(p_a: float, sigma: float = 1.0) -> float:
+    """Radius that Renyi divergence certifies, p_B = 1 - p_A (Li et al. 2019, as Cohen et al. 2019 write it).
+
+    The supremum over a > 1 of sigma sqrt(-2 / a log(1 - p_A - p_B + 2 ((p_A^(1-a) + p_B^(1-a)) / 2)^(1 / (1-a)))).
+    """
+    p_b = 1.0 - p_a
+    if p_a <= 0.5:
+        return 0.0
+
+    def radius(log_a: float) -> float:
+        a = 1.0 + math.exp(log_a)
+        logs = (1.0 - a) * np.log([p_a, max(p_b, 1e-300)])
+        mean = (special.logsumexp(logs) - math.log(2.0)) / (1.0 - a)
+        inside = 2.0 * math.exp(mean)
+        return sigma * math.sqrt(max(0.0, -2.0 / a * math.log(inside))) if inside > 0.0 else 0.0
+
+    return _supremum(radius, -8.0, 8.0)
+
+
+def _supremum(function: Callable[[float], float], low: float, high: float) -> float:
+    """The largest value of a function with one hump, by a grid and a search around its best point."""
+    grid = np.linspace(low, high, 201)[1:-1]
+    values = [function(float(t)) for t in grid]
+    best = int(np.argmax(values))
+    around = (float(grid[max(0, best - 1)]), float(grid[min(len(grid) - 1, best + 1)]))
+    found = optimize.minimize_scalar(lambda t: -function(t), bounds=around, method="bounded")
+    return float(max(values[best], -found.fun))
+
+
+def confidence_figure() -> list[Panel]:
+    """Radius against confidence at sigma 1 by three guarantees (Jeong et al. 2023, figure 1)."""
+    p = np.concatenate((np.linspace(0.5, 0.99, 99), 1.0 - np.geomspace(0.01, 1e-4, 30)))
+    lines = (
+        Line("Cohen et al. 2019", p, bounds.radius(p, 1.0)),
+        Line("Li et al. 2019", p, np.array([li_radius(float(x)) for x in p])),
+        Line("Lecuyer et al. 2019", p, np.array([lecuyer_radius(float(x)) for x in p])),
+    )
+    return [Panel("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)]

@@ -1,0 +1,164 @@
+"""Objects of the papers from certificates: the published logs, runs at the smallest scale, and what is missing."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from randsmooth import certify, models
+from randsmooth.cli.reproduce import listing, told
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+from randsmooth.papers.beside import beside, differences, findings
+from randsmooth.papers.objects import OBJECTS, find
+from randsmooth.papers.reproduce import reproduce
+from randsmooth.papers.rows import Row, rows_of
+from randsmooth.papers.scale import SCALES, steps
+from randsmooth.papers.source import pick, scan
+from randsmooth.training import PRESETS
+
+
+def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
+    result = reproduce("acr/table2", source=logs, out=tmp_path)
+    data = pd.read_csv(tmp_path / "acr-table2.csv").dropna(subset=["here"])
+    assert set(data["sigma"]) == {0.5} and len(data) == 7 * 12
+    another = data["method"].isin(["gaussian", "smoothadv"])  # the released logs are of other runs
+    rest = data[~another]
+    assert rest.loc[rest["metric"] == "acr", "difference"].abs().max() < 0.001
+    assert rest.loc[rest["metric"] != "acr", "difference"].abs().max() < 0.1
+    assert result.made is not None and len(result.made.notes) == 2
+    for name, note in zip(("gaussian", "smoothadv"), result.made.notes, strict=True):
+        assert note.startswith(f"{name} at sigma 0.5 differs in")
+        assert "the released log is not the run of the table" in note
+    gaussian = data[(data["method"] == "gaussian") & (data["metric"] == "acr")].iloc[0]
+    assert (gaussian["published"], round(gaussian["here"], 3)) == (0.562, 0.571)
+    assert result.missing == (14, 21)
+    text = told(result)
+    assert "missing: 14 of 21 models" in text and "cifar10-acr-amplify-0.25" in text
+    for suffix in ("txt", "md", "tex", "csv"):
+        assert (tmp_path / f"acr-table2.{suffix}") in result.files
+
+
+@pytest.mark.parametrize("name", ["acr/figure3", "acr/figure6", "acr/budget"])
+def test_figures_from_the_published_logs(name: str, logs: Path, tmp_path: Path) -> None:
+    result = reproduce(name, source=logs, out=tmp_path)
+    assert result.made is not None
+    shown = [panel for panel in result.made.panels[""] if "0.5" in panel.title]
+    assert {line.name for line in shown[0].lines} >= {"gaussian", "amplify", "cat-rs"}
+    assert all(path.stat().st_size > 5000 for path in result.files if path.suffix in (".png", ".pdf", ".html"))
+
+
+def test_every_object_has_rows_that_presets_train() -> None:
+    assert len({thing.name for thing in OBJECTS}) == len(OBJECTS) >= 45
+    known = {preset.name for preset in PRESETS}
+    for thing in OBJECTS:
+        assert {row.preset for row in thing.rows()} <= known, thing.name
+    assert all(thing.name in listing() for thing in OBJECTS)
+
+
+def test_what_is_missing_is_told_as_commands_that_parse() -> None:
+    from randsmooth.cli.certify import Certify
+    from randsmooth.cli.train import Train
+
+    settings = {"train": Train, "certify": Certify}
+    for thing in OBJECTS:
+        for row in thing.rows():
+            for scale in SCALES.values():
+                for step in steps(row, scale, Path("runs")):
+                    words = shlex.split(step.command())
+                    assert words[:2] == ["randsmooth", step.verb] and words[-1] == "--resume"
+                    flags = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
+                    assert flags <= {*settings[step.verb].model_fields}
+
+
+def test_rows_of_the_released_code_get_a_teacher_first() -> None:
+    row = next(row for row in rows_of("acr", "table2") if row.method == "cat-rs" and row.sigma == 1.0)
+    first, second, third = (step.command() for step in steps(row, SCALES["paper"], Path("runs")))
+    assert "--preset acr/gaussian --sigma 0.25" in first
+    assert "--set teacher=runs/cifar10-acr-gaussian-0.25" in second
+    assert third.startswith("randsmooth certify runs/cifar10-acr-cat-rs-1 ")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Certificates of two untrained models, and files that are none."""
+    for name, preset in (("main", "cat-rs/gaussian"), ("row", "cat-rs/cat-rs/lbd=1")):
+        provenance = {"dataset": "mnist", "sigma": 1.0, "method": preset.split("/")[1], "preset": preset}
+        model = Classifier(arch="small-cnn", classes=list("0123456789"), shape=[1, 8, 8], provenance=provenance).eval()
+        models.save(model, tmp_path / name)
+        certify(model, "digits", sigma=1.0, take=4, n0=10, n=100, out=tmp_path / f"{name}.parquet")
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "mine.parquet")
+    (tmp_path / "notes.tsv").write_text("a\tb\n1\t2\n")
+    return tmp_path
+
+
+def test_certificates_are_found_by_what_they_say(folder: Path) -> None:
+    found = scan(folder)
+    assert {f.path.name for f in found} == {"main.parquet", "row.parquet"}
+    row = Row("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
+    there = pick(found, ["digits"], 1.0, row.method, row.preset)
+    assert there is not None and there.path.name == "row.parquet"
+    assert pick(found, ["digits"], 1.0, "cat-rs", "cat-rs/cat-rs/lbd=2") is None  # another variation is another model
+    assert pick(found, ["mnist"], 1.0, row.method, row.preset) is None
+    assert pick(found, ["digits"], 0.5, row.method, row.preset) is None
+    similar = pick(found, ["digits"], 1.0, "gaussian", "acr/gaussian")  # another paper's main preset of the method
+    assert similar is not None and similar.path.name == "main.parquet"
+
+
+def test_findings_leave_rounding_alone(folder: Path) -> None:
+    row = Row("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
+    (there,) = (f for f in scan(folder) if f.path.name == "row.parquet")
+    ours = beside([row], [there]).ours[0]
+    near = Row(**{**vars(row), "figures": {"acr": ours["acr"] + 0.0009, "accuracy@0": ours["accuracy@0"] - 0.09}})
+    assert findings(beside([near], [there])) == []
+    far = Row(**{**vars(row), "figures": {"acr": ours["acr"] + 0.002, "accuracy@0": ours["accuracy@0"]}})
+    table = beside([far], [there])
+    assert differences(table)[0]["acr"] == pytest.approx(-0.002)
+    (finding,) = findings(table)
+    assert finding == "cat-rs, lbd=1 at sigma 1 differs in 1 of 2 cells (ACR -0.002)"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("acr/table99", {}, "unknown object 'acr/table99'"),
+        ("acr/table2", {"scale": "huge"}, "unknown scale 'huge'"),
+        ("acr/table2", {"source": "nowhere"}, "nowhere is no folder"),
+    ],
+)
+def test_bad_input(name: str, options: dict, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        reproduce(name, out=tmp_path, **options)
+
+
+def test_formulas_need_nothing(tmp_path: Path) -> None:
+    for name in ("acr/figure2", "acr/figure4", "acr/theorem1", "acr/theorem2", "cat-rs/figure1"):
+        result = reproduce(name, out=tmp_path)
+        assert result.made is not None and result.missing == (0, 0) and not result.lacking
+    assert "above 0.1" in reproduce("acr/theorem1", out=tmp_path).made.notes[0]  # type: ignore[union-attr]
+
+
+@pytest.mark.slow
+def test_an_object_is_made_whole_and_not_made_again(tmp_path: Path) -> None:
+    said: list[str] = []
+    first = reproduce("acr/c1", out=tmp_path, scale="tiny", run_missing=True, say=said.append)
+    assert first.missing == (0, 3) and len(said) == 6
+    again = reproduce("acr/c1", out=tmp_path, scale="tiny", run_missing=True, say=said.append)
+    assert again.missing == (0, 3) and len(said) == 6
+    data = pd.read_csv(tmp_path / "acr-c1.csv")
+    assert data["here (%)"].between(0, 100).all()
+
+
+@pytest.mark.slow
+def test_every_object_at_the_smallest_scale(tmp_path: Path) -> None:
+    for thing in OBJECTS:
+        result = reproduce(thing.name, out=tmp_path, scale="tiny", run_missing=True)
+        assert result.missing[0] == 0 and result.made is not None, thing.name
+        assert result.files and all(path.stat().st_size > 0 for path in result.files), thing.name
+        for panels in result.made.panels.values():
+            assert panels and all(panel.lines for panel in panels), thing.name
+        for frame in result.made.tables.values():
+            assert len(frame) >= len(find(thing.name).rows()), thing.name
