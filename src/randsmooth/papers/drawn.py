@@ -28,12 +28,17 @@ def table(context: Context, rows: list[Row]) -> Made:
 
 def curves(context: Context, rows: list[Row]) -> Made:
     """Certified accuracy against the radius, a panel a sigma; published points stand back."""
-    return Made(panels={"": [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]})
+    panels = [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]
+    return Made(panels={"": panels}, notes=_crosses(context))
 
 
 def ablations(context: Context, rows: list[Row]) -> Made:
     """The same, a panel for each setting that is varied."""
-    return Made(panels={"": [_curves(what, part, context) for what, part in by_setting(rows)]})
+    return Made(panels={"": [_curves(what, part, context) for what, part in by_setting(rows)]}, notes=_crosses(context))
+
+
+def _crosses(context: Context) -> list[str]:
+    return [] if context.scale.dataset else ["crosses are the published figures"]
 
 
 def _curves(title: str, rows: Sequence[Row], context: Context) -> Panel:
@@ -42,9 +47,10 @@ def _curves(title: str, rows: Sequence[Row], context: Context) -> Panel:
         found = context.of(row)
         if found is not None:
             radii, shares = metrics.accuracy_curve(found.table)
-            lines.append(Line(row.name, np.append(0.0, radii), 100.0 * np.append(shares[:1], shares), "step"))
+            x, y = np.concatenate(([0.0], radii, radii[-1:])), np.concatenate((shares[:1], shares, [0.0]))
+            lines.append(Line(row.name, x, 100.0 * y[: len(x)], "step"))
         points = {float(m.removeprefix(ACCURACY)): v for m, v in row.figures.items() if m.startswith(ACCURACY)}
-        if points:
+        if points and not context.scale.dataset:  # on other data the published figures mean nothing
             lines.append(Line(row.name, np.array([*points]), np.array([*points.values()]), "points", dashed=True))
     return Panel(title, RADIUS, ACCURATE, tuple(lines))
 
@@ -69,23 +75,26 @@ def trade_off(*measures: str) -> Callable[[Context, list[Row]], Made]:
     """Clean accuracy against each of the `measures`, a curve a method, its settings in order."""
 
     def make(context: Context, rows: list[Row]) -> Made:
-        return Made(panels={"": [_against(measure, rows, context) for measure in measures]})
+        return Made(panels={"": [_against(measure, rows, context) for measure in measures]}, notes=_crosses(context))
 
     return make
 
 
 def _against(measure: str, rows: Sequence[Row], context: Context) -> Panel:
     lines = []
-    clean = f"{ACCURACY}0"
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
         told = beside(own, [context.of(row) for row in own])
         labels = tuple(row.setting.partition("=")[2] or row.setting for row in own)
-        ours = [(o[clean], o[measure], label) for o, label in zip(told.ours, labels, strict=True) if measure in o]
+        ours = [
+            (o[_zero(row)], o[measure], label)
+            for row, o, label in zip(own, told.ours, labels, strict=True)
+            if measure in o and _zero(row) in o
+        ]
         published = [
             (row.figures[_zero(row)], row.figures[measure], label)
             for row, label in zip(own, labels, strict=True)
-            if measure in row.figures and _zero(row) in row.figures
+            if measure in row.figures and _zero(row) in row.figures and not context.scale.dataset
         ]
         lines += [_points(method, points, dashed) for points, dashed in ((ours, False), (published, True)) if points]
     return Panel(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
@@ -101,7 +110,7 @@ def _named(measure: str) -> str:
 
 def _points(name: str, points: Sequence[tuple[float, float, str]], dashed: bool) -> Line:
     x, y, labels = zip(*points, strict=True)
-    return Line(name, np.array(x), np.array(y), "points", dashed, labels)
+    return Line(name, np.array(x), np.array(y), "points", dashed, () if dashed else labels)
 
 
 def budget(context: Context, rows: list[Row]) -> Made:

@@ -113,8 +113,9 @@ def times(context: Context, rows: list[Row]) -> Made:
         ours = {"seconds": total / len(history), "epochs": float(len(history)), "hours": total / 3600.0}
         ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
         names = list(dict.fromkeys([*row.figures, *ours]))
-        lines += [(row.name, name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
-    frame = pd.DataFrame(lines, columns=["model", "metric", "published", "here"])
+        values = [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
+        lines += [(row.dataset, row.name, *value) for value in values]
+    frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
     return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=["times are of the machine that trained"])
 
 

@@ -99,7 +99,10 @@ def _paper(panels: Sequence[Panel], suffix: str) -> bytes:
         _axes(axes, panel, colours)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
-    handles = {h.get_label(): h for axes in grid for h in axes.get_legend_handles_labels()[0]}
+    drawn = [handle for axes in grid for handle in axes.get_legend_handles_labels()[0]]
+    handles: dict[str, Any] = dict.fromkeys(handle.get_label() for handle in drawn)
+    for handle in sorted(drawn, key=lambda handle: handle.get_linestyle() != "None"):  # a line rather than its points
+        handles[handle.get_label()] = handle
     legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=max(2, 2 * columns), frameon=False
     )
