@@ -1,0 +1,78 @@
+"""Figures of several panels: every format is written, and names stay text."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from randsmooth.errors import InputError
+from randsmooth.report import Line, Panel, draw
+from randsmooth.report.panels import _colours, _paper
+
+EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
+
+
+def panels(name: str = "ours", count: int = 4) -> list[Panel]:
+    x = np.linspace(0.1, 1.0, 20)
+    lines = (
+        Line(name, x, 100 - 90 * x, "step"),
+        Line(name, x[::5], 100 - 85 * x[::5], "points", dashed=True),
+        Line("another", x, 50 - 40 * x, labels=()),
+        Line("named", x[:3], x[:3], "points", labels=("a", EVIL, "c")),
+    )
+    return [Panel(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2) for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "html"])
+def test_every_format_is_written(suffix: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / f"figure.{suffix}"
+    draw(panels(count=count), path)
+    begins = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml", "html": b"<!doctype html>"}
+    assert path.read_bytes().startswith(begins[suffix])
+
+
+def test_a_picture_shows_every_line(tmp_path: Path) -> None:
+    draw(panels(count=1), tmp_path / "a.png")
+    pixels = {tuple(p) for p in np.asarray(Image.open(tmp_path / "a.png").convert("RGB")).reshape(-1, 3).tolist()}
+    for colour, _ in _colours(panels()).values():
+        assert tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) in pixels
+
+
+def test_names_from_files_stay_text(tmp_path: Path) -> None:
+    draw(panels(EVIL), tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    own = page[page.rindex("Plotly.newPlot(") :]
+    assert "<script>alert" not in own
+    (named,) = {json.loads(name) for name in re.findall(r'"name":("[^"]*script.*?[^\\\\]")', own)}
+    assert "&lt;script" in named
+    draw(panels(EVIL), tmp_path / "a.svg")  # a name is no formula either
+    assert "$x_1$" in re.sub(r"<!--|-->", "", (tmp_path / "a.svg").read_text())
+
+
+def test_the_page_works_offline(tmp_path: Path) -> None:
+    draw(panels(), tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert not re.search(r'<(script|link)[^>]*(src|href)="http', page)
+
+
+def test_lines_of_a_name_look_alike_and_lines_stand_for_points_in_the_legend() -> None:
+    looks = _colours(panels())
+    assert list(looks) == ["ours", "another", "named"]
+    assert len({*looks.values()}) == 3
+    assert _paper(panels(), "png")  # more names than colours take dashes, not an error
+    many = [Panel("p", "x", "y", tuple(Line(str(i), np.arange(3.0), np.arange(3.0)) for i in range(30)))]
+    assert len({*_colours(many).values()}) == 28  # seven colours by four dashes, then again
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing to draw"):
+        draw([], tmp_path / "a.png")
+    with pytest.raises(InputError, match="unknown figure format 'gif'"):
+        draw(panels(), tmp_path / "a.gif")
+    assert not list(tmp_path.iterdir())
