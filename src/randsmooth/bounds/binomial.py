@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,10 +94,16 @@ def successes_of_tail(q: ArrayLike, n: int, alpha: float) -> Ints:
     """
     shape = np.shape(q)
     q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)  # printed radii repeat: invert each once
+    return np.asarray(_inverted(q.tobytes(), n, alpha)[place].reshape(shape))
+
+
+@lru_cache(maxsize=64)  # a log is asked for its counts by every statistic
+def _inverted(tails: bytes, n: int, alpha: float) -> Ints:
+    q = np.frombuffer(tails)
     low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)
     while np.any(high - low > 1):  # the tail falls as k grows
         middle = (low + high) // 2
         above = lower_tail(middle, n, alpha) > q
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     nearer_low = np.abs(lower_tail(low, n, alpha) - q) <= np.abs(lower_tail(high, n, alpha) - q)
-    return np.asarray(np.where(nearer_low, low, high)[place].reshape(shape))
+    return np.asarray(np.where(nearer_low, low, high))

@@ -121,7 +121,7 @@ def budget(context: Context, rows: list[Row]) -> Made:
         for row, found in _found(context, part):
             most = found.table.header.n or 0
             n = [b for b in BUDGETS if b < most] + [most]
-            acr = [metrics.acr_at(found.table, b).value for b in n]
+            acr = [float(metrics.expected_radius(found.table, b).mean()) for b in n]
             drawn.append(Line(row.name, np.array(n, np.float64), np.array(acr)))
             lines += [(sigma, row.name, b, a) for b, a in zip(n, acr, strict=True)]
         panels.append(Panel(f"sigma = {sigma:g}", "samples an image, n", "ACR", tuple(drawn), log_x=True))
