@@ -8,6 +8,6 @@ from importlib.metadata import version
 PACKAGES = ("randsmooth", "torch", "numpy", "scipy")
 
 
-def versions() -> dict[str, str]:
-    """Version of Python, of this package and of those that its numbers pass through."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+def versions(*more: str) -> dict[str, str]:
+    """Version of Python, of this package, of those that its numbers pass through, and of `more`."""
+    return {"python": platform.python_version(), **{name: version(name) for name in (*PACKAGES, *more)}}

@@ -161,6 +161,9 @@ BAD = [
     ("grid=0.0001", r"more than 1000 radii .* take a step of at least"),
     ("tolerance", r"'tolerance' needs a number"),
     ("tolerance=0", r"tolerance=0.0 must be a finite number above 0"),
+    ("tolerance=4", r"tolerance=4 sigma is as wide as all that n=2000 samples certify"),
+    ("radius=9", r"n = 1,000,000,000 would not do either, or ask for at most"),
+    ("tolerance=wide", r"write it as in tolerance=0.5"),
     ("anytime=-1", r"anytime=-1.0 must be a finite radius >= 0"),
 ]
 
@@ -195,7 +198,7 @@ def test_a_radius_beyond_any_cap_names_the_farthest_within_reach() -> None:
     with pytest.raises(InputError, match=r"ask for at most (\S+)") as told:
         rule("radius=9", alpha=0.001)
     farthest = float(re.search(r"at most ([\d.]+)", str(told.value))[1])  # type: ignore[index]
-    assert "n >=" not in str(told.value)  # nobody draws so many
+    assert "n = 1,000,000,000 would not do" in str(told.value)
     assert 0 < farthest <= bounds.largest_radius(N, 0.001, SIGMA)
     (sure,) = walks(judge := rule(f"radius={farthest}", alpha=0.001), np.zeros(1), np.random.default_rng(0))
     assert judge.claim(sure).radius == farthest

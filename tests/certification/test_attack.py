@@ -336,7 +336,7 @@ OTHER.w = -OTHER.w
         ({"n": 10}, "alpha=0.001 over 5 images is 0.0002 for each, which needs n >= 14 to tell any class; got n=10"),
         ({"n": 100.5}, "n=100.5 must be a whole number"),
         ({"alpha": 0.0}, "alpha=0.0"),
-        ({"take": 6}, "cannot take 6 of 5 images"),
+        ({"take": 6}, "cannot take 6 of the 5 images"),
         ({"take": 0}, "cannot take 0"),
         ({"device": "tpu"}, "auto, cpu or cuda"),
         ({"images": None}, "half-spaces.*the data set of true; --dataset"),

@@ -68,3 +68,8 @@ def test_choosing(take: int | None, skip: int | None, first: list[int], count: i
     indices, said = choose(100, take, skip)
     assert (indices[:3], len(indices)) == (first, count)
     assert words in said
+
+
+def test_a_loaded_data_set_is_refused_by_its_kind(own: nn.Module, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="dataset is a TensorImages; give the name"):
+        rs.certify(own, rs.load_data("digits", "test"), sigma=0.5, out=tmp_path / "a.parquet")  # type: ignore[arg-type]

@@ -94,6 +94,32 @@ def test_label_aware_gives_the_same_accuracies_from_fewer_samples(rule: str, mod
         assert metrics.certified_accuracy(aware, r).value == metrics.certified_accuracy(whole, r).value
 
 
+def test_the_header_says_what_was_given_up_dropped_and_used(model: Classifier, tmp_path: Path) -> None:
+    header = run(model, tmp_path / "a.parquet", "grid", label_aware=True).header
+    assert header.guarantee is not None and "For evaluation only" in header.guarantee
+    assert any("are dropped" in note for note in header.notes)
+    pytest.importorskip("openvino")
+    assert "openvino" in run(model, tmp_path / "b.parquet", "fixed", backend="openvino").header.versions
+
+
+class Told(Silent):
+    """Keeps the last figure of a run."""
+
+    info = ""
+
+    def advance(self, steps: int, info: str = "") -> None:
+        Told.info = info
+
+
+@pytest.mark.parametrize("rule", ["fixed", "grid"])
+def test_progress_ends_in_the_tables_own_accuracy(rule: str, model: Classifier, tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        run(model, out, rule, progress=stop_after(5))
+    table = run(model, out, rule, resume=True, progress=lambda title, total, unit: nullcontext(Told()))
+    assert Told.info == f"{metrics.certified_accuracy(table, 0.0).value:.1%} certified and right"
+
+
 def test_rules_that_stop_agree_with_the_one_that_does_not(model: Classifier, tmp_path: Path) -> None:
     """What a sequential rule certifies, n samples do too, or nearly; and it takes fewer."""
     fixed = run(model, tmp_path / "fixed.parquet", "fixed")

@@ -179,7 +179,7 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
 def test_a_threshold_that_leaves_nothing_can_be_changed_where_it_is_met(tmp_path: Path) -> None:
     noisy = AMPLIFY.model_copy(update={"sigma": 2.0, "set": AMPLIFY.set | {"p_t": 0.05}})
     strict = noisy.model_copy(update={"set": noisy.set | {"p_t": 1.0, "discard_noises": 200}})
-    with pytest.raises(InputError, match=r"p_t=1.0 would discard.*% at 0.3.*checkpoint of 1 epochs.*--accept-changes"):
+    with pytest.raises(InputError, match=r"p_t=1.0 would discard.*% at 0.3.*checkpoint of 1 epoch .*--accept-changes"):
         train(strict, tmp_path / "m")
     train(noisy, tmp_path / "m", resume=True, accept_changes=True)
 

@@ -185,12 +185,16 @@ def certified_rows(table: Certificates, take: int | None) -> Certificates:
     if not len(certified):
         raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
     if take is not None:
+        if take > len(certified):
+            raise InputError(f"cannot take {take} of the {len(certified)} images that {called(table)} certifies")
         certified = certified[data.take(len(certified), take).numpy()]
     return table.rows(np.isin(np.arange(len(table)), certified))
 
 
 def check_gradient(model: object, table: Certificates) -> None:
     """Raise InputError for a base classifier that cannot be climbed."""
+    if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
+        raise InputError(f"{model} is an ONNX file, which has no gradient to climb: attack the model it came from")
     if not isinstance(model, nn.Module | str | Path):
         raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module, which has gradients")
     if table.header.sound:

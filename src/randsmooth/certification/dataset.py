@@ -71,6 +71,10 @@ def certify(
     if sigma is None or dataset is None:
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
+    if not isinstance(dataset, str | Path):
+        raise InputError(
+            f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder, as `load_data` takes it"
+        )
     judge = make_rule(rule, sigma=sigma, n=n, alpha=alpha, bound=bound, seed=seed)
     place = models.pick_device(device)
     if resume:

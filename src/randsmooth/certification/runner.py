@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -14,11 +15,13 @@ from randsmooth import models
 from randsmooth.atomic import held
 from randsmooth.certificates import (
     Certificates,
+    Evidence,
     Header,
     Journal,
     Row,
     Rule,
     check_budget,
+    decide,
     make_rule,
     parse_header,
     read_parquet,
@@ -35,6 +38,8 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier, OnnxModel
 from randsmooth.progress import Reporter, Silent
 from randsmooth.versions import versions
+
+LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
 
 
 def make_header(
@@ -69,7 +74,8 @@ def make_header(
         alpha=alpha,
         bound=bound if rule == "fixed" else None,
         rule=rule,
-        guarantee=judge.guarantee(),
+        guarantee=judge.guarantee() + (LABEL_AWARE if label_aware else ""),
+        notes=judge.notes,
         label_aware=label_aware,
         seed=engine.seed,
         sound=engine.sound,
@@ -84,7 +90,7 @@ def make_header(
         precision=backend.arithmetic,
         batch=engine.size,
         device=device_name(engine.device),
-        versions=versions(),
+        versions=versions(*backend.packages),
     )
 
 
@@ -216,13 +222,14 @@ def _certify_rest(
     left = [index for index in indices if index not in finished]
     reporter.skip(len(indices) - len(left))
     labels = images.labels.tolist()
-    rule, right = rule_of(journal.header), 0
-    for place, job in enumerate(smoothed.engine.run(_jobs(images, left, journal.header)), start=1):
+    rule = rule_of(journal.header)
+    right = sum(_certified_right(rule, row) for row in journal.rows)
+    for job in smoothed.engine.run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
         journal.append(Row(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
-        right += _certified_right(rule, job.result, label)
-        reporter.advance(1, f"{right / place:.1%} certified and right")
+        right += _certified_right(rule, journal.rows[-1])
+        reporter.advance(1, f"{right / len(journal.rows):.1%} certified and right")
 
 
 def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[Seen]]:
@@ -233,8 +240,9 @@ def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Jo
         yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
 
 
-def _certified_right(rule: Rule, seen: Seen, label: int) -> bool:
-    return seen.picked == label and bool(len(seen.path)) and rule.claim(seen.path.tolist()).q < 0.5
+def _certified_right(rule: Rule, row: Row) -> bool:
+    evidence = Evidence.of(row.counts0[None], row.counts[None], idx=np.array([row.idx]), paths=[row.path])
+    return bool(decide(rule, evidence)[0][0] == row.label)
 
 
 def _check_classes(width: int, spec: DatasetSpec) -> None:

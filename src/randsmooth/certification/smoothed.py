@@ -122,6 +122,8 @@ class SmoothedClassifier:
         n0, n = whole("n0", n0), whole("n", n)
         check_budget(n0, n, alpha)
         judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.engine.seed)
+        if until is not None and not callable(until):
+            raise InputError(f"until={until!r} must be a function of a Claim and the samples behind it")
         if until is not None and not judge.sequential:
             raise InputError(f"rule {rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
         x, numbers = self.checked(x, numbers)

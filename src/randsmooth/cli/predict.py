@@ -31,7 +31,7 @@ class Predict(Settings):
     n0: int = option("Other samples, that pick the class.", 100)
     alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
     like: Path | None = option("Parquet file of certificates: answer with the very classifier that they are about.")
-    backend: str | None = option("torch, compile, openvino or onnx. (default: torch; onnx for an ONNX file)")
+    backend: str | None = option("torch, compile, openvino, onnx or auto. (default: torch; onnx for an ONNX file)")
     precision: str | None = option("Arithmetic of the base classifier: 32, bf16 or fp16. (default: 32)")
     device: str = option("auto, cpu or cuda.", "auto")
     seed: int = option("Seed of the noise.", 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+INTERRUPTED = 130  # as shells tell of a process that Ctrl-C ended
 S = TypeVar("S", bound=Settings)
 
 
@@ -91,7 +93,16 @@ def add(app: typer.Typer, settings: type[S], run: Callable[[S], None]) -> None:
         chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | told)
         if save:
             write_config(chosen, verb, save)
-        run(chosen)
+        try:
+            run(chosen)
+        except KeyboardInterrupt:
+            way = (
+                "; what is finished is kept: the same command with --resume goes on"
+                if "resume" in settings.model_fields
+                else ""
+            )
+            print(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
 
     parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
     parameters += [

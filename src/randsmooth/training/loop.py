@@ -79,7 +79,7 @@ class Trainer:
                 try:
                     figures = self._train(epoch, writer)
                 except (TrainingDiverged, InputError) as error:
-                    raise type(error)(f"{error}. {self._remedy()}") from error
+                    raise type(error)(f"{error}. {self._remedy(error)}") from error
                 row = {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures}
                 self.history.append(row | {"seconds": round(time.perf_counter() - start, 3)})
                 for name, value in figures.items():
@@ -88,12 +88,15 @@ class Trainer:
                 save(self._checkpoint(), self.folder / CHECKPOINT)
                 write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
 
-    def _remedy(self) -> str:
+    def _remedy(self, error: Exception) -> str:
         """What to do about a run that cannot go on."""
-        way = f"with other settings, such as a lower learning rate (--set lr=..., now {self.recipe.lr:g})"
+        way = "with other settings"
+        if isinstance(error, TrainingDiverged):
+            way += f", such as a lower learning rate (--set lr=..., now {self.recipe.lr:g})"
         if self.epoch == 0:
-            return f"No epoch was finished: start anew {way}"
-        return f"The checkpoint of {self.epoch} epochs is kept: go on from it {way}: --resume --accept-changes"
+            return f"No epoch was finished: start anew {way}: --overwrite"
+        epochs = f"{self.epoch} epoch{'s' * (self.epoch > 1)}"
+        return f"The checkpoint of {epochs} is kept: go on from it {way}: --resume --accept-changes"
 
     def _train(self, epoch: int, writer: SummaryWriter) -> dict[str, float]:
         """One epoch; the means of what its steps logged, and the schedule's figures."""

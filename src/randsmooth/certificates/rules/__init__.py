@@ -137,5 +137,5 @@ def _number(text: str, number: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(f"rule {text!r}: {number!r} is no number; write it as in radius=0.5")
+        raise InputError(f"rule {text!r}: {number!r} is no number; write it as in {text.partition('=')[0]}=0.5")
     return value

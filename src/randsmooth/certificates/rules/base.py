@@ -33,8 +33,8 @@ MOST = 10**9  # samples of an image that anybody might draw
 
 
 def way_out(least: int, farthest: float) -> str:
-    """What to do about a radius out of reach: allow more samples, if one could, or ask for less."""
-    ways = [f"allow n >= {least}"] if least <= MOST else []
+    """What to do about a radius out of reach: allow more samples, if that helps, or ask for less."""
+    ways = [f"allow n >= {least}"] if least <= MOST else [f"n = {MOST:,} would not do either"]
     ways += [f"ask for at most {bounds.round_down(farthest, 3)}"] if farthest > 0.0 else []
     return ", or ".join(ways)
 

@@ -35,6 +35,11 @@ class Tolerance(Rule):
         least = PILOT + bounds.smallest_n(self.alpha)
         if self.n < least:
             raise InputError(f"n={self.n} leaves no samples after a pilot of {PILOT}: allow n >= {least}")
+        if self.tolerance >= bounds.largest_radius(self.n - PILOT, self.alpha, sigma=1.0):
+            raise InputError(
+                f"tolerance={self.tolerance:g} sigma is as wide as all that n={self.n} samples certify, so nothing "
+                "would be: 0.05 is usual"
+            )
 
     def guarantee(self) -> str:
         return (

@@ -15,6 +15,7 @@ class Onnx(Backend):
     """ONNX Runtime on the file's own graph: its layers say in which precision they compute."""
 
     name = "onnx"
+    packages = ("onnxruntime",)
 
     def __init__(self, model: OnnxModel, device: torch.device, precision: str) -> None:
         import onnxruntime as runtime  # there, or the model could not have been read

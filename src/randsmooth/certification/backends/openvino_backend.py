@@ -25,6 +25,7 @@ class OpenVINO(Backend):
 
     name = "openvino"
     parallel = True
+    packages = ("openvino",)
 
     def __init__(self, model: nn.Module | OnnxModel, device: torch.device, precision: str) -> None:
         try:

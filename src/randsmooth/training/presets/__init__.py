@@ -71,7 +71,7 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     served = ", ".join(sorted({name for p in candidates for name in p.datasets}))
     instead = default(wanted, dataset).name
     raise InputError(
-        f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it, or take it --anywhere"
+        f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it, or pass --anywhere"
     )
 
 
