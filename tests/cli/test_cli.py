@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import yaml
 from PIL import Image
 
 from randsmooth import load_data, read
+from randsmooth.certificates import write_parquet
 
 Run = Callable[..., Any]  # a Result: code, out, err
 VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "methods")
@@ -50,6 +55,77 @@ def test_train_certify_evaluate_compare(cli, tmp_path: Path) -> None:
     written = {path.name for path in tmp_path.glob("report*")}
     curves = {f"report-{curve}.{kind}" for curve in ("radius", "p_A") for kind in ("png", "pdf")}
     assert written == {"report.html", "report-table.md", "report-table.tex", "report-table.csv"} | curves
+
+
+def test_compare_shows_lost_images_where_the_data_is_at_hand(cli, made: Path, tmp_path: Path) -> None:
+    full, page = read(made / "a.parquet"), tmp_path / "report.html"
+    weaker = full.at(alpha=1e-30)  # certifies less
+    write_parquet(weaker.renamed("weaker"), tmp_path / "weaker.parquet")
+    shown = cli(
+        "compare", made / "a.parquet", tmp_path / "weaker.parquet", "--baseline", "a", "--pictures", "--out", page
+    )
+    assert shown.code == 0 and "no pictures" not in shown.err
+    lost = [
+        int(idx) for idx in re.findall(r'<img src="data:image/png;base64,[^"]*" alt="image (\d+),', page.read_text())
+    ]
+    gone = full.correct & ~weaker.correct
+    assert len(lost) == min(12, gone.sum()) and set(lost) <= set(full.idx[gone])
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"dataset": None}, "no table says which data set and split"),
+        ({"dataset": "cifar10"}, "cifar10 is not on this machine; set RANDSMOOTH_DATA"),
+        ({"split": "train"}, "not those of table: their labels differ"),
+    ],
+)
+def test_compare_does_without_pictures(
+    facts: dict[str, object], reason: str, cli, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
+    table = read(made / "a.parquet")
+    changed = replace(table, header=table.header.model_copy(update=facts))
+    write_parquet(changed, tmp_path / "table.parquet")
+    told = cli("compare", tmp_path / "table.parquet", "--pictures", "--out", tmp_path / "report.html")
+    assert told.code == 0 and "note: no pictures: " in told.err and reason in told.err
+    assert "<img" not in (tmp_path / "report.html").read_text()
+
+
+def log(path: Path, rows: list[str]) -> Path:
+    lines = ["idx\tlabel\tpredict\tradius\tcorrect\ttime", *(f"{row}\t0:00:01.5" for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "words", "named"),
+    [
+        (["0\t3\t3\t0.5\t1", "0\t3\t3\t0.5\t1"], "", "b has more than one row for image 0"),
+        (["0\t3\t3\t0.5\t1", "7\t3\t3\t2.5\t1"], "--sigma 0.5 --n 1000 --alpha 0.001", "of image 7 is above"),
+        (["8\t3\t3\t0.5\t1"], "", "share no image"),
+        (["0\t4\t4\t0.5\t1"], "", "image 0 has label 4 in b and 3 in gaussian"),
+        ([], "", "b holds no image"),
+    ],
+)  # fmt: skip
+def test_compare_refuses_what_cannot_be_compared(rows: list[str], words: str, named: str, cli, tmp_path: Path) -> None:
+    first = log(tmp_path / "gaussian.tsv", ["0\t3\t3\t0.5\t1"])
+    told = cli("compare", first, log(tmp_path / "b.tsv", rows), *words.split(), "--out", tmp_path / "report.html")
+    assert (told.code, named in told.err) == (2, True), told.err
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_comparing_loads_no_torch(tmp_path: Path) -> None:
+    logs = [log(tmp_path / f"{name}.tsv", ["0\t3\t3\t0.5\t1", "1\t2\t-1\t0.0\t0"]) for name in ("gaussian", "b")]
+    facts = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001", "--tables", "json", "--out"]
+    code = (
+        "import sys\nfrom randsmooth.cli.main import main\ntry:\n    main()\nexcept SystemExit as end:\n"
+        "    sys.exit(end.code or 'torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "compare", *map(str, logs), *facts, str(tmp_path / "report.html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").exists()
 
 
 def test_a_run_is_repeated_from_its_yaml(cli, made: Path, tmp_path: Path) -> None:

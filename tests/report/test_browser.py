@@ -1,49 +1,122 @@
 """The page in a real browser, where one is installed."""
 
+import html
+import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from randsmooth import metrics, read
 from randsmooth.certificates import Certificates
-from randsmooth.report import page
+from randsmooth.report import page, write
 
 Make = Callable[..., Certificates]
 
 QUIET = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --virtual-time-budget=10000 --enable-logging=stderr --dump-dom"
+    "--disable-component-update --disable-sync --window-size=1200,2000 --enable-logging=stderr --dump-dom"
 )
-# Hide the first table's curves, choose the last radius, and leave what then shows in the page.
+# Each step of a reader's, and what then shows.
 PROBE = """<script>
 addEventListener("load", () => {
-  document.querySelector(".legend button").click();
+  const plot = (id) => document.getElementById(id), told = {};
+  const shown = (id) => plot(id).data.filter((trace) => trace.visible !== false).length;
+  const marks = () => ["radius", "p_a"].map((id) => (plot(id).layout.shapes || []).map((shape) => shape.x0));
+  const ids = ["radius", "p_a", "waterfall", "budget"];
+  told.drawn = ["scatterlayer", "barlayer"].map((what) => document.querySelectorAll(`.plot .${what} .trace`).length);
+  told.widths = ids.map((id) => plot(id).querySelector("svg").clientWidth);
+  told.start = [marks(), plot("stop").textContent];
+  const slider = plot("slider");
+  slider.value = 80;
+  slider.dispatchEvent(new Event("input"));
+  told.moved = [marks(), plot("stop").textContent, slider.getAttribute("aria-valuetext")];
+  const area = plot("p_a").querySelector(".nsewdrag"), box = area.getBoundingClientRect();
+  const middle = { clientX: box.left + 0.75 * box.width, clientY: box.top + box.height / 2, bubbles: true };
+  area.dispatchEvent(new MouseEvent("mousemove", middle));
+  told.hovered = [slider.value, marks(), [...document.querySelectorAll("#radius .hoverlayer .legend")].length];
+  const button = document.querySelectorAll(".legend button")[1];
+  button.focus();
+  told.focused = document.activeElement === button;
+  button.click();
+  const pressed = () => [...document.querySelectorAll(".legend button")].map((one) => one.getAttribute("aria-pressed"));
+  told.hidden = [ids.map(shown), pressed().filter((state) => state === "false").length, plot("stop").textContent];
+  button.click();
+  told.back = [ids.map(shown), pressed().filter((state) => state === "false").length];
   const pick = document.getElementById("pick");
   pick.value = pick.options.length - 1;
   pick.dispatchEvent(new Event("change"));
-  const hidden = document.getElementById("radius").data.filter((trace) => trace.visible === false).length;
-  const drawn = document.querySelectorAll(".plot .scatterlayer .trace").length;
-  const at = document.getElementById("at").textContent;
-  document.body.dataset.probe = [hidden, drawn, at].join(" ");
+  told.at = document.getElementById("at").textContent;
+  document.body.dataset.probe = JSON.stringify(told);
 });
+</script>"""
+CLOCK = """<script>
+addEventListener("load", () => { document.body.dataset.probe = JSON.stringify(performance.now()); });
 </script>"""
 
 
-@pytest.mark.slow
-def test_plots_toggles_and_radius_work(make: Make, tmp_path: Path) -> None:
+def opened(path: Path, *options: str) -> Any:
+    """What the probe in the page at `path` found; no message may have reached the console."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium is installed")
-    tables = [make("gaussian"), make("<b>b</b>", seed=1), make("</script><script>alert(1)</script>", seed=2)]
-    path = tmp_path / "report.html"
-    path.write_text(page(tables, radii=[0, 0.25, 0.5]) + PROBE)
-    command = [chromium, *QUIET.split(), f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()]
+    command = [chromium, *QUIET.split(), *options, f"--user-data-dir={path.parent / 'profile'}", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     probe = re.search(r'data-probe="([^"]*)"', done.stdout)
     assert probe is not None, done.stderr[-2000:]
-    hidden, drawn, radius = probe.group(1).split()
-    assert (hidden, drawn, radius) == ("3", "12", "0.5")  # 2 plots x 2 tables shown x 3 traces
     assert "CONSOLE" not in done.stderr
+    return json.loads(html.unescape(probe.group(1)))
+
+
+@pytest.mark.slow
+def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> None:
+    names = ["gaussian", "<b>b</b>", "</script><script>alert(1)</script>"]
+    tables = [make(name, seed=seed) for seed, name in enumerate(names)]
+    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5]) + PROBE)
+    told = opened(tmp_path / "report.html", "--virtual-time-budget=10000")
+    assert told["drawn"] == [21, 2]  # 2 plots x 3 tables x 3 traces, 3 lines of budgets; 2 methods' bars
+    assert min(told["widths"]) > 800
+    ((radius,), (p_a,)), text, where = told["moved"]
+    assert told["start"][0] != told["moved"][0] and 0 < radius < 1.5 and 0.5 < p_a <= 1
+    assert where == f"radius {radius:.2f} (p_A {p_a:.3f})"
+    shares = [
+        f"{name} {100 * metrics.certified_accuracy(t, radius).value:.1f}%"
+        for name, t in zip(names, tables, strict=True)
+    ]
+    assert text == f"{where}: {', '.join(shares)}"
+    at, (_, (pointed,)), linked = told["hovered"]
+    assert abs(pointed - 0.75) < 0.02 and int(at) != 80 and linked == 1
+    traces, off, text = told["hidden"]
+    assert told["focused"] and traces == [6, 6, 1, 2] and off == 4 and "<b>b</b>" not in text
+    assert told["back"] == [[9, 9, 2, 3], 0]
+    assert told["at"] == "0.5"
+
+
+@pytest.mark.slow
+def test_twenty_one_logs_of_ten_thousand_rows_are_light(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 10, 10_000)
+    hard = rng.normal(size=10_000)
+    for row in range(21):
+        radius = np.clip(0.5 * (rng.normal(0.9, 0.5) + hard + 0.3 * rng.normal(size=10_000)), 0.0, 1.9)
+        right = radius > 0.0
+        lines = [
+            f"{i}\t{y}\t{y if hit else -1}\t{r:.3g}\t{int(hit)}\t0:00:09.5"
+            for i, (y, hit, r) in enumerate(zip(label, right, radius, strict=True))
+        ]
+        head = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
+        (tmp_path / f"{'gaussian' if row == 0 else f'method-{row}'}.tsv").write_text(head + "\n".join(lines) + "\n")
+    path = tmp_path / "report.html"
+    began = time.perf_counter()
+    tables = [read(log).assuming(sigma=0.5, n=100_000, alpha=0.001) for log in sorted(tmp_path.glob("*.tsv"))]
+    write(tables, path)
+    assert time.perf_counter() - began < 20.0
+    assert path.stat().st_size < 8_000_000
+    path.write_text(path.read_text() + CLOCK)
+    assert opened(path) < 3000.0  # milliseconds until everything is drawn

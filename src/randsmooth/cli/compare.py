@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
@@ -14,6 +14,10 @@ from randsmooth.cli import reading
 from randsmooth.cli.evaluate import BASELINE, RADII
 from randsmooth.cli.verb import Settings, argument, numbers, option, words
 from randsmooth.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from randsmooth.certificates import Certificates
+    from randsmooth.report import Pictures
 
 FIGURES = ("png", "pdf")
 SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "json"}
@@ -39,6 +43,7 @@ class Compare(Settings):
         [],
         json_schema_extra={"cli": str, "metavar": "md,latex,..."},
     )
+    pictures: bool = option("Show some of the images given up, where their data set is on this machine.", False)
     sigma: float | None = option(reading.SIGMA)
     n: int | None = option(reading.N)
     alpha: float | None = option(reading.ALPHA)
@@ -46,7 +51,7 @@ class Compare(Settings):
 
 
 def compare(settings: Compare) -> None:
-    """Compare certificate files on one HTML page: table, radius and p_A curves, classes, provenance.
+    """Compare certificate files on one HTML page: curves, each method against the baseline, classes, provenance.
 
     Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html --figures png --tables latex
     """
@@ -63,6 +68,7 @@ def compare(settings: Compare) -> None:
         baseline=settings.baseline,
         title=settings.title,
         command="randsmooth " + shlex.join(sys.argv[1:]),
+        pictures=_pictures(loaded) if settings.pictures else None,
     )
     for remark in report.remarks(loaded):
         print(f"note: {remark}", file=sys.stderr)
@@ -74,6 +80,17 @@ def compare(settings: Compare) -> None:
             text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
             path.write_text(text)
         print(path)
+
+
+def _pictures(tables: Sequence[Certificates]) -> Pictures | None:
+    """Where to find the images; without them the page is made all the same."""
+    from randsmooth.cli.pictures import pictures_of
+
+    try:
+        return pictures_of(tables)
+    except InputError as reason:
+        print(f"note: no pictures: {reason}", file=sys.stderr)
+        return None
 
 
 def outputs(settings: Compare) -> dict[Path, str]:

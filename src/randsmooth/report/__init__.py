@@ -5,6 +5,7 @@ Figures and the page load their plot library when they are called, not before.
 
 from randsmooth.report.figures import p_a_curves, radius_accuracy
 from randsmooth.report.leaderboard import Entry, leaderboard, measure, write_leaderboard
+from randsmooth.report.lost import Pictures
 from randsmooth.report.page import page, write
 from randsmooth.report.panels import Line, Panel, draw
 from randsmooth.report.sentence import what_acr_hides
@@ -16,6 +17,7 @@ __all__ = [
     "Entry",
     "Line",
     "Panel",
+    "Pictures",
     "draw",
     "leaderboard",
     "measure",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.report.naming import printable
+from randsmooth.report.naming import class_name
 from randsmooth.report.sheet import Sheet
 
 Cell = list[int] | None
@@ -41,7 +41,7 @@ def view(sheet: Sheet) -> ClassView:
         hits = [_count(table, present, metrics.certified(table, r)) for table in tables]
         columns = [_cells(hit, total) for hit, total in zip(hits, totals, strict=True)]
         cells.append([list(row) for row in zip(*columns, strict=True)])
-    names = [_name(tables, int(label)) for label in present]
+    names = [class_name(tables, int(label)) for label in present]
     return ClassView(names, [_span(row) for row in np.transpose(totals)], cells)
 
 
@@ -55,11 +55,6 @@ def _cells(hits: NDArray[np.int64], totals: NDArray[np.int64]) -> list[Cell]:
     low, high = metrics.wilson(hits, np.maximum(totals, 1))
     thousandths = np.rint(1000 * np.stack([hits / np.maximum(totals, 1), low, high], axis=1)).astype(int)
     return [row.tolist() if total else None for row, total in zip(thousandths, totals, strict=True)]
-
-
-def _name(tables: list[Certificates], label: int) -> str:
-    named = [t.header.classes for t in tables if t.header.classes and label < len(t.header.classes)]
-    return printable(named[0][label]) if named and named[0] else f"class {label}"
 
 
 def _span(totals: NDArray[np.int64]) -> str:

@@ -49,7 +49,7 @@ def escape(text: str) -> str:
 def _row(sheet: Sheet, row: int) -> list[str]:
     table = sheet.tables[row]
     interval = rf"{{\scriptsize [{', '.join(sheet.acr.ends(row))}]}}"
-    cells = [escape(table.name), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
+    cells = [escape(sheet.titles[row]), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
     return cells + [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
 
 

@@ -13,7 +13,7 @@ def render(sheet: Sheet) -> str:
     lines = [_row(titles), _row(["---", *["---:"] * (len(titles) - 1)])]
     for row, table in enumerate(sheet.tables):
         cells = [
-            escape(table.name),
+            escape(sheet.titles[row]),
             f"{len(table):,}",
             f"{_cell(sheet.acr, row)} {_interval(sheet.acr, row)}",
         ]

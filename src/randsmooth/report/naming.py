@@ -13,6 +13,13 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
+def class_name(tables: Sequence[Certificates], label: int) -> str:
+    """The name that a header gives to `label`; `class 3` without one, or where it is a mere number."""
+    named = [t.header.classes for t in tables if t.header.classes and label < len(t.header.classes)]
+    name = printable(named[0][label]) if named and named[0] else str(label)
+    return f"class {name}" if name.isdigit() else name
+
+
 def distinct(tables: Sequence[Certificates]) -> list[Certificates]:
     """The tables under printable names; the second of a name becomes `name (2)`, an empty one `table 3`.
 

@@ -12,7 +12,20 @@ from markupsafe import Markup
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.report import classes, curves, plots, provenance, sheet, summary
+from randsmooth.report import (
+    classes,
+    curves,
+    instead,
+    lost,
+    more_plots,
+    plots,
+    provenance,
+    sheet,
+    slider,
+    summary,
+    verdicts,
+    versus,
+)
 from randsmooth.report.colours import looks
 from randsmooth.report.naming import printable
 
@@ -26,6 +39,7 @@ def page(
     baseline: str | None = None,
     title: str | None = None,
     command: str | None = None,
+    pictures: lost.Pictures | None = None,
 ) -> str:
     """The report on `tables` as HTML with everything inlined.
 
@@ -33,24 +47,36 @@ def page(
         radii: of the table and the per-class view, in pixels in [0, 1]; None for the usual ones.
         baseline: name of the table that the others are greyed against; None looks for the Gaussian one.
         command: what was typed to make the page, to be shown on it.
+        pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show some that were given up.
 
     Raises:
-        InputError: no table, one without images, a radius that makes no sense, an unknown baseline.
+        InputError: no table, one that is not sound (see `sheet.build`), a radius that makes no sense, an unknown
+            baseline, or a table that shares no image with it.
     """
     content = sheet.build(tables, radii, baseline)
     drawn = looks(len(content.tables), content.baseline)
     knowing = [table if metrics.tells_p_a(table) else None for table in content.tables]
     by_class = classes.view(content)
-    drawings = {"radius": plots.radius_plot(content.tables, drawn), "p_a": plots.p_a_plot(knowing, drawn)}
+    compared = versus.view(content)
+    drawings = {
+        "radius": plots.radius_plot(content.tables, drawn),
+        "p_a": plots.p_a_plot(knowing, drawn),
+        "waterfall": more_plots.waterfall_plot(content, compared, drawn),
+        "budget": more_plots.budget_plot(content, drawn),
+    }
     return template(TEMPLATE).render(
         title=printable(title or "Certified robustness compared"),
         sheet=content,
-        summary=summary.sentences(content),
+        summary=summary.sentences(content, compared),
         looks=drawn,
         unknown=_unknown(content),
         partly=any(table is not None and table.counts is None for table in knowing),
         classes=by_class,
         shown=_middle(content.radii),
+        instead=instead.lines(content),
+        up_to=f"{instead.up_to(content):g}",
+        **_against(content, compared, pictures),
+        judge=slider.judge(content),
         facts=provenance.facts(content),
         command=command,
         drawings=drawings,
@@ -93,9 +119,24 @@ def _unknown(content: sheet.Sheet) -> list[tuple[str, list[str]]]:
 
 def _data(content: sheet.Sheet, drawings: dict[str, Any], by_class: classes.ClassView) -> dict[str, Any]:
     titles = [column.title for column in content.accuracy]
-    return {"plots": drawings, "radii": titles, "cells": by_class.cells}
+    return {"plots": drawings, "radii": titles, "cells": by_class.cells, "stops": slider.stops(content)}
+
+
+def _against(content: sheet.Sheet, compared: Sequence[versus.Versus], pictures: lost.Pictures | None) -> dict[str, Any]:
+    """What the section on the baseline prints."""
+    if not compared:
+        return {"versus": []}
+    return {
+        "versus": compared,
+        "certain": versus.CERTAIN,
+        "resamples": versus.RESAMPLES,
+        "verdicts": [verdicts.words(one.verdict, content.tables[one.row].name) for one in compared],
+        "changes": [lost.changes(content, one) for one in compared],
+        "lost_by_class": lost.by_class(content, compared),
+        "gallery": lost.gallery(content, compared, pictures),
+    }
 
 
 def _middle(radii: Sequence[float]) -> int:
-    """Place of the radius that the per-class view opens at: the third, 0.5 among the usual ones."""
+    """Place of the radius that the per-class view opens at, as `versus.middle` is among the radii."""
     return min(2, len(radii) - 1)

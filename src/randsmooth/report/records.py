@@ -8,7 +8,10 @@ import io
 import json
 from typing import Any
 
+from randsmooth import metrics
+from randsmooth.errors import InputError
 from randsmooth.metrics import LEVEL, P_A, Estimate
+from randsmooth.report import versus
 from randsmooth.report.sheet import Sheet
 
 
@@ -30,7 +33,10 @@ def to_csv(sheet: Sheet) -> str:
 
 
 def to_json(sheet: Sheet) -> str:
-    """One object: `tables` (each with its metrics and its header's facts), `baseline`, `radii`, `level`."""
+    """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
+
+    `against` holds each table's comparison with the baseline, or why there is none.
+    """
     named = None if sheet.baseline is None else sheet.tables[sheet.baseline].name
     content = {
         "level": LEVEL,
@@ -38,6 +44,7 @@ def to_json(sheet: Sheet) -> str:
         "baseline": named,
         "remarks": sheet.remarks,
         "tables": [_table(sheet, row) for row in range(len(sheet.tables))],
+        "against": [_against(sheet, row) for row in range(len(sheet.tables)) if sheet.baseline not in (None, row)],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -54,6 +61,40 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
         "p_A": [{"at_least": x, **_estimate(share)} for x, share in sheet.p_a[row].items()],
         "header": table.header.model_dump(mode="json"),
     }
+
+
+def _against(sheet: Sheet, row: int) -> dict[str, Any]:
+    name = sheet.tables[row].name
+    try:
+        pair = metrics.pair(sheet.tables[row], sheet.tables[sheet.baseline or 0])
+    except InputError as reason:
+        return {"name": name, "not_compared": str(reason)}
+    one = versus.against(sheet, row, *pair)
+    return {
+        "name": name,
+        "images": one.images,
+        "acr_difference": _estimate(one.acr),
+        **_by_p_a(one),
+        "certified_accuracy": [dataclasses.asdict(at) for at in one.paired],
+        "given_up": [{"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()} for at in one.given_up],
+    }
+
+
+def _by_p_a(one: versus.Versus) -> dict[str, Any]:
+    """Verdict and parts of the difference in ACR; null where p_A is not known."""
+    said, parts = one.verdict, one.waterfall
+    place = said and {
+        "outcome": said.outcome,
+        "ahead_beyond": said.overtaker,
+        "p_A": said.p_a and _estimate(said.p_a),
+        "radius": said.radius and _estimate(said.radius),
+    }
+    split = parts and {
+        "edges": parts.edges.tolist(),
+        "parts": parts.difference.tolist(),
+        "from_easy": parts.easy_difference,
+    }
+    return {"verdict": place, "waterfall": split}
 
 
 def _estimate(estimate: Estimate) -> dict[str, float | int]:

@@ -9,8 +9,10 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics import Estimate
-from randsmooth.report import baseline, naming
+from randsmooth.report import baseline, checks, naming
 from randsmooth.report.ranks import Mark, marks
+
+FACTS = ("sigma", "n", "alpha")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Sheet:
     """The tables under distinct names, their metrics, and which row is the baseline (None: no row is).
 
     `p_a` holds each table's shares of images with p_A >= some x; it is empty for a log that does not tell.
+    `settings` marks each row with its sigma, n and alpha as far as the tables differ in them.
     """
 
     tables: list[Certificates]
@@ -56,11 +59,18 @@ class Sheet:
     accuracy: list[Column]
     abstention: Column
     p_a: list[dict[float, Estimate]]
+    settings: list[str]
     remarks: list[str]
 
     @property
     def ranked(self) -> list[Column]:
         return [self.acr, *self.accuracy]
+
+    @property
+    def titles(self) -> list[str]:
+        """Each row's name, with its settings where they differ."""
+        marked = zip(self.tables, self.settings, strict=True)
+        return [f"{table.name} ({setting})" if setting else table.name for table, setting in marked]
 
     @property
     def columns(self) -> list[Column]:
@@ -73,9 +83,11 @@ def build(
     """Measure every table at `radii` (the usual ones when None).
 
     Raises:
-        InputError: no table, one without images, a radius that makes no sense, an unknown baseline.
+        InputError: no table, a radius that makes no sense, an unknown baseline, or a table that is not sound:
+            without images, with an image twice, with radii that its sigma, n and alpha cannot reach.
     """
     named = naming.distinct(tables)
+    checks.require_sound(named)
     at = list(dict.fromkeys(metrics.usual_radii(named) if radii is None else radii))
     reference = baseline.find(named, baseline_name)
     summaries = [metrics.summarize(table, at) for table in named]
@@ -87,6 +99,7 @@ def build(
         accuracy=[_ranked(f"{r:g}", [s.accuracy[r] for s in summaries], 100.0, 1, reference) for r in at],
         abstention=Column("abstain", [s.abstention for s in summaries], [Mark()] * len(named), 100.0, 1),
         p_a=[s.p_a for s in summaries],
+        settings=settings(named),
         remarks=remarks(named),
     )
 
@@ -110,17 +123,36 @@ def same_images(tables: Sequence[Certificates]) -> bool:
     return True
 
 
+def settings(tables: Sequence[Certificates]) -> list[str]:
+    """For each table `sigma 0.5, n 1,000`, with those facts only in which the tables differ; mostly empty."""
+    differing = [field for field in FACTS if len(_known(tables, field)) > 1]
+    return [", ".join(f"{field} {_told(field, getattr(t.header, field))}" for field in differing) for t in tables]
+
+
 def remarks(tables: Sequence[Certificates]) -> list[str]:
     """What a reader must know before comparing the rows: other images, other settings."""
     said = []
     if not same_images(tables):
-        said.append("The tables are not about the same images, so their rows are not paired.")
-    for field, symbol in (("sigma", "sigma"), ("n", "n"), ("alpha", "alpha")):
-        values = {getattr(table.header, field) for table in tables} - {None}
+        common = set.intersection(*(set(table.idx.tolist()) for table in tables))
+        said.append(
+            "The tables are not about the same images: each row rests on all of its own, "
+            f"{len(common):,} of which are in every table."
+        )
+    for field in FACTS:
+        values = _known(tables, field)
         if len(values) > 1:
-            listed = ", ".join(f"{value:,}" if field == "n" else f"{value:g}" for value in sorted(values))
-            said.append(f"The tables were made with different {symbol} ({listed}).")
+            said.append(f"The tables were made with different {field} ({', '.join(_told(field, v) for v in values)}).")
     return said + [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
+
+
+def _known(tables: Sequence[Certificates], field: str) -> list[float]:
+    return sorted({getattr(table.header, field) for table in tables} - {None})
+
+
+def _told(field: str, value: float | None) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,}" if field == "n" else f"{value:g}"
 
 
 def _rule_remark(table: Certificates) -> str:

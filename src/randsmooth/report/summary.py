@@ -1,24 +1,36 @@
-"""The first lines of the page: who leads where, and what ACR hides about the pair that matters."""
+"""The first lines of the page: who leads where, what ACR hides about the pair that matters, who beats the baseline."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
+from randsmooth.report import verdicts
 from randsmooth.report.sentence import what_acr_hides
 from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.versus import Versus
+
+PLAIN = 6.0  # standard errors: a gap that wide, over MANY images or more, lies beyond any bootstrap interval
+MANY = 500
 
 
-def sentences(sheet: Sheet) -> list[str]:
-    """One table: its figures. More: who leads in ACR and at how many radii, then `what_acr_hides`."""
+def sentences(sheet: Sheet, compared: Sequence[Versus] = ()) -> list[str]:
+    """One table: its figures. More: who leads in ACR and at how many radii, `what_acr_hides`, then the verdicts."""
     if len(sheet.tables) == 1:
         return [_alone(sheet)]
-    said = [_leaders(sheet)]
-    first, second = _pair(sheet)
+    said = [_leaders(sheet), _hidden(*_pair(sheet)), verdicts.sentence(sheet, compared)]
+    return [sentence for sentence in said if sentence]
+
+
+def _hidden(first: Certificates, second: Certificates) -> str:
     try:
-        hidden = what_acr_hides(first, second)
+        return what_acr_hides(*metrics.pair(first, second))
     except InputError as reason:
-        return [*said, f"What ACR hides cannot be said here: {reason}."]
-    return [*said, hidden]
+        return f"What ACR hides cannot be said here: {reason}."
 
 
 def _alone(sheet: Sheet) -> str:
@@ -32,10 +44,25 @@ def _alone(sheet: Sheet) -> str:
 
 def _leaders(sheet: Sheet) -> str:
     names = [table.name for table in sheet.tables]
-    best = " and ".join(name for name, mark in zip(names, sheet.acr.marks, strict=True) if mark.best)
-    have = "have" if sum(mark.best for mark in sheet.acr.marks) > 1 else "has"
-    figure = sheet.acr.figure(_top(sheet.acr)[0])
-    return f"Of {len(names)} tables, {best} {have} the highest ACR ({figure}){_radii_led(sheet, names)}."
+    first = _top(sheet.acr)[0]
+    rivals = [row for row in _top(sheet.acr)[1:] if not _ahead(sheet.tables[first], sheet.tables[row])]
+    led = _radii_led(sheet, names)
+    if rivals:
+        told = ", ".join(f"{names[row]} {sheet.acr.figure(row)}" for row in (first, *rivals))
+        return f"Of {len(names)} tables, none has the highest ACR beyond chance ({told}){led}."
+    return f"Of {len(names)} tables, {names[first]} has the highest ACR ({sheet.acr.figure(first)}){led}."
+
+
+def _ahead(first: Certificates, second: Certificates) -> bool:
+    """Whether the first's ACR is the higher one beyond chance, on the images that both have."""
+    try:
+        ours, theirs = metrics.pair(first, second)
+    except InputError:
+        return False
+    gain = ours.radius * ours.correct - theirs.radius * theirs.correct
+    if len(gain) >= MANY and gain.mean() > PLAIN * np.std(gain) / np.sqrt(len(gain)):
+        return True
+    return metrics.acr_difference(ours, theirs).low > 0.0
 
 
 def _radii_led(sheet: Sheet, names: list[str]) -> str:

@@ -17,14 +17,13 @@ P_A_LEGEND = (
 def render(sheet: Sheet) -> str:
     """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
-    names = [table.name for table in sheet.tables]
-    lines = _grid(names, [images, *map(_lines, sheet.columns)])
+    lines = _grid(sheet.titles, [images, *map(_lines, sheet.columns)])
     return "\n".join([*lines, "", LEGEND, *sheet.remarks, *_p_a_lines(sheet)]) + "\n"
 
 
 def _p_a_lines(sheet: Sheet) -> list[str]:
     """The p_A curves read off at a few x, for the tables that tell them."""
-    telling = [(table.name, shares) for table, shares in zip(sheet.tables, sheet.p_a, strict=True) if shares]
+    telling = [(name, shares) for name, shares in zip(sheet.titles, sheet.p_a, strict=True) if shares]
     if not telling:
         return []
     names, shares = zip(*telling, strict=True)

@@ -1,0 +1,63 @@
+"""Two more plots of the page: where a difference in ACR came from, and how ACR depends on the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from randsmooth.report import budgets
+from randsmooth.report.colours import Look
+from randsmooth.report.plots import Plot, text
+from randsmooth.report.sheet import Sheet
+from randsmooth.report.versus import Versus
+
+PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x"}
+
+
+def waterfall_plot(sheet: Sheet, compared: Sequence[Versus], looks: Sequence[Look]) -> Plot | None:
+    """A group of bars a bin of the baseline's p_A: what each method's ACR gained or lost there."""
+    told = [(versus.row, versus.waterfall) for versus in compared if versus.waterfall is not None]
+    if not told:
+        return None
+    data = []
+    for row, parts in told:
+        edges = parts.edges
+        bins = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
+        look = {"color": looks[row].colour, "pattern": {"shape": PATTERNS[looks[row].dash]}}
+        bar = {"type": "bar", "name": text(sheet.tables[row].name), "legendgroup": str(row), "showlegend": False}
+        heights = {"x": bins, "y": [round(float(v), 4) for v in parts.difference], "marker": look}
+        images = {"customdata": [int(n) for n in parts.images], "hovertemplate": "%{y:+.4f} (%{customdata:,} images)"}
+        data.append(bar | heights | images)
+    layout = _layout("p_A under the baseline", "part of the difference in ACR")
+    layout["xaxis"] |= {"type": "category"}
+    return {"data": data, "layout": layout | {"barmode": "group", "bargap": 0.25}}
+
+
+def budget_plot(sheet: Sheet, looks: Sequence[Look]) -> Plot | None:
+    """ACR against the samples an image, in expectation over the stored ones."""
+    data = []
+    for row, curve in enumerate(budgets.curves(sheet.tables)):
+        if curve is None:  # of a sequential rule, or a log without its facts: said in the remarks
+            continue
+        line = {"color": looks[row].colour, "dash": looks[row].dash, "width": 2}
+        points = {"x": curve.n, "y": [round(value, 4) for value in curve.acr], "mode": "lines+markers", "line": line}
+        named = {"name": text(sheet.tables[row].name), "legendgroup": str(row), "showlegend": False}
+        data.append(points | named | {"hovertemplate": "%{y:.3f}"})
+    if not data:
+        return None
+    layout = _layout("samples an image, n", "ACR")
+    layout["xaxis"] |= {"type": "log", "dtick": 1, "hoverformat": ",d"}
+    return {"data": data, "layout": layout}
+
+
+def _layout(x: str, y: str) -> dict[str, Any]:
+    return {
+        "xaxis": {"title": {"text": x}, "automargin": True},
+        "yaxis": {"title": {"text": y}, "automargin": True},
+        "margin": {"l": 48, "r": 12, "t": 12, "b": 48},
+        "height": 360,
+        "hovermode": "x unified",
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+    }

@@ -1,0 +1,316 @@
+"""The page's comparison with the baseline: its figures are those of the metrics, whatever the names."""
+
+import base64
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from randsmooth import bounds, metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.report import (
+    budgets,
+    instead,
+    lost,
+    more_plots,
+    page,
+    render,
+    sheet,
+    slider,
+    summary,
+    verdicts,
+    versus,
+)
+from randsmooth.report.colours import looks
+
+Make = Callable[..., Certificates]
+RADII = [0.0, 0.25, 0.5]
+LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
+
+
+@pytest.fixture(scope="module")
+def pair(make: Make) -> list[Certificates]:
+    """A baseline, and a method that is surer of sure images and has given up others."""
+    return [make("gaussian", a=3.0, b=1.5, images=600), make("polar", seed=1, a=0.8, b=0.4, images=600)]
+
+
+@pytest.fixture(scope="module")
+def one(pair: list[Certificates]) -> versus.Versus:
+    return versus.view(sheet.build(pair, RADII))[0]
+
+
+def cells(text: str, heading: str) -> list[list[str]]:
+    """The texts of each row's cells in the table that is labelled by `heading`."""
+    table = text.split(f'aria-labelledby="{heading}"')[1].split("</table>")[0].split("<tbody>")[1]
+    rows = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
+    return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in rows]
+
+
+def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make: Make) -> None:
+    tables = [*pair, make("third", seed=3, images=600)]
+    rows = cells(page(tables, radii=RADII), "paired")
+    assert [row[0] for row in rows] == ["polar", "third"]
+    for row, table in zip(rows, tables[1:], strict=True):
+        for cell, at in zip(row[3:], metrics.paired_accuracy(table, tables[0], RADII), strict=True):
+            value, low, high = (100 * end for end in (at.difference.value, at.difference.low, at.difference.high))
+            assert cell.split() == [f"{value:+.1f}", f"{low:+.1f}", "to", f"{high:+.1f}"]
+        gain = metrics.acr(table).value - metrics.acr(tables[0]).value
+        assert row[2].split()[0] == f"{gain:+.3f}"
+
+
+def test_what_is_beyond_chance_is_bold(pair: list[Certificates]) -> None:
+    table = page(pair, radii=RADII).split('aria-labelledby="paired"')[1].split("</table>")[0]
+    for at in metrics.paired_accuracy(pair[1], pair[0], RADII):
+        figure = f"{100 * at.difference.value:+.1f}"
+        assert (f"<b>{figure}</b>" in table) == (at.holm < 0.05)
+
+
+def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: versus.Versus) -> None:
+    plot = more_plots.waterfall_plot(sheet.build(pair, RADII), [one], looks(2, 0))
+    assert plot is not None
+    gain = metrics.acr(pair[1]).value - metrics.acr(pair[0]).value
+    assert sum(plot["data"][0]["y"]) == pytest.approx(gain, abs=1e-3)
+    assert plot["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
+    (row,) = cells(page(pair, radii=RADII), "came")
+    easy = metrics.waterfall(pair[1], pair[0]).easy_difference
+    assert [row[2], row[3].split()[0], row[4]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
+
+
+def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Make) -> None:
+    tables = [make("a"), log([0.3, 0.9, -1.0], "log", **LOGGED), make("b", seed=1), log([0.5], "bare"), make(n=700)]
+    found = budgets.curves(tables)
+    assert found[3] is None
+    assert [curve and curve.n for curve in found] == [
+        [100, 300, 500],
+        [100, 300, 1000],
+        [100, 300, 500],
+        None,
+        [100, 300, 700],
+    ]
+    for table, curve in zip(tables, found, strict=True):
+        for n, acr in zip(*curve, strict=True) if curve else ():
+            assert acr == pytest.approx(metrics.acr_at(table, n).value, abs=1e-12)
+
+
+def test_tables_that_allow_no_budget_are_left_out(log: Make) -> None:
+    assert more_plots.budget_plot(sheet.build([log([0.5])]), looks(1, None)) is None
+    assert 'id="budget"' not in page([log([0.5])])
+
+
+def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: versus.Versus) -> None:
+    assert one.verdict is not None and one.verdict.outcome == metrics.CROSSES
+    r = one.verdict.radius
+    assert r is not None
+    match = re.fullmatch(
+        r"crosses at r = ([\d.]+) \(([\d.]+) to ([\d.]+)\), ahead beyond", verdicts.words(one.verdict, "polar")
+    )
+    assert match is not None
+    value, low, high = map(float, match.groups())
+    assert value <= r.value < value + 0.01 and low <= r.low < low + 0.01 and high - 0.01 < r.high <= high
+    assert "behind beyond" in verdicts.words(one.verdict, "another")
+    assert verdicts.words(one.verdict, "polar") in page(pair, radii=RADII)
+    assert verdicts.words(replace(one.verdict, radius=None), "polar").startswith("crosses at p_A = ")
+    assert verdicts.words(None, "polar") == "p_A is not known"
+
+
+def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: versus.Versus) -> None:
+    content = sheet.build([*pair, *(pair[1].renamed(name) for name in "abcd")], RADII)
+    outcomes = [metrics.BETTER, metrics.BETTER, metrics.WORSE, metrics.NO_DIFFERENCE]
+    ends = [replace(one.verdict, outcome=outcome, p_a=None, radius=None) for outcome in outcomes]  # type: ignore[type-var]
+    compared = [one, *(replace(one, row=2 + i, verdict=end) for i, end in enumerate(ends))]
+    said = verdicts.sentence(content, compared)
+    assert said.startswith(
+        "By p_A, against gaussian: a and b are better everywhere; c is worse everywhere; d shows no difference beyond "
+        "chance; crossing it, ahead beyond: polar at r = "
+    )
+    assert said.endswith(").") and summary.sentences(content, compared)[-1] == said
+    assert verdicts.sentence(content, []) == ""
+
+
+def test_the_highest_acr_is_named_only_beyond_chance(pair: list[Certificates], make: Make) -> None:
+    first = summary.sentences(sheet.build([pair[0], pair[0].renamed("twin")]))[0]
+    assert "none has the highest ACR beyond chance (gaussian" in first and "twin" in first
+    worse = make("worse", seed=5, a=1.0, b=3.0, images=600)
+    assert "gaussian has the highest ACR" in summary.sentences(sheet.build([worse, pair[0]]))[0]
+
+
+def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: versus.Versus) -> None:
+    row = cells(page(pair, radii=RADII), "lost")[0][1:]
+    for i, r in enumerate((0.0, 0.5)):
+        ours, theirs = metrics.certified(pair[1], r), metrics.certified(pair[0], r)
+        gone, won = theirs & ~ours, ours & ~theirs
+        assert row[3 * i : 3 * i + 2] == [f"{gone.sum():,}", f"{won.sum():,}"]
+        of = [pair[0].label == k for k in range(3)]
+        view = lost.by_class(sheet.build(pair, RADII), [one])[i]
+        assert view.images == [int(rows.sum()) for rows in of]
+        assert view.cells == [[(int(gone[rows].sum()), int(won[rows].sum()))] for rows in of]
+        net = [int(gone[rows].sum() - won[rows].sum()) for rows in of]
+        worst = int(np.argmax([n / rows.sum() for n, rows in zip(net, of, strict=True)]))
+        assert row[3 * i + 2] == (f"class {worst}: {net[worst]} of {of[worst].sum()}" if net[worst] > 0 else "none")
+
+
+def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates], one: versus.Versus) -> None:
+    asked: list[int] = []
+
+    def pictures(idx: Sequence[int]) -> list[NDArray[np.uint8]]:
+        asked.extend(idx)
+        return [np.full((8, 8, 1 + 2 * (i % 2)), i % 256, np.uint8) for i in idx]
+
+    text = page(pair, radii=RADII, pictures=pictures)
+    found = re.findall(r'<img src="data:image/png;base64,([^"]*)" alt="image (\d+), class (\d)">', text)
+    assert len(found) == 12 and sorted(asked) == sorted(one.shown) == sorted(int(idx) for _, idx, _ in found)
+    gone = metrics.certified(pair[0], 0.0) & ~metrics.certified(pair[1], 0.0)
+    farthest = np.sort(pair[0].radius[gone])[::-1][:12]
+    assert [pair[0].radius[int(idx)] for _, idx, _ in found] == farthest.tolist()
+    for uri, idx, label in found:
+        shown = Image.open(io.BytesIO(base64.b64decode(uri)))
+        assert np.all(np.asarray(shown) == int(idx) % 256) and int(label) == pair[0].label[int(idx)]
+    assert "polar</bdi>, lost at radius 0</h4>" in text
+    assert "<img" not in page(pair, radii=RADII)
+
+
+def test_large_pictures_are_made_small() -> None:
+    uri = lost.data_uri(np.zeros((500, 300, 3), np.uint8))
+    assert Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))).size == (38, 64)
+
+
+def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certificates]) -> None:
+    half = pair[1].rows(np.arange(600) % 2 == 0)
+    half = half.rows(np.random.default_rng(0).permutation(300) >= 0)
+    content = sheet.build([pair[0], half], RADII)
+    (one,) = versus.view(content)
+    assert one.images == 300
+    assert one.paired == metrics.paired_accuracy(half, pair[0].rows(np.isin(pair[0].idx, half.idx)), RADII)
+    text = page(content.tables)
+    assert "300 of which are in every table" in text and cells(text, "paired")[0][1] == "300"
+
+
+def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> None:
+    elsewhere = replace(pair[1], idx=pair[1].idx + 10_000)
+    for first in ("gaussian", "nameless"):
+        with pytest.raises(InputError, match="share no image"):
+            page([pair[0].renamed(first), elsewhere])
+    (told,) = json.loads(render([pair[0], elsewhere], format="json"))["against"]
+    assert told["name"] == "polar" and "share no image" in told["not_compared"]
+
+
+def test_other_labels_are_refused(pair: list[Certificates]) -> None:
+    with pytest.raises(InputError, match="different data sets or splits"):
+        page([pair[0], replace(pair[1], label=(pair[1].label + 1) % 3)])
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda t: replace(t, idx=np.array([4, 7, 7])), r"log has more than one row for image 7; keep one"),
+        (lambda t: replace(t, idx=np.array([4, 4, 4])), r"log has more than one row for image 4; keep one"),
+        (lambda t: t.rows(np.zeros(3, bool)), "log holds no image"),
+        (lambda t: replace(t, radius=np.array([1.3, 0.5, 1.2])), r"log: the radius of image 0 is above 1\.231, .*n=1"),
+        (lambda t: replace(t, radius=np.array([1.3, 0.5, 9.9])), r"the radius of images 0, 2 is above"),
+    ],
+)  # fmt: skip
+def test_tables_that_are_not_sound_are_refused_by_name(
+    log: Make, change: Callable[[Certificates], Certificates], named: str
+) -> None:
+    table = change(log([0.3, 0.5, 0.9], "log", **LOGGED))
+    for report in (page, render):
+        with pytest.raises(InputError, match=named):
+            report([table])
+
+
+def test_many_rows_at_fault_are_counted(log: Make) -> None:
+    with pytest.raises(InputError, match="images 0, 1, 2, 3, 4 and 15 more"):
+        page([log([2.0] * 20, **LOGGED)])
+
+
+def test_a_radius_rounded_up_in_a_log_is_no_fault(log: Make) -> None:
+    farthest = bounds.largest_radius(1000, 0.001, 0.5)
+    assert float(f"{farthest:.3g}") != farthest
+    page([log([float(f"{farthest:.3g}"), farthest + 0.004], **LOGGED)])
+
+
+def test_other_settings_are_marked_in_every_table(make: Make) -> None:
+    tables = [make("gaussian"), make("b", seed=1, sigma=0.25, n=1000)]
+    text = page(tables, radii=[0.0])
+    for heading in ("table", "paired", "came", "lost", "instead"):
+        assert re.fullmatch(r"b\s+sigma 0.25, n 1,000", cells(text, heading)[-1][0]), heading
+    assert "of different sigma" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
+    for format in ("text", "md", "latex"):
+        assert "sigma 0.25, n 1,000" in render(tables, format=format).replace("\\", "")
+    assert not any(sheet.build([make("a"), make("b", seed=1)]).settings)
+
+
+def test_the_slider_stops_at_true_figures(pair: list[Certificates]) -> None:
+    stops = slider.stops(sheet.build(pair))
+    for at in range(0, len(stops["radii"]), 7):
+        r = stops["radii"][at]
+        for row, table in enumerate(pair):
+            exact = 1000 * metrics.certified_accuracy(table, r).value
+            assert stops["accuracy"][row][at] == pytest.approx(exact, abs=0.5)
+        p = stops["p_a"][at]
+        if p is not None and r > 0:
+            certified = bounds.radius_of_tail(bounds.lower_tail(round(p * 500), 500, 0.001), 0.5)
+            assert certified == pytest.approx(r, abs=0.03)
+    known = [p for p in stops["p_a"] if p is not None]
+    assert known == sorted(known) and stops["p_a"][-1] is None  # past the farthest certificate
+
+
+def test_the_slider_takes_p_a_from_the_first_table_that_knows(pair: list[Certificates], log: Make) -> None:
+    bare = log([0.5, 1.0], "bare")
+    assert set(slider.stops(sheet.build([bare]))["p_a"]) == {None}
+    assert any(slider.stops(sheet.build([bare, pair[0]]))["p_a"])
+
+
+def test_in_acrs_place(pair: list[Certificates], log: Make) -> None:
+    content = sheet.build(pair, [0.0, 0.5, 1.0, 1.5])
+    assert instead.up_to(content) == 1.0
+    area, quantiles = metrics.accuracy_area(pair[0], 1.0), metrics.p_a_quantiles(pair[0], (0.25, 0.5, 0.75))
+    told = [f"{e.value:.3f} {e.low:.3f} to {e.high:.3f}" for e in (area, *quantiles.values())]
+    row = cells(page(pair, radii=[0.0, 0.5, 1.0, 1.5]), "instead")[0]
+    assert row[0] == "gaussian" and [" ".join(cell.split()) for cell in row[1:]] == told
+    unknown = instead.lines(sheet.build([log([0.5, 1.0])]))[0]
+    assert [cell for cell, _ in unknown.cells[1:]] == ["–"] * 3
+
+
+def test_json_holds_the_comparison(pair: list[Certificates]) -> None:
+    (told,) = json.loads(render(pair, radii=RADII, format="json"))["against"]
+    expected = metrics.verdict(pair[1], pair[0], resamples=versus.RESAMPLES)
+    assert (told["name"], told["images"], told["verdict"]["ahead_beyond"]) == ("polar", 600, "polar")
+    assert told["verdict"]["radius"]["value"] == expected.radius.value  # type: ignore[union-attr]
+    assert [at["holm"] for at in told["certified_accuracy"]] == [
+        at.holm for at in metrics.paired_accuracy(pair[1], pair[0], RADII)
+    ]
+    assert sum(told["waterfall"]["parts"]) == pytest.approx(told["acr_difference"]["value"], abs=1e-12)
+    assert told["given_up"][0]["lost"] == metrics.given_up(pair[1], pair[0]).lost.tolist()
+
+
+def test_json_says_what_a_log_does_not_tell(log: Make) -> None:
+    (told,) = json.loads(render([log([0.5], "gaussian"), log([0.7], "b")], format="json"))["against"]
+    assert told["verdict"] is None and told["waterfall"] is None and told["images"] == 1
+
+
+def test_names_stay_text_in_every_part(pair: list[Certificates]) -> None:
+    evil = "<script>alert(1)</script>"
+    classes = (evil, "<i>b</i>", "c")
+    tables = [replace(t, header=t.header.model_copy(update={"classes": classes})) for t in pair]
+    named = [tables[0].renamed(f"gaussian {evil}"), tables[1].renamed(f"b {evil}")]
+    text = page(named, pictures=lambda idx: [np.zeros((8, 8, 1), np.uint8)] * len(idx))
+    assert "<script>alert(1)" not in text and "<i>b" not in text
+    assert text.count("&lt;script&gt;alert(1)") > 20
+
+
+def test_a_single_table_and_one_without_baseline_have_no_comparison(pair: list[Certificates]) -> None:
+    assert "Against" not in page([pair[0]])
+    assert versus.view(sheet.build([pair[0].renamed("a"), pair[1]])) == []
+
+
+def test_quantiles_that_a_log_does_not_tell_are_below_one_half(log: Make) -> None:
+    (line,) = instead.lines(sheet.build([log([-1.0, -1.0, -1.0, 0.5], **LOGGED)]))
+    assert [cell for cell, _ in line.cells[1:3]] == ["below 0.5"] * 2
