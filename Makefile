@@ -37,7 +37,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/pip install --quiet --editable '.[dev,bench]'
-	@missed=0; for benchmark in certification training savings wallclock memory; do \
+	@missed=0; for benchmark in certification training savings wallclock memory report; do \
 		$(BIN)/python benchmarks/$$benchmark.py || missed=1; \
 	done; exit $$missed
 

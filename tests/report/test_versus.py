@@ -109,15 +109,16 @@ def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: versus
     r = one.verdict.radius
     assert r is not None
     match = re.fullmatch(
-        r"crosses at r = ([\d.]+) \(([\d.]+) to ([\d.]+)\), ahead beyond", verdicts.words(one.verdict, "polar")
+        r"crosses at r = ([\d.]+) \(([\d.]+) to ([\d.]+)\), ahead beyond", verdicts.words(one, "polar")
     )
     assert match is not None
     value, low, high = map(float, match.groups())
     assert value <= r.value < value + 0.01 and low <= r.low < low + 0.01 and high - 0.01 < r.high <= high
-    assert "behind beyond" in verdicts.words(one.verdict, "another")
-    assert verdicts.words(one.verdict, "polar") in page(pair, radii=RADII)
-    assert verdicts.words(replace(one.verdict, radius=None), "polar").startswith("crosses at p_A = ")
-    assert verdicts.words(None, "polar") == "p_A is not known"
+    assert "behind beyond" in verdicts.words(one, "another")
+    assert verdicts.words(one, "polar") in page(pair, radii=RADII)
+    assert verdicts.words(replace(one, verdict=replace(one.verdict, radius=None)), "polar").startswith(
+        "crosses at p_A = "
+    )
 
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: versus.Versus) -> None:
@@ -241,7 +242,7 @@ def test_other_settings_are_marked_in_every_table(make: Make) -> None:
     text = page(tables, radii=[0.0])
     for heading in ("table", "paired", "came", "lost", "instead"):
         assert re.fullmatch(r"b\s+sigma 0.25, n 1,000", cells(text, heading)[-1][0]), heading
-    assert "of different sigma" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
+    assert "different sigma (0.25, 0.5)" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
     for format in ("text", "md", "latex"):
         assert "sigma 0.25, n 1,000" in render(tables, format=format).replace("\\", "")
     assert not any(sheet.build([make("a"), make("b", seed=1)]).settings)
@@ -314,3 +315,26 @@ def test_a_single_table_and_one_without_baseline_have_no_comparison(pair: list[C
 def test_quantiles_that_a_log_does_not_tell_are_below_one_half(log: Make) -> None:
     (line,) = instead.lines(sheet.build([log([-1.0, -1.0, -1.0, 0.5], **LOGGED)]))
     assert [cell for cell, _ in line.cells[1:3]] == ["below 0.5"] * 2
+
+
+def test_curves_of_another_sigma_are_not_called_better(make: Make, log: Make) -> None:
+    tables = [make("gaussian"), make("calm", seed=1, a=9.0, sigma=0.25), make("b", seed=2)]
+    text = page(tables, radii=[0.0])
+    assert cells(text, "came")[0][1] == "p_A was measured at another sigma"
+    assert "of calm p_A was measured at another sigma." in text and "calm is better" not in text
+    content = sheet.build([log([0.4], "gaussian"), log([0.5], "bare")])
+    (bare,) = versus.view(content)
+    assert verdicts.words(bare, "bare") == "p_A is not known" and verdicts.sentence(content, [bare]) == ""
+
+
+def test_what_acr_hides_is_not_said_across_sigmas(make: Make) -> None:
+    said = summary.sentences(sheet.build([make("gaussian"), make("b", seed=1, sigma=1.0)]))
+    assert said[1] == "What ACR hides cannot be said here: p_A of b and gaussian was measured at different sigma."
+
+
+def test_ways_of_judging_that_differ_are_told(make: Make) -> None:
+    plain, two = make("a"), make("b", bound="two-sided")
+    (remark,) = sheet.remarks([plain, two])
+    assert "(Clopper-Pearson bound, two-sided bound)" in remark
+    assert sheet.remarks([plain, make("c", seed=1)]) == []
+    assert "is not the classifiers alone" in page([plain, two])

@@ -72,14 +72,30 @@ def compare(settings: Compare) -> None:
     )
     for remark in report.remarks(loaded):
         print(f"note: {remark}", file=sys.stderr)
-    draw = {"radius": report.radius_accuracy, "p_A": report.p_a_curves}
     for path, what in wanted.items():
-        if what in draw:
-            draw[what](loaded, path, baseline=settings.baseline)
+        if what == "radius":
+            report.radius_accuracy(loaded, path, baseline=settings.baseline)
+        elif what == "p_A":
+            if not _draw_p_a(loaded, path, settings.baseline):
+                continue
         elif what != "page":
             text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
             path.write_text(text)
         print(path)
+
+
+def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) -> bool:
+    """Draw the tables that tell p_A; whether there were any."""
+    from randsmooth import metrics, report
+
+    telling = [table for table in tables if metrics.tells_p_a(table)]
+    silent = [table.name for table in tables if not metrics.tells_p_a(table)]
+    if silent:
+        print(f"note: {path.name} leaves out {', '.join(silent)}, which do not tell p_A", file=sys.stderr)
+    if telling:
+        named = baseline if baseline in {table.name for table in telling} else None
+        report.p_a_curves(telling, path, baseline=named)
+    return bool(telling)
 
 
 def _pictures(tables: Sequence[Certificates]) -> Pictures | None:

@@ -152,7 +152,7 @@ def _require_fixed(table: Certificates) -> None:
             f"{name} is label-aware: an image whose picked class is not its label took no samples, so it cannot be "
             "judged at another budget; certify without --label-aware"
         )
-    if header.bound not in (None, "clopper-pearson"):
+    if header.bound in ("two-sided", "randomised"):
         raise InputError(
             f"{name} was judged by the {header.bound} bound, which needs more than the picked class's count; certify "
             "with the clopper-pearson bound"

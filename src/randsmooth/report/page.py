@@ -130,7 +130,7 @@ def _against(content: sheet.Sheet, compared: Sequence[versus.Versus], pictures: 
         "versus": compared,
         "certain": versus.CERTAIN,
         "resamples": versus.RESAMPLES,
-        "verdicts": [verdicts.words(one.verdict, content.tables[one.row].name) for one in compared],
+        "verdicts": [verdicts.words(one, content.tables[one.row].name) for one in compared],
         "changes": [lost.changes(content, one) for one in compared],
         "lost_by_class": lost.by_class(content, compared),
         "gallery": lost.gallery(content, compared, pictures),

@@ -142,6 +142,12 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         values = _known(tables, field)
         if len(values) > 1:
             said.append(f"The tables were made with different {field} ({', '.join(_told(field, v) for v in values)}).")
+    judged = sorted({_judged(table) for table in tables} - {""})
+    if len(judged) > 1:
+        said.append(
+            f"The tables were judged in different ways ({', '.join(judged)}), so that what differs between them is not "
+            "the classifiers alone."
+        )
     return said + [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
 
 
@@ -155,6 +161,22 @@ def _told(field: str, value: float | None) -> str:
     return f"{value:,}" if field == "n" else f"{value:g}"
 
 
+def _judged(table: Certificates) -> str:
+    """The rule, or the bound of the fixed one; empty for a log, which does not say."""
+    if table.counts is None:
+        return ""
+    bound = table.header.bound if table.header.bound in ("two-sided", "randomised") else "Clopper-Pearson"
+    return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
+
+
+def _coarse(rule: str) -> str:
+    """What figures of a rule that answers one question do not tell."""
+    name, _, number = rule.partition("=")
+    if name == "radius":
+        return f"; it proves radius {number} or nothing, so that ACR and other radii are lower bounds"
+    return "; its radii are those of the grid, so that ACR is a lower bound" if name == "grid" else ""
+
+
 def _rule_remark(table: Certificates) -> str:
     """How many samples a table took that did not draw all of them, and what it does not tell therefore."""
     header = table.header
@@ -162,5 +184,5 @@ def _rule_remark(table: Certificates) -> str:
     aware = "; samples stopped where the label was missed: for evaluation only" if header.label_aware else ""
     return (
         f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples an image on "
-        f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{untold}{aware}."
+        f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{_coarse(header.rule)}{untold}{aware}."
     )

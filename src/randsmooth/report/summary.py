@@ -27,6 +27,9 @@ def sentences(sheet: Sheet, compared: Sequence[Versus] = ()) -> list[str]:
 
 
 def _hidden(first: Certificates, second: Certificates) -> str:
+    if None not in (first.header.sigma, second.header.sigma) and first.header.sigma != second.header.sigma:
+        both = f"{first.name} and {second.name}"
+        return f"What ACR hides cannot be said here: p_A of {both} was measured at different sigma."
     try:
         return what_acr_hides(*metrics.pair(first, second))
     except InputError as reason:

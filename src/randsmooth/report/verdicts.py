@@ -27,17 +27,16 @@ def sentence(sheet: Sheet, compared: Sequence[Versus]) -> str:
         places = [f"{name} at {_place(verdict)}" for name, verdict in crossed if (verdict.overtaker == name) == ahead]
         if places:
             said.append(f"crossing it, {word} beyond: {', '.join(places)}")
-    untold = [sheet.tables[one.row].name for one in compared if one.verdict is None]
-    if untold:
-        said.append(f"of {_joined(untold)} p_A is not known")
-    return f"By p_A, against {sheet.tables[sheet.baseline].name}: {'; '.join(said)}{_scope(sheet, known)}."
+    for reason in dict.fromkeys(one.untold for one in compared if one.untold):
+        said.append(f"of {_joined([sheet.tables[one.row].name for one in compared if one.untold == reason])} {reason}")
+    return f"By p_A, against {sheet.tables[sheet.baseline].name}: {'; '.join(said)}{_scope(known)}."
 
 
-def words(verdict: Verdict | None, name: str) -> str:
+def words(one: Versus, name: str) -> str:
     """The verdict on the table called `name`, as a cell of the table prints it."""
-    if verdict is None:
-        return "p_A is not known"
-    return crossing(verdict, name) if verdict.outcome == CROSSES else verdict.outcome
+    if one.verdict is None:
+        return one.untold
+    return crossing(one.verdict, name) if one.verdict.outcome == CROSSES else one.verdict.outcome
 
 
 def crossing(verdict: Verdict, name: str) -> str:
@@ -63,9 +62,6 @@ def _joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _scope(sheet: Sheet, known: Sequence[tuple[str, Verdict]]) -> str:
-    """What the sentence does not cover, and where it compares what differs."""
-    said = "; p_A below 1/2 is not in the logs" if any(verdict.curve.x[0] >= 0.5 for _, verdict in known) else ""
-    if len({table.header.sigma for table in sheet.tables} - {None}) > 1:
-        said += "; p_A was measured under noise of different sigma"
-    return said
+def _scope(known: Sequence[tuple[str, Verdict]]) -> str:
+    """What the sentence does not cover."""
+    return "; p_A below 1/2 is not in the logs" if any(verdict.curve.x[0] >= 0.5 for _, verdict in known) else ""

@@ -23,7 +23,7 @@ class Versus:
 
     Attributes:
         row: of the method in the sheet. images: in common.
-        verdict: on the p_A curves; None where p_A is not known.
+        verdict: on the p_A curves; None where these cannot be compared, for the reason that `untold` gives.
         acr: the method's ACR minus the baseline's.
         waterfall: of that difference, by the baseline's p_A; None where this is not known.
         paired: certified accuracy at the sheet's radii.
@@ -34,6 +34,7 @@ class Versus:
     row: int
     images: int
     verdict: Verdict | None
+    untold: str
     acr: Estimate
     waterfall: Waterfall | None
     paired: list[PairedAccuracy]
@@ -62,11 +63,12 @@ def against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates) ->
     given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, middle(sheet.radii)))]
     gain = ours.radius * ours.correct - theirs.radius * theirs.correct
     at = next((change for change in given_up if len(change.lost)), given_up[0])
-    known = metrics.tells_p_a(ours) and metrics.tells_p_a(theirs)
+    untold = _untold(ours, theirs)
     return Versus(
         row,
         len(ours),
-        metrics.verdict(ours, theirs, resamples=RESAMPLES) if known else None,
+        None if untold else metrics.verdict(ours, theirs, resamples=RESAMPLES),
+        untold,
         metrics.mean(gain, resamples=RESAMPLES),
         metrics.waterfall(ours, theirs) if metrics.tells_p_a(theirs) else None,
         metrics.paired_accuracy(ours, theirs, sheet.radii),
@@ -74,6 +76,13 @@ def against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates) ->
         _shown(theirs, at),
         at.r,
     )
+
+
+def _untold(ours: Certificates, theirs: Certificates) -> str:
+    """Why the p_A curves cannot be compared; empty where they can. Less noise makes p_A larger for nothing."""
+    if not (metrics.tells_p_a(ours) and metrics.tells_p_a(theirs)):
+        return "p_A is not known"
+    return "" if ours.header.sigma == theirs.header.sigma else "p_A was measured at another sigma"
 
 
 def middle(radii: Sequence[float]) -> float:
