@@ -1,8 +1,6 @@
-"""Certificate tables made of seeded counts, and where the published logs are."""
+"""Certificate tables made of seeded counts."""
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,13 +42,3 @@ def make() -> Callable[..., Certificates]:
         )
 
     return table
-
-
-@pytest.fixture
-def logs() -> Path:
-    """Folder of the published logs; the test is skipped without."""
-    data = os.environ.get("RANDSMOOTH_DATA")
-    folder = Path(data or ".") / ".." / "published-logs"
-    if not data or not folder.is_dir():
-        pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
-    return folder

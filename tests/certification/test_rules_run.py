@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from certification.runs import StopAfter, same
 from randsmooth import Request, certify, load_data, metrics, read, train
 from randsmooth.certificates import Certificates
 from randsmooth.certification import SmoothedClassifier
@@ -19,7 +20,6 @@ from randsmooth.progress import Progress, Silent
 
 RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.2", "anytime", "anytime=0.1"]
 SIGMA, N, TAKE = 0.25, 1500, 12
-COLUMNS = ("idx", "label", "predict", "radius", "counts0", "counts")
 
 
 @pytest.fixture(scope="module")
@@ -35,21 +35,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Classifier:
 
 def run(model: Classifier, out: Path, rule: str, **options: object) -> Certificates:
     return certify(model, "digits", take=TAKE, n0=50, n=N, alpha=0.01, rule=rule, out=out, **options)  # type: ignore[arg-type]
-
-
-def same(a: Certificates, b: Certificates) -> bool:
-    paths = all(map(np.array_equal, a.paths or (), b.paths or ()))
-    return a.header == b.header and paths and all(np.array_equal(getattr(a, c), getattr(b, c)) for c in COLUMNS)
-
-
-class StopAfter(Silent):
-    def __init__(self, images: int) -> None:
-        self.left = images
-
-    def advance(self, steps: int, info: str = "") -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise KeyboardInterrupt
 
 
 def stop_after(images: int) -> Progress:

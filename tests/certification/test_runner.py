@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from certification.runs import StopAfter, same
 from randsmooth import load_data, models, read
 from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
-from randsmooth.progress import Silent
 
 INDICES = [0, 3, 50, 7, 120]
 
@@ -35,21 +35,6 @@ def run(model: Classifier, images, out: Path, *, seed: int = 0, sigma: float = 0
     budget = {key: options.pop(key, usual) for key, usual in (("n0", 20), ("n", 300), ("alpha", 0.01))}
     header = make_header(smoothed, model, images, INDICES, selection="some", **budget)
     return certify_images(smoothed, images, INDICES, header, out, **options)
-
-
-def same(a: Certificates, b: Certificates) -> bool:
-    arrays = ("idx", "label", "predict", "radius", "counts0", "counts")
-    return a.header == b.header and all(np.array_equal(getattr(a, key), getattr(b, key)) for key in arrays)
-
-
-class StopAfter(Silent):
-    def __init__(self, images: int) -> None:
-        self.left = images
-
-    def advance(self, steps: int, info: str = "") -> None:
-        self.left -= steps
-        if self.left < 0:
-            raise KeyboardInterrupt
 
 
 def test_the_table_is_what_the_api_gives(model: Classifier, images, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import leaderboard, measure, write_leaderboard
 from randsmooth.report.leaderboard import MOST_RADII, Entry, settings, to_json, usual_radii
+from report import reading
 
 Make = Callable[..., Certificates]
 
@@ -25,37 +25,13 @@ EVIL = [SCRIPT, "<b>x</b>", "\"'><img src=x onerror=alert(1)>", "م" * 300, "{{ 
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
 
 
-class Read(HTMLParser):
-    """The page's elements, its visible text, its scripts, and the cells of each line of the table."""
+class Read(reading.Read):
+    """With the cells of each line of the table."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.visible: list[str] = []
-        self.scripts: list[str] = []
-        self.inside = ""
-        self.feed(text)
+        super().__init__(text)
         bodies = re.findall(r'<tr class="line".*?</tr>', text, re.DOTALL)
         self.lines = [[cell(inner) for inner in re.findall(r"<t[hd].*?</t[hd]>", body, re.DOTALL)] for body in bodies]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self.inside = tag
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = "" if tag in ("script", "style") else self.inside
-
-    def handle_data(self, data: str) -> None:
-        if self.inside == "script":
-            self.scripts[-1] += data
-        elif self.inside != "style":
-            self.visible.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.visible))
 
 
 def cell(markup: str) -> str:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -14,6 +13,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import page, write
+from report import reading
 
 Make = Callable[..., Certificates]
 
@@ -21,35 +21,8 @@ SCRIPT = "</script><script>alert(1)</script>"
 EVIL = [SCRIPT, "<b>x</b>", "\"'><img src=x onerror=alert(1)>", "م" * 300, "{{ 7 * 7 }}", "${alert(1)}"]
 
 
-class Read(HTMLParser):
-    """The page's elements, its visible text, and the JSON that its script draws from."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.visible: list[str] = []
-        self.scripts: list[str] = []
-        self.inside = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self.inside = tag
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = "" if tag in ("script", "style") else self.inside
-
-    def handle_data(self, data: str) -> None:
-        if self.inside == "script":
-            self.scripts[-1] += data
-        elif self.inside != "style":
-            self.visible.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.visible))
+class Read(reading.Read):
+    """With the JSON that the page's script draws from."""
 
     @property
     def data(self) -> dict:  # type: ignore[type-arg]

@@ -17,12 +17,17 @@ Ints = NDArray[np.int64]
 
 def check_alpha(alpha: float) -> None:
     """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1)."""
+    check_probability("alpha", alpha, "; the literature uses 0.001")
+
+
+def check_probability(name: str, value: float, hint: str = "") -> None:
+    """Raise InputError unless `value` lies strictly inside (0, 1)."""
     try:
-        usable = 0.0 < alpha < 1.0
+        usable = 0.0 < value < 1.0
     except TypeError:
         usable = False
     if not usable:
-        raise InputError(f"alpha={alpha!r} must lie strictly between 0 and 1; the literature uses 0.001")
+        raise InputError(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, Ints, check_alpha
+from randsmooth.bounds.binomial import Floats, Ints, check_alpha, check_probability
 from randsmooth.bounds.looks import check_looks
 from randsmooth.errors import InputError
 
@@ -80,18 +80,18 @@ def smallest_cap(q0: float, alpha: float) -> int:
 
     No look before it can claim, so its boundary still has all of alpha at the cap.
     """
-    _check_probability("q0", q0)
+    check_probability("q0", q0)
     check_alpha(alpha)
     return max(1, math.ceil(math.log(alpha * (1.0 - SAFETY)) / math.log1p(-q0)))
 
 
 def check_question(q0: float, looks: ArrayLike, alpha: float, beta: float) -> Ints:
     """The looks as integers (K,); InputError unless `boundary` can answer for these arguments."""
-    _check_probability("q0", q0)
+    check_probability("q0", q0)
     check_alpha(alpha)
     if alpha < SMALLEST_ALPHA:
         raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
-    _check_probability("beta", beta)
+    check_probability("beta", beta)
     return check_looks(looks)
 
 
@@ -112,7 +112,7 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
     from scipy import stats  # here, since it takes long to load and a table from the cache does without
 
     looks, claim = check_looks(looks), np.asarray(claim)
-    _check_probability("q", q)
+    check_probability("q", q)
     if claim.shape != looks.shape:
         raise InputError(f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks")
     alive, start, crossed = np.ones(1), 0, 0.0  # density of the successes of paths that have not crossed
@@ -196,12 +196,3 @@ def _trimmed(mass: Floats) -> tuple[Floats, int, float]:
     low = int(np.searchsorted(np.cumsum(mass), NEGLIGIBLE, side="right"))
     high = mass.size - int(np.searchsorted(np.cumsum(mass[low:][::-1]), NEGLIGIBLE, side="right"))
     return mass[low:high], low, float(mass[:low].sum() + mass[high:].sum())
-
-
-def _check_probability(name: str, value: float) -> None:
-    try:
-        usable = 0.0 < value < 1.0
-    except TypeError:
-        usable = False
-    if not usable:
-        raise InputError(f"{name}={value!r} must lie strictly between 0 and 1")

@@ -1,6 +1,7 @@
 """The certificate table, its files and its journal. No torch here."""
 
 from randsmooth.certificates.files import (
+    ForeignFile,
     parse_header,
     read,
     read_parquet,
@@ -20,6 +21,7 @@ __all__ = [
     "Certificates",
     "Claim",
     "Evidence",
+    "ForeignFile",
     "Header",
     "Journal",
     "Row",

@@ -28,6 +28,10 @@ KEY = b"randsmooth"
 TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
 
 
+class ForeignFile(InputError):
+    """A Parquet file of something else than certificates."""
+
+
 def read(path: Path | str) -> Certificates:
     """A table from `path`, named after the file: Parquet by its suffix, anything else as a TSV log.
 
@@ -78,7 +82,7 @@ def read_parquet(path: Path | str) -> Certificates:
         raise InputError(f"{path} is not a readable Parquet file (truncated?): {error}") from error
     metadata = (arrow.schema.metadata or {}).get(KEY)
     if metadata is None:
-        raise InputError(f"{path} is a Parquet file but holds no certificates of randsmooth")
+        raise ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
     header = parse_header(metadata.decode(), path)
     frame = arrow.to_pandas()
     try:

@@ -135,8 +135,8 @@ class Certificates:
         missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
         return replace(self, header=self.header.model_copy(update=missing))
 
-    def rows(self, keep: NDArray[np.bool_]) -> Certificates:
-        """The rows where `keep` (N,) is True."""
+    def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
+        """The rows where `keep` (N,) is True; or those at the places `keep` (M,), in their order."""
         return replace(
             self,
             idx=self.idx[keep],
@@ -146,7 +146,7 @@ class Certificates:
             seconds=self.seconds[keep],
             counts0=None if self.counts0 is None else self.counts0[keep],
             counts=None if self.counts is None else self.counts[keep],
-            paths=None if self.paths is None else tuple(self.paths[i] for i in np.flatnonzero(keep)),
+            paths=None if self.paths is None else tuple(self.paths[i] for i in np.arange(len(self))[keep]),
         )
 
     def renamed(self, name: str) -> Certificates:

@@ -223,12 +223,12 @@ def _certify_rest(
     reporter.skip(len(indices) - len(left))
     labels = images.labels.tolist()
     rule = rule_of(journal.header)
-    right = sum(_certified_right(rule, row) for row in journal.rows)
+    right = _certified_right(rule, journal.rows)
     for job in smoothed.engine.run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
         journal.append(Row(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
-        right += _certified_right(rule, journal.rows[-1])
+        right += _certified_right(rule, journal.rows[-1:])
         reporter.advance(1, f"{right / len(journal.rows):.1%} certified and right")
 
 
@@ -240,9 +240,14 @@ def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Jo
         yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
 
 
-def _certified_right(rule: Rule, row: Row) -> bool:
-    evidence = Evidence.of(row.counts0[None], row.counts[None], idx=np.array([row.idx]), paths=[row.path])
-    return bool(decide(rule, evidence)[0][0] == row.label)
+def _certified_right(rule: Rule, rows: Sequence[Row]) -> int:
+    """How many of the rows are certified with their label; all are judged at once, for a resumed run has many."""
+    if not rows:
+        return 0
+    idx, label = (np.array([getattr(row, key) for row in rows], np.int64) for key in ("idx", "label"))
+    counts0, counts = (np.stack([getattr(row, key) for row in rows]) for key in ("counts0", "counts"))
+    evidence = Evidence.of(counts0, counts, idx=idx, paths=[row.path for row in rows])
+    return int(np.sum(decide(rule, evidence)[0] == label))
 
 
 def _check_classes(width: int, spec: DatasetSpec) -> None:

@@ -60,7 +60,7 @@ def reproduce(settings: Reproduce) -> None:
 
 def listing() -> str:
     """A line an object: its name, what it shows and what it needs."""
-    from randsmooth.papers.reproduce import OBJECTS
+    from randsmooth.papers.objects import OBJECTS
 
     lines = []
     for thing in OBJECTS:

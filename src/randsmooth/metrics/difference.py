@@ -24,14 +24,14 @@ def require_same_images(a: Certificates, b: Certificates) -> None:
         )
 
 
-def acr_difference(a: Certificates, b: Certificates) -> Estimate:
+def acr_difference(a: Certificates, b: Certificates, *, resamples: int = 2000) -> Estimate:
     """ACR of `a` minus ACR of `b`, with the paired bootstrap interval: images are redrawn with both radii.
 
     Raises:
         InputError: the tables are not about the same images, or hold none.
     """
     require_same_images(a, b)
-    return mean(a.radius * a.correct - b.radius * b.correct)
+    return mean(a.radius * a.correct - b.radius * b.correct, resamples=resamples)
 
 
 @dataclass(frozen=True)

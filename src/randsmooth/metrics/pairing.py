@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +24,7 @@ def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
     _require_once(b)
     _, in_a, in_b = np.intersect1d(a.idx, b.idx, assume_unique=True, return_indices=True)
     order = np.argsort(in_a)
-    first, second = _take(a, in_a[order]), _take(b, in_b[order])
+    first, second = a.rows(in_a[order]), b.rows(in_b[order])
     _require_shared(first, second, a, b)
     return first, second
 
@@ -54,18 +52,3 @@ def _require_shared(first: Certificates, second: Certificates, a: Certificates, 
             f"image {first.idx[row]} has label {first.label[row]} in {a.name} and {second.label[row]} in {b.name}: the "
             "tables are about different data sets or splits"
         )
-
-
-def _take(table: Certificates, places: NDArray[np.intp]) -> Certificates:
-    """The rows at `places` (M,), in their order; `Certificates.rows` would keep the table's."""
-    return replace(
-        table,
-        idx=table.idx[places],
-        label=table.label[places],
-        predict=table.predict[places],
-        radius=table.radius[places],
-        seconds=table.seconds[places],
-        counts0=None if table.counts0 is None else table.counts0[places],
-        counts=None if table.counts is None else table.counts[places],
-        paths=None if table.paths is None else tuple(table.paths[i] for i in places),
-    )

@@ -13,11 +13,10 @@ from randsmooth.papers.beside import ACCURACY, beside, findings, tidy, wide
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.rows import Row
 from randsmooth.papers.source import Found
-from randsmooth.report import Line, Panel
-from randsmooth.report.curves import p_a_grid
+from randsmooth.report import Line, Panel, budgets
+from randsmooth.report.curves import p_a_curve, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
-BUDGETS = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 
 
 def table(context: Context, rows: list[Row]) -> Made:
@@ -62,9 +61,8 @@ def p_a(context: Context, rows: list[Row]) -> Made:
         lines = []
         for row, found in _found(context, part):
             if metrics.tells_p_a(found.table):
-                x = p_a_grid()
-                y = metrics.p_a_curve(found.table, x)
-                lines.append(Line(row.name, x[~np.isnan(y)], 100.0 * y[~np.isnan(y)], "step"))
+                curve = p_a_curve(found.table, p_a_grid())
+                lines.append(Line(row.name, curve.x, 100.0 * curve.share, "step"))
             else:
                 notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
         panels.append(Panel(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
@@ -115,18 +113,18 @@ def _points(name: str, points: Sequence[tuple[float, float, str]], dashed: bool)
 
 def budget(context: Context, rows: list[Row]) -> Made:
     """ACR against the samples spent, exact from the stored counts: two methods' order may depend on it."""
-    panels, lines = [], []
+    panels, lines, notes = [], [], []
     for sigma, part in by_sigma(rows):
-        drawn = []
-        for row, found in _found(context, part):
-            most = found.table.header.n or 0
-            n = [b for b in BUDGETS if b < most] + [most]
-            acr = [float(metrics.expected_radius(found.table, b).mean()) for b in n]
-            drawn.append(Line(row.name, np.array(n, np.float64), np.array(acr)))
-            lines += [(sigma, row.name, b, a) for b, a in zip(n, acr, strict=True)]
+        drawn, there = [], _found(context, part)
+        for (row, found), curve in zip(there, budgets.curves([found.table for _, found in there]), strict=True):
+            if curve is None:
+                notes.append(f"{found.path.name}: its samples do not tell what fewer would have")
+                continue
+            drawn.append(Line(row.name, np.array(curve.n, np.float64), np.array(curve.acr)))
+            lines += [(sigma, row.name, n, acr) for n, acr in zip(curve.n, curve.acr, strict=True)]
         panels.append(Panel(f"sigma = {sigma:g}", "samples an image, n", "ACR", tuple(drawn), log_x=True))
     data = pd.DataFrame(lines, columns=["sigma", "method", "n", "acr"])
-    return Made(panels={"": [panel for panel in panels if panel.lines]}, data={"": data})
+    return Made(panels={"": [panel for panel in panels if panel.lines]}, data={"": data}, notes=notes)
 
 
 def _found(context: Context, rows: Sequence[Row]) -> list[tuple[Row, Found]]:

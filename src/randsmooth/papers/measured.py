@@ -15,7 +15,6 @@ from randsmooth.papers import theory
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.drawn import ACCURATE, RADIUS, by_sigma
 from randsmooth.papers.rows import Row
-from randsmooth.papers.scale import Scale
 from randsmooth.report import Line, Panel
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def theorem_1(context: Context, rows: list[Row]) -> Made:
     acr = _certified_constant(n)
     verdict = "above" if acr > wanted else "NOT above"
     note = f"certified on digits with n = {n:,}: ACR {acr:.3f}, {verdict} {wanted:g}, right on one class in ten"
-    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=[note])
+    return _told(frame, note)
 
 
 def _certified_constant(n: int) -> float:
@@ -62,9 +61,7 @@ def theorem_2(context: Context, rows: list[Row]) -> Made:
     """Points of one norm have one density."""
     frame = theory.theorem_2()
     spread = float(np.ptp(frame["log density"]))
-    return Made(
-        tables={"": frame.map(_figure)}, data={"": frame}, notes=[f"the log densities differ by at most {spread:.1e}"]
-    )
+    return _told(frame, f"the log densities differ by at most {spread:.1e}")
 
 
 def gradient_table(context: Context, rows: list[Row]) -> Made:
@@ -76,11 +73,10 @@ def gradient_table(context: Context, rows: list[Row]) -> Made:
         ours |= {"gradient-norm/ratio": norms.easy / norms.hard}
         if found is not None:
             ours = {"acr": metrics.acr(found.table).value} | ours
-        names = list(dict.fromkeys([*row.figures, *ours]))
-        lines += [(row.method, name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
+        lines += [(row.method, *value) for value in _beside(row, ours)]
     frame = pd.DataFrame(lines, columns=["method", "metric", "published", "here"])
     note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
-    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=[note])
+    return _told(frame, note)
 
 
 def gradients_before_and_after(context: Context, rows: list[Row]) -> Made:
@@ -112,11 +108,9 @@ def times(context: Context, rows: list[Row]) -> Made:
         found, total = context.of(row), float(history["seconds"].sum())
         ours = {"seconds": total / len(history), "epochs": float(len(history)), "hours": total / 3600.0}
         ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
-        names = list(dict.fromkeys([*row.figures, *ours]))
-        values = [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
-        lines += [(row.dataset, row.name, *value) for value in values]
+        lines += [(row.dataset, row.name, *value) for value in _beside(row, ours)]
     frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
-    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=["times are of the machine that trained"])
+    return _told(frame, "times are of the machine that trained")
 
 
 def remaining(context: Context, rows: list[Row]) -> Made:
@@ -128,7 +122,7 @@ def remaining(context: Context, rows: list[Row]) -> Made:
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
     frame = pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
-    return Made(tables={"": frame.map(_figure)}, data={"": frame})
+    return _told(frame)
 
 
 def soft_against_hard(context: Context, rows: list[Row]) -> Made:
@@ -144,7 +138,7 @@ def soft_against_hard(context: Context, rows: list[Row]) -> Made:
         for row in part:
             model = _load(context, row)
             images = data.load(context.scale.dataset_of(row), "test")
-            chosen = data.take(len(images), _images(context.scale, len(images)))
+            chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
             x, y = images.batch(torch.as_tensor(chosen))
             smoothed = SmoothedClassifier(model, sigma)
             told = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
@@ -154,8 +148,14 @@ def soft_against_hard(context: Context, rows: list[Row]) -> Made:
     return Made(panels={"": panels}, notes=["soft: empirical Bernstein"])
 
 
-def _images(scale: Scale, available: int) -> int:
-    return min(scale.images or available, available)
+def _beside(row: Row, ours: dict[str, float]) -> list[tuple[str, float, float]]:
+    """Each metric with the paper's figure and ours, NaN for what one of them lacks."""
+    names = dict.fromkeys([*row.figures, *ours])
+    return [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
+
+
+def _told(frame: pd.DataFrame, *notes: str) -> Made:
+    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=[*notes])
 
 
 def _gradients(context: Context, row: Row) -> GradientNorms:

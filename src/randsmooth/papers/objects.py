@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from randsmooth.errors import unknown
 from randsmooth.papers import drawn, measured, theory
-from randsmooth.papers.context import Context, Made, Object
+from randsmooth.papers.context import Made, Object
 from randsmooth.papers.rows import Row, preset_of, rows_of
 from randsmooth.report import Panel
 
@@ -140,6 +140,3 @@ def find(name: str) -> Object:
         if thing.name == name:
             return thing
     raise unknown("object", name, [thing.name for thing in OBJECTS])
-
-
-__all__ = ["OBJECTS", "Context", "find"]

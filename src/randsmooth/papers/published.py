@@ -12,6 +12,7 @@ table 13, beta 1 at sigma 0.5).
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 
 import pandas as pd
@@ -37,10 +38,14 @@ def published(paper: str | None = None, object: str | None = None) -> pd.DataFra
 
 def printed(paper: str | None = None, object: str | None = None) -> pd.DataFrame:
     """`published` with sigma and value as texts: how many digits are printed bounds the rounding."""
-    with resources.files("randsmooth.papers").joinpath("published.csv").open() as file:
-        table = pd.read_csv(file, dtype=str, keep_default_na=False)
-    table = _only(table, "paper", paper)
+    table = _only(_file(), "paper", paper)
     return _only(table, "object", object).reset_index(drop=True)
+
+
+@cache  # objects ask for their rows again and again; `_only` and `reset_index` give copies
+def _file() -> pd.DataFrame:
+    with resources.files("randsmooth.papers").joinpath("published.csv").open() as file:
+        return pd.read_csv(file, dtype=str, keep_default_na=False)
 
 
 def _only(table: pd.DataFrame, column: str, name: str | None) -> pd.DataFrame:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth.atomic import write_atomically
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import unknown
 from randsmooth.papers.context import Context, Made, Object
-from randsmooth.papers.objects import OBJECTS, find
+from randsmooth.papers.objects import find
+from randsmooth.papers.rows import Row
 from randsmooth.papers.scale import SCALES, Step, run, steps
 from randsmooth.papers.sheets import FORMATS
 from randsmooth.papers.source import Found, scan
@@ -64,8 +65,6 @@ def reproduce(
         raise unknown("scale", scale, SCALES)
     out = Path(out)
     folder = out / scale
-    if source is not None and not Path(source).is_dir():
-        raise InputError(f"{source} is no folder; --from takes the folder that holds certificates or logs")
     context = _context(source, folder, scale)
     missing = thing.missing(context)
     if run_missing and missing:
@@ -73,9 +72,10 @@ def reproduce(
             run(step, progress, say)
         context = _context(source, folder, scale)
         missing = thing.missing(context)
-    rows = [row for row in thing.rows() if row not in missing] if thing.models else thing.rows()
-    total = len(thing.rows())
-    made = thing.make(context, rows) if len(missing) < total or not total else None
+    rows = thing.rows()
+    total = len(rows)
+    there = [row for row in rows if row not in missing] if thing.models else rows
+    made = thing.make(context, there) if len(missing) < total or not total else None
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     return Reproduced(thing, made, tuple(files), tuple(lacking(missing, context)), (len(missing), total))
 
@@ -87,11 +87,11 @@ def _context(source: Path | str | None, folder: Path, scale: str) -> Context:
     return Context(tuple(found), SCALES[scale], folder)
 
 
-def lacking(missing: Sequence[object], context: Context) -> list[Step]:
+def lacking(missing: Sequence[Row], context: Context) -> list[Step]:
     """The steps that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
     for row in missing:
-        for step in steps(row, context.scale, context.folder):  # type: ignore[arg-type]
+        for step in steps(row, context.scale, context.folder):
             wanted.setdefault(step.command(), step)
     return list(wanted.values())
 
@@ -120,6 +120,3 @@ def _file(stem: Path, part: str, suffix: str) -> Path:
 def _write(path: Path, text: str) -> Path:
     write_atomically(path, text.encode())
     return path
-
-
-__all__ = ["OBJECTS", "Reproduced", "reproduce"]

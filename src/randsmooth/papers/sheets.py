@@ -8,6 +8,7 @@ import pandas as pd
 
 from randsmooth.report.latex import escape as latex_escape
 from randsmooth.report.markdown import escape as markdown_escape
+from randsmooth.report.text import left, right
 
 
 def to_text(frame: pd.DataFrame) -> str:
@@ -42,9 +43,7 @@ def _cells(frame: pd.DataFrame) -> list[list[str]]:
 
 
 def _align(column: list[str]) -> list[str]:
-    width = max(map(len, column))
-    figures = _is_figures(pd.Series(column[1:], dtype=str))
-    return [cell.rjust(width) if figures else cell.ljust(width) for cell in column]
+    return right(column) if _is_figures(pd.Series(column[1:], dtype=str)) else left(column)
 
 
 def _is_figures(column: pd.Series) -> bool:

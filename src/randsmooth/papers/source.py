@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth import certificates
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, ForeignFile
 from randsmooth.errors import InputError
 
 # What logs and papers call a method, where that is not its name here.
@@ -66,10 +66,8 @@ def _log(path: Path) -> Found | None:
 def _certified(path: Path) -> Found | None:
     try:
         table = certificates.read(path)
-    except InputError as error:
-        if "not a certificate table" in str(error) or "no certificate" in str(error):
-            return None  # somebody's data
-        raise
+    except ForeignFile:
+        return None
     header, model = table.header, table.header.model or {}
     method = model.get("method")
     if header.sigma is None or header.dataset is None or method is None:

@@ -72,7 +72,7 @@ def page(
         unknown=_unknown(content),
         partly=any(table is not None and table.counts is None for table in knowing),
         classes=by_class,
-        shown=_middle(content.radii),
+        shown=versus.middle_place(content.radii),
         instead=instead.lines(content),
         up_to=f"{instead.up_to(content):g}",
         **_against(content, compared, pictures),
@@ -135,8 +135,3 @@ def _against(content: sheet.Sheet, compared: Sequence[versus.Versus], pictures: 
         "lost_by_class": lost.by_class(content, compared),
         "gallery": lost.gallery(content, compared, pictures),
     }
-
-
-def _middle(radii: Sequence[float]) -> int:
-    """Place of the radius that the per-class view opens at, as `versus.middle` is among the radii."""
-    return min(2, len(radii) - 1)

@@ -22,8 +22,8 @@ def to_csv(sheet: Sheet) -> str:
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    metrics = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A)]
-    writer.writerow(["name", "images", *(f"{m}{end}" for m in metrics for end in ("", "_low", "_high"))])
+    columns = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A)]
+    writer.writerow(["name", "images", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))])
     for row, table in enumerate(sheet.tables):
         figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
         figures += [sheet.p_a[row].get(x) for x in P_A]

@@ -34,7 +34,7 @@ def _p_a_lines(sheet: Sheet) -> list[str]:
 def _grid(names: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
     """Aligned lines, two a name, under the heads that are each column's first cell."""
     first = ["name", *(line for name in names for line in (name, ""))]
-    cells = zip(_left(first), *map(_right, columns), strict=True)
+    cells = zip(left(first), *map(right, columns), strict=True)
     return [" ".join(row).rstrip() for row in cells]
 
 
@@ -46,11 +46,13 @@ def _lines(column: Column) -> list[str]:
     ]
 
 
-def _left(cells: list[str]) -> list[str]:
+def left(cells: list[str]) -> list[str]:
+    """Cells of one width, filled up behind."""
     width = max(map(len, cells))
     return [cell.ljust(width) for cell in cells]
 
 
-def _right(cells: list[str]) -> list[str]:
+def right(cells: list[str]) -> list[str]:
+    """Cells of one width, filled up in front."""
     width = max(map(len, cells))
     return [cell.rjust(width) for cell in cells]

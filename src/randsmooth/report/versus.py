@@ -61,7 +61,6 @@ def view(sheet: Sheet) -> list[Versus]:
 def against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates) -> Versus:
     """The table of `row` and the baseline, both on the images in common (see `metrics.pair`)."""
     given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, middle(sheet.radii)))]
-    gain = ours.radius * ours.correct - theirs.radius * theirs.correct
     at = next((change for change in given_up if len(change.lost)), given_up[0])
     untold = _untold(ours, theirs)
     return Versus(
@@ -69,7 +68,7 @@ def against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates) ->
         len(ours),
         None if untold else metrics.verdict(ours, theirs, resamples=RESAMPLES),
         untold,
-        metrics.mean(gain, resamples=RESAMPLES),
+        metrics.acr_difference(ours, theirs, resamples=RESAMPLES),
         metrics.waterfall(ours, theirs) if metrics.tells_p_a(theirs) else None,
         metrics.paired_accuracy(ours, theirs, sheet.radii),
         given_up,
@@ -87,7 +86,12 @@ def _untold(ours: Certificates, theirs: Certificates) -> str:
 
 def middle(radii: Sequence[float]) -> float:
     """The radius that the page opens at: the third, 0.5 among the usual ones; 0 without any."""
-    return radii[min(2, len(radii) - 1)] if radii else 0.0
+    return radii[middle_place(radii)] if radii else 0.0
+
+
+def middle_place(radii: Sequence[float]) -> int:
+    """Its place among the radii."""
+    return min(2, len(radii) - 1)
 
 
 def _shown(reference: Certificates, change: GivenUp) -> list[int]:
