@@ -1,0 +1,139 @@
+"""MNIST models trained on all images for all epochs, beside their authors' logs. Started again, it goes on.
+
+    python benchmarks/mnist_at_scale.py --logs FOLDER --out runs/mnist-at-scale --results results/mnist-at-scale
+
+FOLDER is `data/certify/mnist` of the repository jh-jeong/smoothing-consistency: five training seeds a method, all
+10,000 test images at n = 100,000. Their ACR and accuracies are brought down to the n used here, in expectation over
+subsets of the samples. The two cannot be paired image by image where the files of MNIST differ in their order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from harness import machine
+from jobs import Job, add_options, run_all
+from randsmooth import metrics, read
+from randsmooth.certificates import Certificates
+
+ALPHA, THEIR_N = 0.001, 100_000
+RADII = (0.0, 0.5, 1.0, 1.5)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A preset and where the logs of its authors lie; `*` stands for the training seed."""
+
+    preset: str
+    logs: dict[float, str]
+
+    @property
+    def name(self) -> str:
+        return self.preset.split("/")[1]
+
+
+MODELS = (
+    Model("consistency/consistency", {0.5: "consistency/cohen/num_2/lbd_5.0/eta_0.5/noise_0.50_*"}),
+    Model("cat-rs/gaussian/table1", {0.5: "cohen/noise_0.50_*"}),
+    Model("cat-rs/stability/table1", {0.5: "stab/lbd_2/noise_0.5_*"}),
+    Model("cat-rs/macer/table1", {0.5: "macer_deferred30/num_16/lbd_16.0/gamma_8.0/beta_16.0/noise_0.50_*"}),
+    Model("cat-rs/smoothadv/table1", {0.5: "salman/pgd_255.0_10_10/num_4/noise_0.50_*"}),
+)
+
+
+def seeds(folder: Path, pattern: str, sigma: float) -> list[Certificates]:
+    """The authors' logs, one a training seed."""
+    logs = [read(path).assuming(sigma=sigma, n=THEIR_N, alpha=ALPHA) for path in sorted(folder.glob(pattern))]
+    if len(logs) < 2:
+        raise SystemExit(f"{folder / pattern}: {len(logs)} logs; expected those of several training seeds")
+    return logs
+
+
+def beside(job: Job, logs: list[Certificates]) -> list[dict[str, object]]:
+    """A row a figure: ours with its interval over the images, theirs over the training seeds, and how far apart."""
+    table, n = read(job.certificates), job.options.n
+    ours = [("acr", metrics.acr_at(table, n, ALPHA))]
+    ours += [(f"accuracy@{r:g}", metrics.accuracy_at(table, r, n, ALPHA)) for r in RADII]
+    theirs = [[metrics.acr_at(log, n, ALPHA), *(metrics.accuracy_at(log, r, n, ALPHA) for r in RADII)] for log in logs]
+    return [
+        {"method": job.name, "sigma": job.sigma, "metric": name, **row(mine, [seed[place] for seed in theirs])}
+        for place, (name, mine) in enumerate(ours)
+    ]
+
+
+def row(mine: metrics.Estimate, theirs: list[metrics.Estimate]) -> dict[str, float]:
+    """What is compared: one more training seed, seen on some images, with the seeds seen on all of them.
+
+    `deviations` is how far apart they are in units of sqrt(e^2 + s^2 (1 + 1/S)), where e is the standard error over the
+    images here and s the deviation between S seeds. All are of the same test set, which makes e a little too large.
+    """
+    values = np.array([estimate.value for estimate in theirs])
+    images = (mine.high - mine.low) / (2.0 * float(stats.norm.ppf(0.975)))
+    spread = float(values.std(ddof=1))
+    apart = (mine.value - values.mean()) / math.hypot(images, spread * math.sqrt(1.0 + 1.0 / len(values)))
+    return {
+        "here": mine.value,
+        "here_low": mine.low,
+        "here_high": mine.high,
+        "images": mine.images,
+        "theirs": float(values.mean()),
+        "theirs_least": float(values.min()),
+        "theirs_most": float(values.max()),
+        "between_seeds": spread,
+        "seeds": len(values),
+        "deviations": float(apart),
+    }
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """ACR with three decimals, accuracies in per cent."""
+    lines = [
+        "| method | metric | here | 95% over the images | theirs, mean of seeds | least to most | apart, deviations |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for r in table.itertuples():
+        scale, digits = (1.0, 3) if r.metric == "acr" else (100.0, 1)
+        here, low, high, theirs, least, most = (
+            f"{scale * value:.{digits}f}"
+            for value in (r.here, r.here_low, r.here_high, r.theirs, r.theirs_least, r.theirs_most)
+        )
+        name = "ACR" if r.metric == "acr" else f"% at {r.metric.split('@')[1]}"
+        cells = (r.method, name, here, f"{low} to {high}", theirs, f"{least} to {most}", f"{r.deviations:+.1f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser, "mnist-at-scale", images=2000)
+    names = [model.name for model in MODELS]
+    parser.add_argument("--logs", type=Path, required=True, help="folder of the authors' logs")
+    parser.add_argument("--methods", nargs="+", default=names[:3], choices=names)
+    parser.add_argument("--sigma", type=float, default=0.5, choices=[0.5])
+    parser.add_argument("--epochs", type=int, help="fewer than the preset's, to try the command")
+    options = parser.parse_args()
+    models = [model for model in MODELS if model.name in options.methods]
+    logs = [seeds(options.logs, model.logs[options.sigma], options.sigma) for model in models]
+    short = () if options.epochs is None else ("--epochs", str(options.epochs))
+    jobs = [Job(model.name, options.sigma, ("--preset", model.preset, *short), options) for model in models]
+    took = run_all(jobs, options.workers)
+    table = pd.DataFrame([line for job, theirs in zip(jobs, logs, strict=True) for line in beside(job, theirs)])
+    stem = f"sigma{options.sigma:g}"
+    table.to_csv(options.results / f"{stem}.csv", index=False)
+    (options.results / f"{stem}.md").write_text(markdown(table))
+    told = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "models": took}
+    (options.results / "made.json").write_text(json.dumps(told, indent=1) + "\n")
+    print(markdown(table), end="")
+
+
+if __name__ == "__main__":
+    main()
