@@ -73,13 +73,15 @@ def beside(job: Job, logs: list[Certificates]) -> list[dict[str, object]]:
 def row(mine: metrics.Estimate, theirs: list[metrics.Estimate]) -> dict[str, float]:
     """What is compared: one more training seed, seen on some images, with the seeds seen on all of them.
 
-    `deviations` is how far apart they are in units of sqrt(e^2 + s^2 (1 + 1/S)), where e is the standard error over the
-    images here and s the deviation between S seeds. All are of the same test set, which makes e a little too large.
+    `deviations` is how far apart they are in units of sqrt(e^2 (1 - f) + s^2 (1 + 1/S)), where e is the standard error
+    over the images here, f the share that they are of the test set, which is theirs too, and s the deviation between
+    S seeds.
     """
     values = np.array([estimate.value for estimate in theirs])
-    images = (mine.high - mine.low) / (2.0 * float(stats.norm.ppf(0.975)))
+    error = (mine.high - mine.low) / (2.0 * float(stats.norm.ppf(0.975)))
+    error *= math.sqrt(1.0 - mine.images / theirs[0].images)
     spread = float(values.std(ddof=1))
-    apart = (mine.value - values.mean()) / math.hypot(images, spread * math.sqrt(1.0 + 1.0 / len(values)))
+    apart = (mine.value - values.mean()) / math.hypot(error, spread * math.sqrt(1.0 + 1.0 / len(values)))
     return {
         "here": mine.value,
         "here_low": mine.low,
