@@ -9,7 +9,7 @@ from randsmooth.certificates import Certificates, Evidence, Header, Rule, from_c
 from randsmooth.certificates.rules.base import Floats, Ints
 
 SEQUENTIAL = ["radius=0", "radius=0.5", "grid", "grid=0.1", "union", "anytime", "anytime=0.5"]
-RULES = ["fixed", "tolerance=0.05", *SEQUENTIAL]
+RULES = ["fixed", "tolerance=0.3", *SEQUENTIAL]
 HEADER = Header(sigma=0.5, n0=20, n=2000, alpha=0.05, seed=7, classes=("zero", "one", "two"))
 
 

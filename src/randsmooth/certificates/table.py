@@ -183,7 +183,13 @@ def rule_of(header: Header) -> Rule:
         raise InputError("judging counts needs sigma, n and alpha in the header")
     bound = header.bound if header.bound in BOUNDS else "clopper-pearson"
     return make_rule(
-        header.rule, sigma=header.sigma, n=header.n, alpha=header.alpha, bound=bound, seed=header.seed or 0
+        header.rule,
+        sigma=header.sigma,
+        n=header.n,
+        alpha=header.alpha,
+        bound=bound,
+        seed=header.seed or 0,
+        guarantee=header.guarantee,
     )
 
 

@@ -77,7 +77,8 @@ RULES = {
         "tolerance",
         True,
         "tolerance=T",
-        "a pilot, then as many fresh samples as bring the Clopper-Pearson radius within T sigma of what n would give.",
+        "a pilot, then as many fresh samples as bring at least 90% of the Clopper-Pearson radii within T sigma of what n "
+        "samples of the image would give.",
     ),
     "anytime": Named(
         Anytime,
@@ -90,13 +91,23 @@ RULES = {
 
 
 @lru_cache(maxsize=64)  # the tables of a grid are worth keeping
-def make_rule(text: str, *, sigma: float, n: int, alpha: float, bound: str = "clopper-pearson", seed: int = 0) -> Rule:
+def make_rule(
+    text: str,
+    *,
+    sigma: float,
+    n: int,
+    alpha: float,
+    bound: str = "clopper-pearson",
+    seed: int = 0,
+    guarantee: str | None = None,
+) -> Rule:
     """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "tolerance=0.05".
 
     Args:
         text: a name of RULES, with its number after `=`.
         sigma, n, alpha: the noise, the most samples an image may take, and the probability of a wrong certificate.
         bound, seed: of the fixed rule (see `Fixed`).
+        guarantee: what a stored table says of itself, where the rule is to be that of the table; None: today's rule.
 
     Raises:
         InputError: no such rule or number, a bound that the rule does not have, or a budget that certifies nothing.
@@ -121,7 +132,7 @@ def make_rule(text: str, *, sigma: float, n: int, alpha: float, bound: str = "cl
         return Fixed(sigma, n, alpha, bound=bound, seed=seed)  # type: ignore[arg-type]
     _check_number(text, named, equals)
     values: dict[str, Any] = {str(named.value): _number(text, number)} if equals else {}
-    return named.kind(sigma, n, alpha, **values)
+    return named.kind.as_stated(guarantee)(sigma, n, alpha, **values)
 
 
 def _check_number(text: str, named: Named, equals: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,11 @@ class Rule(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a user must know before a run under this rule."""
         return ()
+
+    @classmethod
+    def as_stated(cls, guarantee: str | None) -> type[Self]:
+        """The rule of a table whose header states this `guarantee`, which an earlier version may have worded."""
+        return cls
 
     @abstractmethod
     def guarantee(self) -> str:

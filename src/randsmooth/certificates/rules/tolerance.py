@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import NO_CLAIM, Claim, Rule
+from randsmooth.certificates.rules.base import MOST, NO_CLAIM, Claim, Floats, Ints, Rule
 from randsmooth.errors import InputError
 
 PILOT = 1024  # a whole number of blocks
-PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it costs samples, never soundness
-RATIO = 1.05  # of the sample counts to choose among
+PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it costs samples or nearness, never soundness
+SHARE = 0.9  # of an image's certificates, at any p_A, that are to lie within the tolerance
+RATIO = 1.01  # of the sample counts to choose among
+TOTALS = 16  # that stand for all which the pilot leaves open, in steps of one ratio
+PROMISE = f"at least {SHARE:.0%} of them lie within"
 
 
 @dataclass(frozen=True)
 class Tolerance(Rule):
-    """As many samples as keep the radius within `tolerance` * sigma of what n of them would give.
+    """As many samples as bring the radius within `tolerance` * sigma of what n of them would give.
+
+    What n would give is the radius of Clopper-Pearson from all n samples of the image, those drawn being the first of
+    them. At any p_A the radius falls short of it by more than the tolerance with probability at most 1 - SHARE: with
+    PILOT_ALPHA at most, the pilot makes the image look harder than it is; otherwise `n` is enough for the hardest
+    share of the fresh samples that may come out. (Easier images need more samples: Phi^-1 is steeper there.)
 
     The pilot's samples choose and are not counted again: counted twice, they would break the level.
     """
@@ -32,14 +40,45 @@ class Tolerance(Rule):
     def __post_init__(self) -> None:
         if not 0.0 < self.tolerance < 1.0:
             raise InputError(f"tolerance={self.tolerance} must lie strictly between 0 and 1 sigma; 0.05 is usual")
-        least = PILOT + bounds.smallest_n(self.alpha)
-        if self.n < least:
-            raise InputError(f"n={self.n} leaves no samples after a pilot of {PILOT}: allow n >= {least}")
+        self._check_n()
+
+    def _check_n(self) -> None:
+        """Raise InputError where even all samples after the pilot do not keep the tolerance."""
+        behind = _behind_at_cap(self.n, self.alpha)
+        if behind <= self.tolerance:
+            return
+        ways = [f"allow n >= {least}"] if (least := self._least_n()) <= MOST else []
+        ways += [f"ask for tolerance={np.ceil(1000.0 * behind) / 1000.0:g}"] if behind < 0.999 else []
+        raise InputError(
+            f"n={self.n} cannot keep tolerance={self.tolerance:g}, as its pilot takes {PILOT} samples that are not "
+            f"counted again: {', '.join([*ways, 'or take --rule fixed'])}"
+        )
+
+    def _least_n(self) -> int:
+        """A cap that keeps the tolerance, the least to a hundredth; more than MOST where there is none to speak of."""
+        low, high = self.n, max(10 * self.n, 2 * PILOT)
+        while high <= MOST and _behind_at_cap(high, self.alpha) > self.tolerance:
+            low, high = high, 10 * high
+        while high <= MOST and high - low > low // 100:
+            middle = (low + high) // 2
+            kept = _behind_at_cap(middle, self.alpha) <= self.tolerance
+            low, high = (low, middle) if kept else (middle, high)
+        return high
+
+    @classmethod
+    def as_stated(cls, guarantee: str | None) -> type[Self]:
+        return ByMean if guarantee is not None and PROMISE not in guarantee else cls  # type: ignore[return-value]
 
     def guarantee(self) -> str:
         return (
+            f"{self._sound()}, and {PROMISE} {self.tolerance:g} sigma of what all {self.n} samples of the image would "
+            "have proved."
+        )
+
+    def _sound(self) -> str:
+        return (
             f"Each certificate is wrong with probability at most {self.alpha:g}: a pilot of {PILOT} samples chose how "
-            "many fresh ones bound p_A by Clopper-Pearson."
+            "many fresh ones bound p_A by Clopper-Pearson"
         )
 
     def next_look(self, path: Sequence[int]) -> int | None:
@@ -56,16 +95,89 @@ class Tolerance(Rule):
     @cached_property
     def _fresh(self) -> list[int]:
         """How many samples the pilot asks for after s = 0..PILOT successes; 0 where nothing will be certified."""
-        most, s = self.n - PILOT, np.arange(PILOT + 1)
-        choices = np.unique(np.geomspace(bounds.smallest_n(self.alpha), most, num=_steps(most)).astype(np.int64))
+        clear, open_ = _by_pilot()
+        fresh = np.zeros(PILOT + 1, np.int64)
+        fresh[open_] = self.n - PILOT
+        fresh[clear] = self._chosen(clear)
+        return [int(n) for n in fresh]
+
+    def _chosen(self, s: Ints) -> Ints:
+        """The least sample count (S,) that keeps the tolerance after `s` (S,) successes of the pilot (bisection)."""
+        choices, behind = _choices(self.n - PILOT, self.alpha), Behind(s, self.n, self.alpha)
+        low, high = np.zeros(len(s), np.int64), np.full(len(s), len(choices) - 1)
+        while np.any(high - low > 1):
+            middle = (low + high) // 2
+            kept = behind(choices[middle]) <= self.tolerance
+            low, high = np.where(kept, low, middle), np.where(kept, middle, high)
+        return np.asarray(choices[high])
+
+
+@dataclass(frozen=True)
+class ByMean(Tolerance):
+    """How tables were made that do not promise a share: the loss projected from the pilot's mean was within tolerance.
+
+    For reading them; about half of their certificates fall short by more.
+    """
+
+    def _check_n(self) -> None:
+        least = PILOT + bounds.smallest_n(self.alpha)
+        if self.n < least:
+            raise InputError(f"n={self.n} leaves no samples after a pilot of {PILOT}: allow n >= {least}")
+
+    def guarantee(self) -> str:
+        return f"{self._sound()}."
+
+    def _chosen(self, s: Ints) -> Ints:
+        choices = _choices(self.n - PILOT, self.alpha, ratio=1.05)
         projected = bounds.radius_of_tail(
             bounds.lower_tail(s[:, None] / PILOT * choices, choices, self.alpha), sigma=1.0
         )
-        fresh = choices[np.argmax(projected >= projected[:, -1:] - self.tolerance, axis=1)]
-        fresh[bounds.lower(s, PILOT, PILOT_ALPHA) <= 0.5] = most
-        fresh[bounds.upper(s, PILOT, PILOT_ALPHA) <= 0.5] = 0
-        return [int(n) for n in fresh]
+        return np.asarray(choices[np.argmax(projected >= projected[:, -1:] - self.tolerance, axis=1)])
 
 
-def _steps(most: int) -> int:
-    return max(2, int(np.log(most) / np.log(RATIO)))
+class Behind:
+    """How far fresh samples may stay behind all n after `s` (S,) successes of the pilot, in sigma.
+
+    Of n samples F are failures; the pilot leaves F open from one end of its interval for p_A to the other. Given F, the
+    fresh samples are a random part of those after the pilot. They hold no more failures than a quantile, but for the
+    probability 1 - SHARE - PILOT_ALPHA; the binomial one stands for the hypergeometric, which is nearer to the mean.
+    Called with how many are drawn (S,), it tells the shortfall of their radius at that quantile and the worst F.
+    """
+
+    def __init__(self, s: Ints, n: int, alpha: float) -> None:
+        self.n, self.alpha = n, alpha
+        failed = PILOT - s
+        least = failed + np.floor(bounds.lower(failed, PILOT, PILOT_ALPHA) * (n - PILOT))
+        most = failed + np.ceil(bounds.upper(failed, PILOT, PILOT_ALPHA) * (n - PILOT))
+        totals = np.rint(np.geomspace(least + 1.0, most + 1.0, TOTALS, axis=1) - 1.0)
+        self.rest = totals - failed[:, None]
+        self.full = bounds.radius_of_tail(bounds.lower_tail(n - totals, n, alpha), sigma=1.0)
+
+    def __call__(self, fresh: Ints) -> Floats:
+        from scipy import stats  # here, since it takes long to load
+
+        fresh = fresh[:, None]
+        failures = stats.binom.isf(1.0 - SHARE - PILOT_ALPHA, self.rest, fresh / (self.n - PILOT))
+        q = bounds.lower_tail(fresh - np.minimum(failures, fresh), fresh, self.alpha)
+        return np.asarray(np.max(self.full - bounds.radius_of_tail(q, sigma=1.0), axis=1))
+
+
+def _by_pilot() -> tuple[Ints, Ints]:
+    """The successes of the pilot after which p_A is clear of 1/2, and those that leave either side open."""
+    s = np.arange(PILOT + 1)
+    above, below = bounds.lower(s, PILOT, PILOT_ALPHA) > 0.5, bounds.upper(s, PILOT, PILOT_ALPHA) <= 0.5
+    return np.flatnonzero(above), np.flatnonzero(~above & ~below)
+
+
+def _choices(most: int, alpha: float, ratio: float = RATIO) -> Ints:
+    """Sample counts up to `most`, each larger than the one before by about `ratio`."""
+    steps = max(2, int(np.log(most) / np.log(ratio)))
+    return np.unique(np.geomspace(bounds.smallest_n(alpha), most, num=steps).astype(np.int64))
+
+
+def _behind_at_cap(n: int, alpha: float) -> float:
+    """The most that all samples after the pilot may stay behind, in sigma; infinite where too few are left."""
+    if n < PILOT + bounds.smallest_n(alpha):
+        return float("inf")
+    s = np.concatenate(_by_pilot())
+    return float(np.max(Behind(s, n, alpha)(np.full(len(s), n - PILOT))))
