@@ -74,3 +74,14 @@ def test_no_metric_of_no_image(log: Log, metric: Callable[[Certificates], object
 def test_a_radius_must_make_sense(log: Log, r: float) -> None:
     with pytest.raises(InputError, match=f"radius {r}"):
         metrics.certified_accuracy(log(ROWS), r)
+
+
+def test_a_label_aware_table_does_not_tell_abstention(log: Log) -> None:
+    """Images whose picked class missed the label took no samples: whether they would be abstained on is not known."""
+    table = log(ROWS, "aware", label_aware=True)
+    assert not metrics.tells_abstention(table) and metrics.tells_abstention(log(ROWS))
+    with pytest.raises(InputError, match=r"aware is label-aware: .*certify without --label-aware"):
+        metrics.abstention(table)
+    told, untold = metrics.summarize(log(ROWS), [0.5]), metrics.summarize(table, [0.5])
+    assert untold.abstention is None and told.abstention == metrics.abstention(log(ROWS))
+    assert (untold.acr, untold.accuracy) == (told.acr, told.accuracy)  # what it tells all the same

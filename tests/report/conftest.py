@@ -38,6 +38,22 @@ def make() -> Make:
 
 
 @pytest.fixture(scope="session")
+def aware_too(make: Make) -> tuple[Certificates, Certificates]:
+    """A table in which every other image is taken for another class, and the same had it been made label-aware."""
+    whole = make("whole", a=4.0)
+    counts0, counts = whole.evidence()
+    label = (whole.label + whole.idx % 2) % 3
+    missed = counts0.argmax(axis=1) != label
+    columns = {"idx": whole.idx, "label": label, "counts0": counts0, "seconds": whole.seconds}
+    header = whole.header.model_copy(update={"label_aware": True})
+    kept = np.where(missed[:, None], 0, counts)
+    return (
+        from_counts(whole.header, counts=counts, name="whole", **columns),
+        from_counts(header, counts=kept, name="aware", **columns),
+    )
+
+
+@pytest.fixture(scope="session")
 def log() -> Make:
     """A log of right images with the given radii; a negative radius is a wrong image."""
 

@@ -263,3 +263,9 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
         "1 of 3 tables shown",
     ]
     assert "CONSOLE" not in done.stderr
+
+
+def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
+    entries = measured(list(aware_too))
+    assert "aware" in leaderboard(entries) and "abstention" not in to_json(entries)
+    assert entries[0].smoothed == entries[1].smoothed and not entries[1].p_a

@@ -110,6 +110,14 @@ def test_the_table_is_marked(log: Make) -> None:
     assert 'title="95% interval' in text and "baseline</span>" in text
 
 
+def test_a_label_aware_table_shows_a_dash_for_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
+    text = page(aware_too)
+    assert text.count('title="the table does not tell">–</td>') == 1
+    false = f"{100 * (aware_too[1].predict == -1).mean():.1f}"
+    assert not re.search(rf"<td[^>]*>{re.escape(false)}</td>", text)
+    assert "abstention is not known" in Read(text).text
+
+
 def test_classes_without_script_and_with(make: Make) -> None:
     read = Read(page([make("a"), make("b", seed=1)], radii=[0, 0.25, 0.5]))
     cells = read.data["cells"]

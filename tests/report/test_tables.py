@@ -158,3 +158,21 @@ def test_tables_load_no_plot_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_label_aware_table_prints_a_dash_for_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
+    """Its rate of abstention would be that of the label missed: several times what CERTIFY abstains on."""
+    whole, aware = aware_too
+    assert (aware.predict == -1).mean() > 2 * metrics.abstention(whole).value
+    shown = {form: render(aware_too, radii=[0], format=form) for form in FORMATS}
+    figures, intervals = shown["text"].splitlines()[3:5]
+    assert figures.split()[-1] == "–" and len(intervals.split()) == 2  # those of ACR and radius 0
+    assert re.search(r"^\| aware .* \| – \|$", shown["md"], re.M)
+    assert re.search(r"^aware .* & -- \\\\$", shown["latex"], re.M)
+    for text in (shown["text"], shown["md"], shown["latex"]):
+        assert "so that abstention is not known" in text
+    first, second = csv.DictReader(io.StringIO(shown["csv"]))
+    assert [second[f"abstention{end}"] for end in ("", "_low", "_high")] == ["", "", ""] and first["abstention"]
+    one, other = json.loads(shown["json"])["tables"]
+    assert other["abstention"] is None and one["abstention"]["value"] == metrics.abstention(whole).value
+    assert one["certified_accuracy"] == other["certified_accuracy"] and one["acr"] == other["acr"]

@@ -8,6 +8,7 @@ from randsmooth.metrics.accuracy import (
     certified_accuracy,
     check_radius,
     clean_accuracy,
+    tells_abstention,
 )
 from randsmooth.metrics.bands import (
     BETTER,
@@ -92,6 +93,7 @@ __all__ = [
     "require_same_images",
     "share",
     "summarize",
+    "tells_abstention",
     "tells_p_a",
     "usual_radii",
     "verdict",

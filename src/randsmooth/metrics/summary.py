@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from randsmooth.certificates import Certificates
-from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy
+from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, tells_abstention
 from randsmooth.metrics.estimate import Estimate
 from randsmooth.metrics.p_a import p_a, tells_p_a
 
@@ -19,26 +19,28 @@ P_A = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of f
 
 @dataclass(frozen=True)
 class Summary:
-    """The metrics of one table: certified accuracy at each of the radii asked for."""
+    """The metrics of one table: certified accuracy at each of the radii asked for; None or {} if it tells none."""
 
     name: str
     images: int
     acr: Estimate
     accuracy: dict[float, Estimate]
-    abstention: Estimate
+    abstention: Estimate | None
     p_a: dict[float, Estimate]
 
 
 def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
     """Every metric of `table`, with intervals.
 
-    `p_a` holds the share of images with p_A >= each of P_A; it is empty where a log does not tell.
+    `p_a` holds the share of images with p_A >= each of P_A; it is empty where the table does not tell (`tells_p_a`).
+    `abstention` is None likewise (`tells_abstention`).
 
     Raises:
         InputError: no image, or a radius that is negative or not finite.
     """
     accuracy = {r: certified_accuracy(table, r) for r in radii}
-    return Summary(table.name, len(table), acr(table), accuracy, abstention(table), _p_a_shares(table))
+    abstained = abstention(table) if tells_abstention(table) else None
+    return Summary(table.name, len(table), acr(table), accuracy, abstained, _p_a_shares(table))
 
 
 def _p_a_shares(table: Certificates) -> dict[float, Estimate]:

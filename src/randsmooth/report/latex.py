@@ -2,7 +2,7 @@ r"""The sheet as a LaTeX tabular: best \textbf, second \underline, below the bas
 
 from __future__ import annotations
 
-from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.sheet import UNTOLD, Column, Sheet
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -54,7 +54,7 @@ def _row(sheet: Sheet, row: int) -> list[str]:
 
 
 def _cell(column: Column, row: int) -> str:
-    text, mark = column.figure(row), column.marks[row]
+    text, mark = column.figure(row).replace(UNTOLD, "--"), column.marks[row]
     if mark.best:
         text = rf"\textbf{{{text}}}"
     elif mark.second:

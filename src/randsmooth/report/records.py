@@ -18,7 +18,7 @@ from randsmooth.report.sheet import Sheet
 def to_csv(sheet: Sheet) -> str:
     """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
 
-    p_A@X, the share of images with p_A >= X, is empty for a log that does not tell it.
+    p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -35,6 +35,7 @@ def to_csv(sheet: Sheet) -> str:
 def to_json(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
+    A table's `abstention` is null, and its `p_A` empty, where it does not tell them.
     `against` holds each table's comparison with the baseline, or why there is none.
     """
     named = None if sheet.baseline is None else sheet.tables[sheet.baseline].name
@@ -50,14 +51,14 @@ def to_json(sheet: Sheet) -> str:
 
 
 def _table(sheet: Sheet, row: int) -> dict[str, Any]:
-    table = sheet.tables[row]
+    table, abstained = sheet.tables[row], sheet.abstention.estimates[row]
     accuracy = zip(sheet.radii, sheet.accuracy, strict=True)
     return {
         "name": table.name,
         "images": len(table),
         "acr": _estimate(sheet.acr.estimates[row]),
         "certified_accuracy": [{"radius": r, **_estimate(c.estimates[row])} for r, c in accuracy],
-        "abstention": _estimate(sheet.abstention.estimates[row]),
+        "abstention": abstained and _estimate(abstained),
         "p_A": [{"at_least": x, **_estimate(share)} for x, share in sheet.p_a[row].items()],
         "header": table.header.model_dump(mode="json"),
     }

@@ -13,6 +13,7 @@ from randsmooth.report import baseline, checks, naming
 from randsmooth.report.ranks import Mark, marks
 
 FACTS = ("sigma", "n", "alpha")
+UNTOLD = "–"  # in the place of a figure that a table does not tell
 
 
 @dataclass(frozen=True)
@@ -21,27 +22,32 @@ class Column:
 
     Attributes:
         title: what stands at its head.
-        estimates: one a table.
+        estimates: one a table; None where it does not tell.
         marks: one a table; empty marks where a column is not ranked.
         scale, decimals: a figure is printed as value * scale with so many decimals.
     """
 
     title: str
-    estimates: list[Estimate]
+    estimates: Sequence[Estimate | None]
     marks: list[Mark]
     scale: float
     decimals: int
 
     def figure(self, row: int) -> str:
-        return _figure(self.estimates[row].value, self.scale, self.decimals)
-
-    def ends(self, row: int) -> tuple[str, str]:
-        """Both ends of the 95% interval, printed."""
         estimate = self.estimates[row]
-        return (
-            _figure(estimate.low, self.scale, self.decimals),
-            _figure(estimate.high, self.scale, self.decimals),
-        )
+        return _figure(estimate.value, self.scale, self.decimals) if estimate else UNTOLD
+
+    def ends(self, row: int) -> tuple[str, ...]:
+        """Both ends of the 95% interval, printed; none where the table does not tell."""
+        estimate = self.estimates[row]
+        return tuple(_figure(x, self.scale, self.decimals) for x in (estimate.low, estimate.high)) if estimate else ()
+
+
+@dataclass(frozen=True)
+class Ranked(Column):
+    """A metric that every table tells, so that the tables are ranked by it."""
+
+    estimates: Sequence[Estimate]
 
 
 @dataclass(frozen=True)
@@ -55,15 +61,15 @@ class Sheet:
     tables: list[Certificates]
     radii: list[float]
     baseline: int | None
-    acr: Column
-    accuracy: list[Column]
+    acr: Ranked
+    accuracy: list[Ranked]
     abstention: Column
     p_a: list[dict[float, Estimate]]
     settings: list[str]
     remarks: list[str]
 
     @property
-    def ranked(self) -> list[Column]:
+    def ranked(self) -> list[Ranked]:
         return [self.acr, *self.accuracy]
 
     @property
@@ -104,9 +110,9 @@ def build(
     )
 
 
-def _ranked(title: str, estimates: list[Estimate], scale: float, decimals: int, reference: int | None) -> Column:
+def _ranked(title: str, estimates: list[Estimate], scale: float, decimals: int, reference: int | None) -> Ranked:
     printed = [_figure(estimate.value, scale, decimals) for estimate in estimates]
-    return Column(title, estimates, marks(printed, reference), scale, decimals)
+    return Ranked(title, estimates, marks(printed, reference), scale, decimals)
 
 
 def _figure(value: float, scale: float, decimals: int) -> str:
@@ -181,7 +187,11 @@ def _rule_remark(table: Certificates) -> str:
     """How many samples a table took that did not draw all of them, and what it does not tell therefore."""
     header = table.header
     untold = "" if metrics.tells_p_a(table) else "; p_A is not measured"
-    aware = "; samples stopped where the label was missed: for evaluation only" if header.label_aware else ""
+    aware = (
+        "; samples stopped where the label was missed, so that abstention is not known: for evaluation only"
+        if header.label_aware
+        else ""
+    )
     return (
         f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples an image on "
         f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{_coarse(header.rule)}{untold}{aware}."

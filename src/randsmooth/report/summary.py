@@ -11,7 +11,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import verdicts
 from randsmooth.report.sentence import what_acr_hides
-from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.sheet import Ranked, Sheet
 from randsmooth.report.versus import Versus
 
 PLAIN = 6.0  # standard errors: a gap that wide, over MANY images or more, lies beyond any bootstrap interval
@@ -79,7 +79,7 @@ def _radii_led(sheet: Sheet, names: list[str]) -> str:
     return f"; certified accuracy is highest under {shares} of {total} radii{ties}"
 
 
-def _top(column: Column) -> list[int]:
+def _top(column: Ranked) -> list[int]:
     """Rows from the highest value down."""
     return sorted(range(len(column.estimates)), key=lambda row: -column.estimates[row].value)
 
