@@ -77,8 +77,8 @@ RULES = {
         "tolerance",
         True,
         "tolerance=T",
-        "a pilot, then as many fresh samples as bring at least 90% of the Clopper-Pearson radii within T sigma of what n "
-        "samples of the image would give.",
+        "a pilot, then as many fresh samples as bring at least 90% of the Clopper-Pearson radii within T sigma of what "
+        "n samples of the image would give.",
     ),
     "anytime": Named(
         Anytime,
