@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from randsmooth import bounds
-from randsmooth.bounds.two_sided import radius_of_pair, two_sided_radius
+from randsmooth.bounds.two_sided import radius_of_pair, two_sided_radius, two_sided_tails
 from randsmooth.errors import InputError
 
 ALPHA, SIGMA, PATHS = 0.05, 0.5, 20_000
@@ -33,6 +33,13 @@ def test_radius_is_that_of_scipys_quantiles(counts: list[int]) -> None:
     p_b = min(stats.beta.isf(half, max(counts[1:]) + 1, n - max(counts[1:])), 1.0 - p_a)
     expected = max(0.0, SIGMA / 2.0 * (stats.norm.ppf(p_a) - stats.norm.ppf(p_b)))
     assert two_sided_radius([counts], [0], SIGMA, ALPHA) == pytest.approx(expected, abs=1e-12)
+
+
+def test_each_bound_holds_at_half_alpha() -> None:
+    counts = np.array([[700, 200, 100], [450, 350, 200], [10, 90, 900]])
+    q, p_b = two_sided_tails(counts, [0, 0, 0], ALPHA)
+    assert 1.0 - q == pytest.approx(stats.beta.ppf(ALPHA / 2.0, counts[:, 0], 1001 - counts[:, 0]))
+    assert p_b == pytest.approx(stats.beta.isf(ALPHA / 2.0, [201, 351, 901], [800, 650, 100]))
 
 
 def test_never_below_the_one_sided_radius_at_half_alpha_and_equal_to_it_for_two_classes() -> None:

@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import stats
 
-from randsmooth.certificates import Certificates, read, write_parquet, write_tsv
+from randsmooth import bounds
+from randsmooth.certificates import Certificates, Header, from_counts, read, write_parquet, write_tsv
 from randsmooth.errors import InputError
 
 Make = Callable[..., Certificates]
@@ -115,6 +117,51 @@ def with_column(name: str, values: list[object]) -> Callable[[pa.Table], pa.Tabl
 
 def with_header(text: str) -> Callable[[pa.Table], pa.Table]:
     return lambda table: table.replace_schema_metadata({b"randsmooth": text.encode()})
+
+
+def p_lower(path: Path) -> np.ndarray:
+    return pq.read_table(path)["p_lower"].to_numpy()
+
+
+def two_sided(**facts: object) -> Certificates:
+    """p_A = .4 and .5 against many small classes, certified all the same; one clear, one torn, one missed image."""
+    counts = np.array([[4000, *[1500] * 4], [5000, *[1250] * 4], [9990, 10, 0, 0, 0], [5000, 5000, 0, 0, 0], [0] * 5])
+    header = Header(sigma=0.5, n0=10, n=10_000, alpha=0.001, bound="two-sided", label_aware=True)
+    label = np.array([0, 0, 0, 0, 1])
+    counts0 = np.tile([10, 0, 0, 0, 0], (5, 1))
+    arrays = {"idx": np.arange(5), "label": label, "counts0": counts0, "counts": counts, "seconds": np.ones(5)}
+    return from_counts(header.model_copy(update=facts), **arrays)
+
+
+def test_p_lower_of_the_two_sided_bound_bounds_p_a(tmp_path: Path) -> None:
+    """The radius comes from p_A and the runner-up together; what it would take of p_A alone is no bound on p_A."""
+    table, path = two_sided(), tmp_path / "two.parquet"
+    write_parquet(table, path)
+    assert table.predict.tolist() == [0, 0, 0, -1, -1]
+    _, counts = table.evidence()
+    expected = bounds.lower(counts[:4, 0], 10_000, 0.0005)
+    assert p_lower(path)[:4] == pytest.approx(expected, abs=1e-15) and p_lower(path)[4] == 0.0
+    assert p_lower(path)[0] < 0.4 and 0.49 > p_lower(path)[1] > 0.48
+    runner_up = bounds.upper([1500, 1250, 10], 10_000, 0.0005)
+    radius = 0.25 * (stats.norm.ppf(expected[:3]) - stats.norm.ppf(runner_up))
+    assert table.radius == pytest.approx([*radius[:2], table.radius[2], 0.0, 0.0]) and radius[0] > 0.15
+    assert table.radius[2] == pytest.approx(0.5 * stats.norm.ppf(expected[2]))  # two classes: 1 - p_A is the nearer
+
+
+@pytest.mark.parametrize("bound", ["clopper-pearson", "randomised"])
+def test_p_lower_of_the_other_bounds_is_what_the_radius_comes_from(tmp_path: Path, bound: str) -> None:
+    table = two_sided(bound=bound)
+    write_parquet(table, tmp_path / "a.parquet")
+    held = table.predict >= 0
+    assert 0 < held.sum() < len(held) and np.all((p_lower(tmp_path / "a.parquet") > 0.5) == held)
+    assert table.radius[held] == pytest.approx(bounds.radius(p_lower(tmp_path / "a.parquet")[held], 0.5))
+
+
+def test_a_file_with_a_false_p_lower_is_read_by_its_counts(tmp_path: Path) -> None:
+    table, path = two_sided(), tmp_path / "made.parquet"
+    write_parquet(table, path)
+    rewrite(path, with_column("p_lower", [0.681, 0.8, 0.999, 0.5, 0.5]))
+    assert_same(read(path), table)
 
 
 DAMAGE = {

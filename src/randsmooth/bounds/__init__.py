@@ -27,7 +27,7 @@ from randsmooth.bounds.soft import (
     sample_variance,
 )
 from randsmooth.bounds.top_k import top_k_radius, top_k_radius_of_bounds
-from randsmooth.bounds.two_sided import radius_of_pair, two_sided_radius
+from randsmooth.bounds.two_sided import radius_of_pair, two_sided_radius, two_sided_tails
 from randsmooth.bounds.union import union_levels, union_tail
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "top_k_radius_of_bounds",
     "two_sided_p_value",
     "two_sided_radius",
+    "two_sided_tails",
     "union_levels",
     "union_tail",
     "upper",

@@ -33,9 +33,17 @@ def two_sided_radius(counts: ArrayLike, picked: ArrayLike, sigma: float, alpha: 
 
     Source: Cohen et al. 2019, theorem 1; the bounds are Clopper-Pearson's.
     """
+    return radius_of_pair(*two_sided_tails(counts, picked, alpha), sigma)
+
+
+def two_sided_tails(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
+    """Upper bounds (N,) on 1 - p_A and on p_B that hold together with probability at least 1 - alpha.
+
+    Args and errors as `two_sided_radius`, which says why they hold.
+    """
     check_alpha(alpha)
     own, rivals, n = own_and_rivals(counts, picked, k=1)
-    return radius_of_pair(lower_tail(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0), sigma)
+    return lower_tail(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0)
 
 
 def radius_of_pair(q: ArrayLike, p_b: ArrayLike, sigma: float) -> Floats:

@@ -45,9 +45,10 @@ def read(path: Path | str) -> Certificates:
 
 
 def write_parquet(table: Certificates, path: Path | str) -> None:
-    """Write the table with its counts and its header. One row an image; p_lower is the bound on p_A.
+    """Write the table with its counts and its header. One row an image; p_lower is the lower bound on p_A.
 
-    `path` holds how often the picked class had come out at each look.
+    Under the two-sided bound the radius comes from p_lower and the bound on the runner-up, so that p_lower may lie
+    below 1/2. `path` holds how often the picked class had come out at each look.
     """
     counts0, counts = table.evidence()
     evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
@@ -74,7 +75,9 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
 
 
 def read_parquet(path: Path | str) -> Certificates:
-    """The table that `write_parquet` wrote. Radii are derived anew from the counts."""
+    """The table that `write_parquet` wrote. Radii are derived anew from the counts; the columns for a reader's eye
+    (predict, radius, correct, picked, n_A, p_lower) are not read.
+    """
     path = Path(path)
     try:
         arrow = pq.read_table(path)

@@ -205,7 +205,7 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
         radius: (N,) certified radius, 0 where nothing is certified.
     """
     q, radius = rule.claims(evidence)
-    return np.where(q < 0.5, evidence.picked, ABSTAIN).astype(np.int64), radius
+    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64), radius
 
 
 def from_counts(

@@ -21,7 +21,7 @@ class Claim:
     """What one image's samples prove.
 
     Attributes:
-        q: upper bound on 1 - p_A; from 1/2 upward nothing is certified.
+        q: upper bound on 1 - p_A; from 1/2 upward nothing is certified, unless by a bound on the runner-up too.
         radius: certified L2 radius, in units of pixels in [0, 1].
     """
 
@@ -130,6 +130,10 @@ class Rule(ABC):
         """(N,) q and (N,) radius of every image."""
         claims = [self.claim(path.tolist()) if len(path) else NO_CLAIM for path in evidence.paths]
         return np.array([c.q for c in claims], np.float64), np.array([c.radius for c in claims], np.float64)
+
+    def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
+        """(N,) whether the picked class is certified, by the `q` and `radius` (N,) of `claims`."""
+        return np.asarray(q < 0.5)
 
     def by_tail(self, q: float) -> Claim:
         """The claim of an upper bound `q` on 1 - p_A."""

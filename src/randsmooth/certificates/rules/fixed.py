@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Rule
@@ -55,12 +56,14 @@ class Fixed(Rule):
             q = bounds.lower_tail(n_a, n, self.alpha)
         return q, bounds.radius_of_tail(q, self.sigma)
 
+    def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
+        return np.asarray(radius > 0.0) if self.bound == "two-sided" else super().certifies(q, radius)
+
     def _two_sided(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn, radius = evidence.counts.sum(axis=1) > 0, np.zeros(len(evidence.counts))
+        drawn, q, p_b = evidence.counts.sum(axis=1) > 0, np.ones(len(evidence.counts)), np.ones(len(evidence.counts))
         if drawn.any():
-            picked = evidence.picked[drawn]
-            radius[drawn] = bounds.two_sided_radius(evidence.counts[drawn], picked, self.sigma, self.alpha)
-        return bounds.tail_of_radius(radius, self.sigma), radius
+            q[drawn], p_b[drawn] = bounds.two_sided_tails(evidence.counts[drawn], evidence.picked[drawn], self.alpha)
+        return q, bounds.radius_of_pair(q, p_b, self.sigma)
 
 
 def _uniform(seed: int, index: int) -> float:
