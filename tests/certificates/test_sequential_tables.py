@@ -56,13 +56,46 @@ def test_a_journal_holds_every_look(rule: str, tmp_path: Path) -> None:
     assert same(resumed.table(table.idx.tolist(), "made"), table)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_log_keeps_the_decisions(rule: str, tmp_path: Path) -> None:
-    table = made(rule)
+def test_a_log_keeps_the_decisions_and_p_a(tmp_path: Path) -> None:
+    table = made("fixed")
     write_tsv(table, tmp_path / "a.tsv")
-    log = read_tsv(tmp_path / "a.tsv")
+    log = read_tsv(tmp_path / "a.tsv").assuming(sigma=HEADER.sigma, n=HEADER.n, alpha=HEADER.alpha)
     assert np.array_equal(log.predict, table.predict)
-    assert np.all((log.radius <= table.radius) & (log.radius > table.radius - 1e-3))
+    assert np.all((log.radius <= table.radius) & (log.radius > table.radius - 1e-6))
+    right = table.correct
+    assert right.any() and np.array_equal(metrics.p_a(log).values[right], metrics.p_a(table).values[right])
+
+
+UNSAYABLE = [
+    *(
+        ({"rule": rule}, f"certified by --rule {rule}, .*certify with --rule fixed")
+        for rule in RULES
+        if rule != "fixed"
+    ),
+    ({"bound": "two-sided"}, "judged by the two-sided bound, .*certify with --bound clopper-pearson"),
+    ({"bound": "randomised"}, "judged by the randomised bound"),
+    ({"label_aware": True}, "certified with --label-aware, .*certify without it"),
+]
+
+
+@pytest.mark.parametrize(("facts", "named"), UNSAYABLE)
+def test_what_a_log_cannot_say_is_not_written_as_one(facts: dict[str, object], named: str, tmp_path: Path) -> None:
+    """A reader would judge it as n samples by Clopper-Pearson."""
+    table = table_of(HEADER.model_copy(update=facts))
+    with pytest.raises(InputError, match=f"made was {named}") as told:
+        write_tsv(table, tmp_path / "a.tsv")
+    assert "Keep the Parquet file" in str(told.value) and not list(tmp_path.iterdir())
+
+
+def test_control_a_log_of_one_radius_would_tell_a_false_p_a(tmp_path: Path) -> None:
+    """What happens to whoever strips the rule all the same."""
+    table = made("radius=0.5")
+    stripped = replace(table, header=HEADER)
+    write_tsv(stripped, tmp_path / "a.tsv")
+    log = read_tsv(tmp_path / "a.tsv").assuming(sigma=HEADER.sigma, n=HEADER.n, alpha=HEADER.alpha)
+    _, counts = table.evidence()
+    shares = counts.max(axis=1) / counts.sum(axis=1)
+    assert np.max(np.abs(metrics.p_a(log).values - shares)[table.correct]) > 0.1
 
 
 def damaged(table: Certificates, row: int, path: list[int]) -> Certificates:

@@ -194,10 +194,28 @@ def test_evaluate_judges_at_another_budget(cli, made: Path) -> None:
 
 
 def test_export_rounds_down(cli, made: Path, tmp_path: Path) -> None:
-    assert cli("export", made / "a.parquet", "--out", tmp_path / "a.tsv").code == 0
+    told = cli("export", made / "a.parquet", "--out", tmp_path / "a.tsv")
+    assert told.code == 0 and told.out.strip() == str(tmp_path / "a.tsv")
+    assert "--sigma 0.25 --n 500 --alpha 0.001" in told.err  # what the log does not say
     log, table = read(tmp_path / "a.tsv"), read(made / "a.parquet")
     assert (log.radius <= table.radius).all()
     assert abs(log.radius - table.radius).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("options", "way"),
+    [
+        (["--rule", "radius=0.1"], "certify with --rule fixed"),
+        (["--bound", "two-sided"], "--bound clopper-pearson"),
+        (["--label-aware"], "certify without it"),
+    ],
+)
+def test_export_refuses_what_a_log_cannot_say(options: list[str], way: str, cli, made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    assert cli("certify", made / "model", "--take", "3", "--n", "500", *options, "--out", out).code == 0
+    told = cli("export", out)
+    assert told.code == 2 and way in told.err and "Keep the Parquet file" in told.err
+    assert not out.with_suffix(".tsv").exists()
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "data list", "data describe"])

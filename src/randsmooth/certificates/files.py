@@ -120,7 +120,16 @@ def parse_header(text: str | bytes, path: Path) -> Header:
 
 
 def write_tsv(table: Certificates, path: Path | str) -> None:
-    """Write a log as the literature does; radii are rounded *down* to six decimals, to stay certified."""
+    """Write a log as the literature does; radii are rounded *down* to six decimals, to stay certified.
+
+    A log says nothing of how it was made, and its readers know one way: n samples of every image, judged by
+    Clopper-Pearson. They recover p_A from a radius by turning that bound round, at the sigma, n and alpha that they are
+    told beside the file; those may be any.
+
+    Raises:
+        InputError: a table that was made another way, whose log would be misread.
+    """
+    _check_a_log_can_say(table)
     lines = ["\t".join(TSV_COLUMNS)]
     for row in range(len(table)):
         radius = bounds.round_down(table.radius[row], 6)
@@ -128,6 +137,23 @@ def write_tsv(table: Certificates, path: Path | str) -> None:
         cells = (table.idx[row], table.label[row], table.predict[row], radius, int(table.correct[row]), took)
         lines.append("\t".join(map(str, cells)))
     write_atomically(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+def _check_a_log_can_say(table: Certificates) -> None:
+    """Raise InputError unless all rows are CERTIFY's: n samples an image, one-sided Clopper-Pearson."""
+    header = table.header
+    if header.rule != "fixed":
+        made, way = f"certified by --rule {header.rule}", "certify with --rule fixed"
+    elif header.bound not in (None, "clopper-pearson"):
+        made, way = f"judged by the {header.bound} bound", "certify with --bound clopper-pearson"
+    elif header.label_aware:
+        made, way = "certified with --label-aware", "certify without it"
+    else:
+        return
+    raise InputError(
+        f"{table.name or 'this table'} was {made}, which a TSV log cannot say: its readers take every row for n "
+        f"samples judged by Clopper-Pearson, and would recover a false p_A or abstention. Keep the Parquet file, or {way}"
+    )
 
 
 def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:

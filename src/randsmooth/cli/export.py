@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from randsmooth.cli import reading
@@ -22,6 +23,9 @@ class Export(Settings):
 def export(settings: Export) -> None:
     """Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.
 
+    A log cannot say how it was made, so only tables of --rule fixed with the clopper-pearson bound are written. Nor does
+    it hold sigma, n and alpha: its readers must be told them, and this command says which they are.
+
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
     """
     from randsmooth.certificates import write_tsv
@@ -32,3 +36,7 @@ def export(settings: Export) -> None:
     (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
     write_tsv(table, out)
     print(out)
+    facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
+    told = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
+    if told:
+        print(f"note: a log does not say what it was made with; give its readers {told}", file=sys.stderr)
