@@ -152,7 +152,8 @@ def _check_a_log_can_say(table: Certificates) -> None:
         return
     raise InputError(
         f"{table.name or 'this table'} was {made}, which a TSV log cannot say: its readers take every row for n "
-        f"samples judged by Clopper-Pearson, and would recover a false p_A or abstention. Keep the Parquet file, or {way}"
+        "samples judged by Clopper-Pearson, and would recover a false p_A or abstention. Keep the Parquet file, or "
+        f"{way}"
     )
 
 

@@ -23,8 +23,8 @@ class Export(Settings):
 def export(settings: Export) -> None:
     """Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.
 
-    A log cannot say how it was made, so only tables of --rule fixed with the clopper-pearson bound are written. Nor does
-    it hold sigma, n and alpha: its readers must be told them, and this command says which they are.
+    A log cannot say how it was made, so only tables of --rule fixed with the clopper-pearson bound are written. Nor
+    does it hold sigma, n and alpha: its readers must be told them, and this command says which they are.
 
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
     """
