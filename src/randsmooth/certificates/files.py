@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,18 +12,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import VERSION, Header
+from randsmooth.certificates.logs import TSV_COLUMNS, read_tsv
 from randsmooth.certificates.rules import Evidence
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints, from_counts
+from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.errors import InputError
 
 KEY = b"randsmooth"
-TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
 
 
 class ForeignFile(InputError):
@@ -155,76 +152,3 @@ def _check_a_log_can_say(table: Certificates) -> None:
         "samples judged by Clopper-Pearson, and would recover a false p_A or abstention. Keep the Parquet file, or "
         f"{way}"
     )
-
-
-def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
-    """A published log. It says nothing of sigma, n or alpha: pass them in `header` where they are needed.
-
-    Its radii are printed to three significant digits and may have been rounded up.
-
-    Raises:
-        InputError: a column is missing, a row is cut short, or a value makes no sense; the line is named.
-    """
-    path = Path(path)
-    try:
-        frame = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, on_bad_lines="error")
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path} is empty; a log has the columns {', '.join(TSV_COLUMNS)}") from None
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a certification log: {error}") from error
-    missing = [column for column in TSV_COLUMNS if column not in frame.columns]
-    if missing:
-        raise InputError(f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}")
-    _check_ending(frame, path)
-    table = Certificates(
-        header or Header(),
-        idx=_integers(frame, "idx", path),
-        label=_integers(frame, "label", path),
-        predict=_integers(frame, "predict", path),
-        radius=_numbers(frame, "radius", path),
-        seconds=_seconds(frame, path),
-        name=path.stem,
-    )
-    _check_log(table, _numbers(frame, "correct", path), path)
-    return table
-
-
-def _numbers(frame: pd.DataFrame, column: str, path: Path) -> Floats:
-    numbers: Floats = pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
-    _refuse(~np.isfinite(numbers), path, lambda row: f"{column}={frame[column][row]!r} is no number")
-    return numbers
-
-
-def _integers(frame: pd.DataFrame, column: str, path: Path) -> Ints:
-    numbers = _numbers(frame, column, path)
-    _refuse(numbers % 1 != 0, path, lambda row: f"{column}={frame[column][row]!r} is no whole number")
-    return numbers.astype(np.int64)
-
-
-def _check_ending(frame: pd.DataFrame, path: Path) -> None:
-    """A log cut inside its last time still parses: trust a last line only if it is seen to be whole."""
-    whole = path.read_bytes().endswith(b"\n") or (
-        len(frame) > 0 and re.fullmatch(r".*\d:\d\d:\d\d\.\d{6}", str(frame["time"].iloc[-1]))
-    )
-    if not whole:
-        raise InputError(f"{path} ends inside its last line (cut short?); if it is whole, end it with a line break")
-
-
-def _seconds(frame: pd.DataFrame, path: Path) -> Floats:
-    times: Floats = pd.to_timedelta(frame["time"], errors="coerce").dt.total_seconds().to_numpy(np.float64)
-    _refuse(np.isnan(times), path, lambda row: f"time={frame['time'][row]!r} is no h:mm:ss (row cut short?)")
-    return times
-
-
-def _check_log(table: Certificates, correct: Floats, path: Path) -> None:
-    _refuse(table.label < 0, path, lambda row: f"label={table.label[row]} is below 0")
-    _refuse(table.predict < ABSTAIN, path, lambda row: f"predict={table.predict[row]} is below -1")
-    _refuse(table.radius < 0, path, lambda row: f"radius={table.radius[row]} is below 0")
-    _refuse(table.correct != (correct == 1), path, lambda row: f"correct={correct[row]:.0f} contradicts predict")
-
-
-def _refuse(bad: NDArray[np.bool_], path: Path, say: Callable[[int], str]) -> None:
-    """Raise InputError for the first bad row; the header is line 1."""
-    rows = np.flatnonzero(bad)
-    if len(rows):
-        raise InputError(f"{path}, line {rows[0] + 2}: {say(int(rows[0]))}")
