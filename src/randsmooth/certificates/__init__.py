@@ -1,22 +1,27 @@
 """The certificate table, its files and its journal. No torch here."""
 
+from randsmooth.certificates.budgets import budgets, listed, require_reachable
 from randsmooth.certificates.files import (
     ForeignFile,
+    candidates,
     parse_header,
     read,
     read_parquet,
-    read_tsv,
     write_parquet,
     write_tsv,
 )
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.inferred import COMMON_ALPHA, infer, rebound
 from randsmooth.certificates.journal import Journal, Row
+from randsmooth.certificates.logs import is_log, read_tsv
+from randsmooth.certificates.places import Place, method_named, place_of
 from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, make_rule
 from randsmooth.certificates.table import ABSTAIN, Certificates, check_budget, decide, from_counts, rule_of
 
 __all__ = [
     "ABSTAIN",
     "BOUNDS",
+    "COMMON_ALPHA",
     "RULES",
     "Certificates",
     "Claim",
@@ -24,16 +29,26 @@ __all__ = [
     "ForeignFile",
     "Header",
     "Journal",
+    "Place",
     "Row",
     "Rule",
+    "budgets",
+    "candidates",
     "check_budget",
     "decide",
     "from_counts",
+    "infer",
+    "is_log",
+    "listed",
     "make_rule",
+    "method_named",
     "parse_header",
+    "place_of",
     "read",
     "read_parquet",
     "read_tsv",
+    "rebound",
+    "require_reachable",
     "rule_of",
     "write_parquet",
     "write_tsv",

@@ -17,12 +17,14 @@ from pydantic import ValidationError
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.header import VERSION, Header
-from randsmooth.certificates.logs import TSV_COLUMNS, read_tsv
+from randsmooth.certificates.logs import TSV_COLUMNS, is_log, read_tsv
 from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.errors import InputError
 
 KEY = b"randsmooth"
+SUFFIXES = (".parquet", ".tsv", ".mat")
+OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 
 
 class ForeignFile(InputError):
@@ -39,6 +41,18 @@ def read(path: Path | str) -> Certificates:
     if not path.is_file():
         raise InputError(f"no certificate file at {path}; `randsmooth certify` writes them")
     return read_parquet(path) if path.suffix == ".parquet" else read_tsv(path)
+
+
+def candidates(folder: Path) -> list[Path]:
+    """Files at any depth below `folder` that certificates may be in, by suffix or by their first line, sorted.
+
+    Raises:
+        InputError: no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder; give one that holds certificates or logs")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [path for path in files if path.suffix in SUFFIXES or (path.suffix not in OTHERS and is_log(path))]
 
 
 def write_parquet(table: Certificates, path: Path | str) -> None:

@@ -1,0 +1,117 @@
+"""Which n and alpha a log was made with, as far as its radii tell.
+
+n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more. Many images reach that, so that the largest radius of a
+log tells its budget: 3.81 sigma is n = 100,000 at alpha .001, and 3.91 sigma the same n at alpha .01.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.certificates.header import Header
+from randsmooth.certificates.table import Certificates, Floats, Ints
+from randsmooth.errors import InputError
+
+USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)
+TOP = 64  # radii from the largest on down that a budget is tried by: there they lie apart
+ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
+FINEST = 1e-6  # what `write_tsv` rounds down to
+NAMED = 5  # rows listed of those at fault
+
+Budget = tuple[int, float]
+
+
+def budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
+    """The usual (n, alpha) under which the largest radius is the largest there is, and the others near it exist too.
+
+    Args:
+        radius: (N,) as a log prints them. A largest one that a single image has tells nothing.
+        sigma: of the log. n, alpha: where they are known, only budgets with them.
+    """
+    bounds.check_sigma(sigma)
+    if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
+        return []
+    printed = np.unique(radius[radius > 0.0])[::-1]
+    scaled, off = printed / sigma, _rounding(printed) / sigma
+    tried = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
+    return [at for at in tried if at[0] >= bounds.smallest_n(at[1]) and _explains(_largest(*at), scaled, off)]
+
+
+def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
+    """Whether the first of `radii` is the first of those `there`, and those near it are there too, but for `off`."""
+    near = radii >= there[-1]
+    if abs(radii[0] - there[0]) > off[0]:
+        return False
+    gap = np.abs(radii[near][:, None] - there).min(axis=1)
+    return bool(np.all(gap <= off[near]))
+
+
+@cache
+def _largest(n: int, alpha: float) -> Floats:
+    """The radii, in units of sigma, that n, n - 1, ... of n successes certify."""
+    k = np.arange(n, max(n // 2, n - TOP), -1)
+    return bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), 1.0)
+
+
+def _rounding(radii: Floats) -> Floats:
+    """By how much each may be off as printed: half a unit of the last digit that any of its magnitude shows."""
+    decimals = np.array([len(np.format_float_positional(r, trim="-").partition(".")[2]) for r in radii])
+    magnitude = np.floor(np.log10(radii))
+    shown = np.array([decimals[magnitude == m].max() for m in magnitude])
+    return np.asarray(np.maximum(0.5 * 10.0**-shown, FINEST) * (1.0 + 1e-6))
+
+
+def least_alpha(radius: float, sigma: float, n: int) -> float | None:
+    """The smallest usual alpha at which n samples certify `radius`; None where none does."""
+    return next((a for a in USUAL_ALPHA if not beyond(np.array([radius]), sigma, n, a).any()), None)
+
+
+def beyond(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.bool_]:
+    """(N,) radii above what n samples at alpha certify at sigma, by more than rounding."""
+    return np.asarray(radius > bounds.largest_radius(n, alpha, sigma) * (1.0 + ROUNDED))
+
+
+def require_reachable(table: Certificates) -> None:
+    """Raise InputError for a log with radii that its sigma, n and alpha do not give; those of counts are derived.
+
+    Either they lie beyond the largest, or another usual budget explains the largest radii and this one does not.
+    """
+    header = table.header
+    if table.counts is not None or header.sigma is None:
+        return
+    if header.n is not None and header.alpha is not None:
+        _require_below(table, header.sigma, header.n, header.alpha)
+    radii = budgets(table.radius, header.sigma)
+    if len(radii) == 1 and (header.n or radii[0][0], header.alpha or radii[0][1]) != radii[0]:
+        said = " and ".join(f"{key}={value}" for key, value in (("n", header.n), ("alpha", header.alpha)) if value)
+        raise InputError(f"{table.name} was not made with {said}{_way_out(table.radius, header)}")
+
+
+def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> None:
+    wrong = table.idx[beyond(table.radius, sigma, n, alpha)]
+    if len(wrong):
+        raise InputError(
+            f"{table.name}: the radius of {listed(wrong)} is above "
+            f"{bounds.round_down(bounds.largest_radius(n, alpha, sigma), 3)}, the most that n={n} samples at "
+            f"alpha={alpha:g} certify at sigma={sigma:g}; give the sigma, n and alpha that the log was made with"
+            f"{_way_out(table.radius, table.header)}"
+        )
+
+
+def _way_out(radius: Floats, header: Header) -> str:
+    told = budgets(radius, header.sigma or 1.0)
+    if len(told) != 1:
+        return ""
+    n, alpha = told[0]
+    return f": its radii are those of n={n} at alpha={alpha:g}, which are found where neither is given"
+
+
+def listed(idx: Ints) -> str:
+    """`image 3`, or `images 3, 17 and 40 more`."""
+    shown, more = ", ".join(map(str, idx[:NAMED])), len(idx) - NAMED
+    return f"image{'s' if len(idx) > 1 else ''} {shown}{f' and {more:,} more' if more > 0 else ''}"

@@ -1,0 +1,110 @@
+"""What a log was made with: said by the user, by its path, or by its largest radii; never assumed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from randsmooth import bounds
+from randsmooth.certificates.budgets import budgets, least_alpha, require_reachable
+from randsmooth.certificates.places import Place, place_of
+from randsmooth.certificates.table import ABSTAIN, Certificates
+from randsmooth.errors import InputError
+
+COMMON_ALPHA = 0.001  # what the literature certifies at
+
+
+def infer(
+    table: Certificates,
+    path: Path | str,
+    *,
+    sigma: float | None = None,
+    n: int | None = None,
+    alpha: float | None = None,
+) -> Certificates:
+    """A log with the facts that it does not say itself, judged at alpha .001; each is told of in the header's notes.
+
+    What is given here comes before what the path says (see `place_of`); n and alpha that neither says are taken from the
+    largest radii where exactly one usual budget explains them. Where that alpha is not .001, the log is re-bound. Facts
+    that stay unknown stay None. A table of counts is returned as it is.
+
+    Raises:
+        InputError: radii that the sigma, n and alpha given do not explain.
+    """
+    if table.counts is not None:
+        return table
+    known = _placed(table, place_of(Path(path)), sigma=sigma, n=n, alpha=alpha)
+    require_reachable(known)
+    made = _budgeted(known)
+    return made if alpha is not None or made.header.alpha is None else rebound(made, COMMON_ALPHA)
+
+
+def _placed(
+    table: Certificates, place: Place, *, sigma: float | None, n: int | None, alpha: float | None
+) -> Certificates:
+    """The table with what was given and what its path says, in this order."""
+    given = table.assuming(sigma=sigma, n=n, alpha=alpha)
+    told = replace(
+        place,
+        sigma=place.sigma if given.header.sigma is None else None,
+        n=place.n if given.header.n is None else None,
+    )
+    facts = {"dataset": place.dataset or None, "split": place.split or None}
+    facts["model"] = {"method": place.method} if place.method else None  # type: ignore[assignment]
+    new = {key: value for key, value in facts.items() if getattr(given.header, key) is None}
+    notes = (told.told(),) if told.told() else ()
+    return _noted(given.assuming(sigma=place.sigma, n=place.n), *notes, **new)
+
+
+def _budgeted(table: Certificates) -> Certificates:
+    """The table with n and alpha as far as its radii tell them."""
+    sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
+    if sigma is None or None not in (n, alpha) or len(table) == 0:
+        return table
+    found, largest = budgets(table.radius, sigma, n, alpha), float(table.radius.max())
+    if len(found) == 1:
+        facts = {"n": found[0][0], "alpha": found[0][1]}
+        said = " and ".join(f"{key} {facts[key]:,}" for key in facts if getattr(table.header, key) is None)
+        return _noted(table, f"{said}: its largest radius, {largest:g}, is the most that they certify", **facts)
+    return _noted(table, _unknown(largest, sigma, n, alpha))
+
+
+def _unknown(largest: float, sigma: float, n: int | None, alpha: float | None) -> str:
+    """What the largest radius allows where it does not tell the budget."""
+    lacking = [name for name, value in (("n", n), ("alpha", alpha)) if value is None]
+    told = f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual budget"
+    least = None if n is None else least_alpha(largest, sigma, n)
+    return told if least is None else f"{told}; n {n:,} needs alpha {least:g} or more for it"
+
+
+def rebound(table: Certificates, alpha: float) -> Certificates:
+    """A log at another alpha: each image's n_A is recovered at the alpha it was made with, then bounded anew.
+
+    Images that `alpha` no longer certifies abstain. Radii are as exact as the log prints them.
+
+    Raises:
+        InputError: sigma, n or alpha of the log is not known, or `alpha` makes no sense.
+    """
+    sigma, n, made = table.header.sigma, table.header.n, table.header.alpha
+    bounds.check_alpha(alpha)
+    if sigma is None or n is None or made is None:
+        raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
+    if made == alpha:
+        return table
+    n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, made)
+    radius = bounds.radius_of_tail(bounds.lower_tail(n_a, n, alpha), sigma)
+    held = (table.predict != ABSTAIN) & (radius > 0.0)
+    judged = replace(table, predict=np.where(held, table.predict, ABSTAIN), radius=np.where(held, radius, 0.0))
+    note = f"made at alpha {made:g}, re-bound at {alpha:g}: ACR {_acr(judged)}, as logged {_acr(table)}"
+    return _noted(judged, note, alpha=alpha)
+
+
+def _acr(table: Certificates) -> str:
+    return f"{(table.radius * table.correct).mean():.3f}"
+
+
+def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
+    header = table.header
+    return replace(table, header=header.model_copy(update={**facts, "notes": (*header.notes, *notes)}))

@@ -1,0 +1,138 @@
+"""What the path of a published log says of it: sigma, data set, method, samples. Nothing is taken for granted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+# What logs and papers call a method, where that is not its name here.
+ALIASES = {
+    **{"catrs": "cat-rs", "cat_rs": "cat-rs", "ours": "amplify", "cohen": "gaussian", "salman": "smoothadv"},
+    **{"stab": "stability", "replication": "gaussian", "data_cohen": "gaussian", "locuslab+smoothing": "gaussian"},
+}
+METHODS = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix", "cat-rs", "amplify")
+DATASETS = {
+    **{name: name for name in ("mnist", "fashion-mnist", "svhn", "cifar10", "cifar100", "imagenet", "digits")},
+    **{"fmnist": "fashion-mnist", "cifar10-jpeg": "cifar10", "cifar10c": "cifar10c", "mnistc": "mnistc"},
+}
+OURS = re.compile(r"(?P<dataset>.+)-sigma(?P<sigma>\d+(?:\.\d+)?)")  # a folder whose logs are called by their method
+NOISE = re.compile(r"(?:^|[_-])(sigma|noise)[_=]?(\d+(?:\.\d+)?)")
+SAMPLES = re.compile(r"(?:^|[_-])[Nn][_=]?(\d{3,})(?![\d.])")
+ARCH = re.compile(r"(?:cifar_)?((?:resnet|densenet|vgg|wrn|lenet)\d*)", re.IGNORECASE)
+METHOD = re.compile(r"(macer)_deferred\d+|(salman)_[\d._]+|(?:pgd|ddn)_\d+steps?.*", re.IGNORECASE)
+SEED = re.compile(r"_?\d*")  # `noise_0.50_4490`, and folders that are but a number
+SUFFIX = re.compile(r"\.(tsv|txt|csv|log)$")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a path says; None or empty where it says nothing, or two things that contradict each other.
+
+    Attributes:
+        sigma: of certification. trained: sigma of training, where the path names both.
+        n: samples an image. dataset, split, method: as they are called here.
+        arch: the architecture. besides: what else stands between, such as `lbd_5.0`: settings or variations.
+    """
+
+    sigma: float | None = None
+    trained: float | None = None
+    n: int | None = None
+    dataset: str = ""
+    split: str = ""
+    method: str = ""
+    arch: str = ""
+    besides: tuple[str, ...] = ()
+
+    def told(self) -> str:
+        """`sigma 0.5, data set cifar10, method macer from its path`; empty where the path says nothing."""
+        facts = {
+            "sigma": "" if self.sigma is None else f"{self.sigma:g}",
+            "n": "" if self.n is None else f"{self.n:,}",
+            "data set": self.dataset,
+            "split": self.split,
+            "method": self.method,
+        }
+        said = [f"{name} {value}" for name, value in facts.items() if value]
+        return f"{', '.join(said)} from its path" if said else ""
+
+
+def place_of(path: Path) -> Place:
+    """What `path` says: `cifar10-sigma0.5/macer.tsv`, or the ways of the released repositories.
+
+    `noise_` and `sigma_` where both stand are of training and of certification.
+    """
+    parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
+    folder = OURS.fullmatch(path.parent.name)
+    if folder is not None:
+        return Place(float(folder["sigma"]), dataset=_dataset(folder["dataset"]), method=method_named(parts[-1]))
+    sigma, noise = (_one(_values(parts, word)) for word in ("sigma", "noise"))
+    return Place(
+        sigma=(noise or None) if sigma is None else sigma,  # `noise_0.00` is of a training without noise
+        trained=None if sigma is None else noise,
+        n=_one({int(n) for part in parts for n in SAMPLES.findall(part)}),
+        dataset=_one({DATASETS[part.lower()] for part in parts if part.lower() in DATASETS}) or "",
+        split=_one({part for part in parts if part in ("train", "test")}) or "",
+        method=_method(parts),
+        arch=_one({found[1].lower() for part in parts if (found := ARCH.fullmatch(part))}) or "",
+        besides=_besides(parts),
+    )
+
+
+def method_named(name: str) -> str:
+    """The method's name here for what a log or a paper calls it."""
+    plain = name.lower().strip()
+    return ALIASES.get(plain, plain)
+
+
+def _dataset(name: str) -> str:
+    return DATASETS.get(name.lower(), name)
+
+
+def _one(values: set[T]) -> T | None:
+    return next(iter(values)) if len(values) == 1 else None
+
+
+def _values(parts: list[str], word: str) -> set[float]:
+    return {float(value) for part in parts for kind, value in NOISE.findall(part) if kind == word}
+
+
+def _method(parts: list[str]) -> str:
+    """The one method that the path names. Consistency stands before what it is added to."""
+    named = {name for part in parts if (name := _method_in(part))}
+    if named > {"amplify"}:  # "ours" is whoever wrote the log
+        named -= {"amplify"}
+    if "consistency" in named:
+        named = {"smoothadv+consistency"} if named == {"consistency", "smoothadv"} else named - {"gaussian"}
+    return _one(named) or ""
+
+
+def _method_in(part: str) -> str:
+    found = METHOD.fullmatch(part)
+    if found:
+        return method_named(found[1] or found[2] or "smoothadv")
+    name = method_named(part)
+    return name if name in METHODS else ""
+
+
+def _besides(parts: list[str]) -> tuple[str, ...]:
+    """What is neither data set, method, noise, architecture, split nor seed, from the first of the former two on."""
+    known = [bool(part.lower() in DATASETS or _method_in(part)) for part in parts]
+    if not any(known):
+        return ()
+    left = [SAMPLES.sub("", NOISE.sub("", part)) for part in parts[known.index(True) :]]
+    plain = {"train", "test", "data", "certify", "best_models", "ours"}
+    return tuple(
+        part
+        for part in left
+        if not (part in plain or part.lower() in DATASETS or _plain_method(part) or ARCH.fullmatch(part))
+        and not SEED.fullmatch(part)
+    )
+
+
+def _plain_method(part: str) -> bool:
+    """A method's name and nothing more: `PGD_10steps` and `salman_255.0_10_10` are settings too."""
+    return method_named(part) in METHODS or part.lower().startswith("macer_deferred")
