@@ -1,7 +1,7 @@
 """Which n and alpha a log was made with, as far as its radii tell.
 
-n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more. Many images reach that, so that the largest radius of a
-log tells its budget: 3.81 sigma is n = 100,000 at alpha .001, and 3.91 sigma the same n at alpha .01.
+n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more. Many images reach that, so that the largest radius of
+a log tells its budget: 3.81 sigma is n = 100,000 at alpha .001, and 3.91 sigma the same n at alpha .01.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ def infer(
 ) -> Certificates:
     """A log with the facts that it does not say itself, judged at alpha .001; each is told of in the header's notes.
 
-    What is given here comes before what the path says (see `place_of`); n and alpha that neither says are taken from the
-    largest radii where exactly one usual budget explains them. Where that alpha is not .001, the log is re-bound. Facts
-    that stay unknown stay None. A table of counts is returned as it is.
+    What is given here comes before what the path says (see `place_of`); n and alpha that neither says are taken from
+    the largest radii where exactly one usual budget explains them. Where that alpha is not .001, the log is re-bound.
+    Facts that stay unknown stay None. A table of counts is returned as it is.
 
     Raises:
         InputError: radii that the sigma, n and alpha given do not explain.
@@ -74,7 +74,9 @@ def _budgeted(table: Certificates) -> Certificates:
 def _unknown(largest: float, sigma: float, n: int | None, alpha: float | None) -> str:
     """What the largest radius allows where it does not tell the budget."""
     lacking = [name for name, value in (("n", n), ("alpha", alpha)) if value is None]
-    told = f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual budget"
+    told = (
+        f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual budget"
+    )
     least = None if n is None else least_alpha(largest, sigma, n)
     return told if least is None else f"{told}; n {n:,} needs alpha {least:g} or more for it"
 

@@ -39,8 +39,8 @@ def is_log(path: Path) -> bool:
 def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     """A published log. It says nothing of sigma, n or alpha: pass them in `header`, or see `infer`.
 
-    Its radii are printed to three significant digits, mostly, and may have been rounded up. Of a log without `idx`, which
-    nobody can tell the images of, these are numbered below 0, so that `pair` takes them for no other table's.
+    Its radii are printed to three significant digits, mostly, and may have been rounded up. Which images a log without
+    `idx` is about nobody can tell: they are numbered below 0, so that `pair` takes them for no other table's.
 
     Raises:
         InputError: a log of predictions, a form that says too little, a missing column, a row cut short, or a value
@@ -101,7 +101,9 @@ def _lines(path: Path) -> _Lines:
         matlab.refuse(path)
     bare = ROW.fullmatch(first) is not None
     if bare and first.count("\t") == len(TSV_COLUMNS) - 1:
-        raise InputError(f"{path} has no header; put a line on top that says {' '.join(TSV_COLUMNS)}, with tabs between")
+        raise InputError(
+            f"{path} has no header; put a line on top that says {' '.join(TSV_COLUMNS)}, with tabs between"
+        )
     try:
         frame = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, names=BARE_COLUMNS if bare else None)
     except pd.errors.EmptyDataError:
@@ -120,8 +122,8 @@ def _check_columns(lines: _Lines) -> None:
     if "predict" in there and "radius" not in there:
         told = " (basePredict)" if "basePredict" in there else ""
         raise InputError(
-            f"{path} is a log of predictions{told}, not of certificates: it holds no radius; take the log that was made "
-            "by certifying"
+            f"{path} is a log of predictions{told}, not of certificates: it holds no radius; take the log that "
+            "was made by certifying"
         )
     wanted = BARE_COLUMNS if lines.bare else TSV_COLUMNS
     missing = [column for column in wanted if column not in there]

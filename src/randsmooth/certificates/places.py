@@ -48,16 +48,16 @@ class Place:
     besides: tuple[str, ...] = ()
 
     def told(self) -> str:
-        """`sigma 0.5, data set cifar10, method macer from its path`; empty where the path says nothing."""
+        """`sigma 0.5, data set cifar10 and the method as the path says`; empty where it says nothing."""
         facts = {
             "sigma": "" if self.sigma is None else f"{self.sigma:g}",
             "n": "" if self.n is None else f"{self.n:,}",
             "data set": self.dataset,
             "split": self.split,
-            "method": self.method,
         }
-        said = [f"{name} {value}" for name, value in facts.items() if value]
-        return f"{', '.join(said)} from its path" if said else ""
+        said = [f"{name} {value}" for name, value in facts.items() if value] + ["the method"] * bool(self.method)
+        words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
+        return f"{words} as the path says" if said else ""
 
 
 def place_of(path: Path) -> Place:

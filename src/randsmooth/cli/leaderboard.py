@@ -20,8 +20,6 @@ from randsmooth.errors import InputError
 if TYPE_CHECKING:
     from randsmooth.report import Entry
 
-SUFFIXES = (".parquet", ".tsv")
-
 
 class Leaderboard(Settings):
     """Settings of `randsmooth leaderboard`."""
@@ -33,15 +31,16 @@ class Leaderboard(Settings):
         RADII, json_schema_extra={"cli": str, "metavar": "R,R,..."}
     )
     sigma: float | None = option(reading.SIGMA)
-    n: int | None = option("Samples an image that TSV logs were made with; they do not say. Needed for their p_A.")
-    alpha: float | None = option("Alpha that TSV logs were made with; they do not say. Needed for their p_A.")
+    n: int | None = option("Samples an image that TSV logs were made with. [as their paths or radii tell]")
+    alpha: float | None = option("Alpha that TSV logs were made with. [as their radii tell, then re-bound at 0.001]")
     overwrite: bool = option("Replace files that exist.", False)
 
 
 def leaderboard(settings: Leaderboard) -> None:
     """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
 
-    Tables are ordered by the p_A curve; ACR stands last. Files that are no certificates are skipped, with a note.
+    Tables are ordered by the p_A curve; ACR stands last. Logs are found by their first line, whatever they are called;
+    files that cannot be read are skipped, with a note.
 
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
@@ -87,7 +86,7 @@ def load(settings: Leaderboard) -> list[Entry]:
         InputError: no such folder, or no certificate in it.
     """
     entries = []
-    for path in candidates(settings.folder):
+    for path in certificates.candidates(settings.folder):
         try:
             entries.append(_entry(path, settings))
         except (InputError, OSError) as reason:
@@ -97,15 +96,9 @@ def load(settings: Leaderboard) -> list[Entry]:
     return entries
 
 
-def candidates(folder: Path) -> list[Path]:
-    """Files below `folder` that certificates may be in, in the order of their names."""
-    if not folder.is_dir():
-        raise InputError(f"no folder at {folder}; give one that holds certificates")
-    return sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.is_file())
-
-
 def _entry(path: Path, settings: Leaderboard) -> Entry:
     from randsmooth import report
 
-    table = certificates.read(path).assuming(sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+    read = certificates.read(path)
+    table = certificates.infer(read, path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
     return report.measure(table, path.relative_to(settings.folder).as_posix())

@@ -11,9 +11,9 @@ from randsmooth.errors import InputError
 
 # The words of the options that mean the same to every verb that reads tables.
 FILES = "Parquet files of `randsmooth certify`, or TSV logs of the literature."
-SIGMA = "Noise that TSV logs were made with; they do not say. Needed for their p_A."
-N = "Judge on this many samples an image (a random subset of those stored); for TSV logs, the n they were made with."
-ALPHA = "Judge at this alpha; for TSV logs, the alpha they were made with."
+SIGMA = "Noise that TSV logs were made with. [as their paths say, such as noise_0.50]"
+N = "Judge on this many samples an image (a random subset); for TSV logs, the n they were made with. [as radii tell]"
+ALPHA = "Judge at this alpha; for TSV logs, the one they were made with. [as radii tell, then re-bound at 0.001]"
 
 
 def load(
@@ -37,12 +37,12 @@ def load(
             f"{tables[0].name} was certified at sigma={tables[0].header.sigma}; --sigma={sigma} is for TSV logs, "
             "which do not say"
         )
-    return [_judged(table, sigma, n, alpha) for table in tables]
+    return [_judged(table, file, sigma, n, alpha) for table, file in zip(tables, files, strict=True)]
 
 
-def _judged(table: Certificates, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
+def _judged(table: Certificates, file: Path, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
     if table.counts is not None:
         return table if n is None and alpha is None else table.at(n=n, alpha=alpha)
     if n is not None and alpha is not None:
         check_budget(1, n, alpha)
-    return table.assuming(sigma=sigma, n=n, alpha=alpha)
+    return certificates.infer(table, file, sigma=sigma, n=n, alpha=alpha)

@@ -17,7 +17,8 @@ class Reproduce(Settings):
 
     object: str | None = argument("PAPER/OBJECT, such as acr/table2; see --list.", default=None)
     source: Path | None = option(
-        "Folder of certificates, or of logs at DATASET-sigmaSIGMA/METHOD.tsv.", json_schema_extra={"flag": "from"}
+        "Folder of certificates or logs: at DATASET-sigmaSIGMA/METHOD.tsv, or as released.",
+        json_schema_extra={"flag": "from"},
     )
     scale: Literal["tiny", "cpu", "paper"] = option(
         "Of the runs that make what is missing: tiny (digits, seconds), cpu (8 epochs), or paper.", "paper"
@@ -80,6 +81,7 @@ def told(result: Reproduced) -> str:
         lines += [to_text(frame) for frame in result.made.tables.values()]
         lines += [*(f"note: {note}" for note in result.made.notes), ""] if result.made.notes else []
         lines += [str(path) for path in result.files]
+    lines += ["", *(f"note: {sentence}" for sentence in result.skipped)] if result.skipped else []
     missing, total = result.missing
     if missing:
         lines += ["", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):"]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from randsmooth import metrics
+from randsmooth import bounds, metrics
 from randsmooth.papers.rows import Row, metrics_of
 from randsmooth.papers.source import Found
 
 ACCURACY = "accuracy@"
-DIGITS = {"acr": 3, "seconds": 1, "hours": 2}  # one for all others, which are percentages or norms
-TELLING = {"acr": 0.001, "": 0.1}  # differences above these are findings: of ACR, and of percentages
+DIGITS = {"acr": 3, "seconds": 1, "hours": 2}  # ours, where the paper prints no figure; 1 for all others
+IMAGES = "images"  # head of the column that counts them
 EXACT = 1e-9  # rounding of floats
-MANY = 0.5  # share of a row's cells that differ, from which on the run is another one
+MANY = 0.5  # share of a row's informative cells that differ, from which on the run is another one
 
 
 @dataclass(frozen=True)
@@ -25,24 +25,20 @@ class Beside:
 
     Attributes:
         rows: the paper's. metrics: the columns.
-        ours: for each row its figures; empty where nothing was found.
-        files: for each row the file that they come from.
-        logs: for each row whether that file is a published log.
+        found: for each row its certificates; None where there are none. ours: their figures.
     """
 
     rows: tuple[Row, ...]
     metrics: tuple[str, ...]
+    found: tuple[Found | None, ...]
     ours: tuple[dict[str, float], ...]
-    files: tuple[str, ...]
-    logs: tuple[bool, ...]
 
 
 def beside(rows: Sequence[Row], found: Sequence[Found | None]) -> Beside:
     """The table of `rows` and the certificates found for each."""
     columns = metrics_of(rows) or ["acr", *(f"{ACCURACY}{r:g}" for r in _radii(found))]
     ours = tuple({} if f is None else figures(f, columns) for f in found)
-    files = tuple("" if f is None else f.path.name for f in found)
-    return Beside(tuple(rows), tuple(columns), ours, files, tuple(f is not None and f.log for f in found))
+    return Beside(tuple(rows), tuple(columns), tuple(found), ours)
 
 
 def figures(found: Found, columns: Sequence[str]) -> dict[str, float]:
@@ -66,19 +62,53 @@ def differences(table: Beside) -> list[dict[str, float]]:
 
 
 def findings(table: Beside) -> list[str]:
-    """The rows whose differences are more than rounding, in words; of a row that differs throughout, once."""
-    told = []
-    for row, difference, log in zip(table.rows, differences(table), table.logs, strict=True):
-        large = {m: d for m, d in difference.items() if abs(d) > TELLING.get(m, TELLING[""]) + EXACT}
-        if not large:
-            continue
-        cells = ", ".join(f"{title(m)} {d:+.{digits(m)}f}" for m, d in large.items())
-        another = log and len(large) > MANY * len(difference)
-        why = ": the released log is not the run of the table" if another else ""
-        told.append(
-            f"{row.name} at sigma {row.sigma:g} differs in {len(large)} of {len(difference)} cells{why} ({cells})"
-        )
-    return told
+    """The rows that differ by more than the printed digits round, and those that rest on other images, in words."""
+    parts = zip(table.rows, table.found, differences(table), strict=True)
+    told = [_finding(row, found, difference) for row, found, difference in parts if found is not None]
+    return [*filter(None, told), *_other_images(table)]
+
+
+def _finding(row: Row, found: Found, difference: dict[str, float]) -> str:
+    telling = {m: d for m, d in difference.items() if informative(row, found, m)}
+    large = {m: d for m, d in telling.items() if abs(d) > rounding(row, m) + EXACT}
+    if not large:
+        return ""
+    cells = ", ".join(f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in large.items())
+    another = found.log and row.images == len(found.table) and len(large) > MANY * len(telling)
+    why = ": the released log is not the run of the table" if another else ""
+    return f"{row.name} at sigma {row.sigma:g} differs in {len(large)} of {len(telling)} cells{why} ({cells})"
+
+
+def informative(row: Row, found: Found, metric: str) -> bool:
+    """Whether a cell could differ: not where the paper prints 0 at a radius that nothing can be certified to."""
+    if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
+        return True
+    return float(metric.removeprefix(ACCURACY)) <= _farthest(found)
+
+
+def _farthest(found: Found) -> float:
+    """The largest radius that sigma, n and alpha of the table allow; where they are not known, the largest it has."""
+    header = found.table.header
+    if header.sigma is None or header.n is None or header.alpha is None:
+        return float(found.table.radius.max(initial=0.0))
+    return bounds.largest_radius(header.n, header.alpha, header.sigma)
+
+
+def rounding(row: Row, metric: str) -> float:
+    """By how much a figure may be off as the paper prints it: half a unit of its last digit."""
+    return float(0.5 * 10.0 ** -row.decimals.get(metric, digits(metric)))
+
+
+def _other_images(table: Beside) -> list[str]:
+    """That rows rest on other images than the paper's, once for all that do alike."""
+    counts: dict[tuple[int, int], list[str]] = {}
+    for row, found in zip(table.rows, table.found, strict=True):
+        if found is not None and row.figures and row.images not in (None, len(found.table)):
+            counts.setdefault((int(row.images or 0), len(found.table)), []).append(f"{row.name} at sigma {row.sigma:g}")
+    return [
+        f"{', '.join(names)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance"
+        for (theirs, ours), names in counts.items()
+    ]
 
 
 def digits(metric: str) -> int:
@@ -93,31 +123,46 @@ def title(metric: str) -> str:
 def wide(table: Beside) -> pd.DataFrame:
     """As a person reads it: up to three lines a row (paper, ours, difference), figures as text."""
     lines = []
-    for row, ours, difference in zip(table.rows, table.ours, differences(table), strict=True):
+    for row, found, ours, difference in zip(table.rows, table.found, table.ours, differences(table), strict=True):
         what = {"sigma": "" if math.isnan(row.sigma) else f"{row.sigma:g}", "method": row.name}
+        counts = _counts(row, found)
         parts = [("paper", row.figures, ""), ("here", ours, ""), ("difference", difference, "+")]
         for source, values, sign in parts:
             if values:
-                lines.append(what | {"": source} | {title(m): _cell(values.get(m), m, sign) for m in table.metrics})
+                cells = {title(m): _cell(values.get(m), m, row, source, sign) for m in table.metrics}
+                lines.append(what | {"": source, IMAGES: counts.get(source, "")} | cells)
                 what = dict.fromkeys(what, "")
-    return pd.DataFrame(lines, columns=["sigma", "method", "", *map(title, table.metrics)], dtype=str).fillna("")
+    columns = ["sigma", "method", "", IMAGES, *map(title, table.metrics)]
+    return pd.DataFrame(lines, columns=columns, dtype=str).fillna("")
 
 
-def _cell(value: float | None, metric: str, sign: str) -> str:
+def _counts(row: Row, found: Found | None) -> dict[str, str]:
+    """How many images the figures rest on; a star where they are not as many as the paper's."""
+    counts = {} if row.images is None else {"paper": f"{row.images:,}"}
+    if found is not None:
+        other = bool(row.figures) and row.images not in (None, len(found.table))
+        counts["here"] = f"{len(found.table):,}{'*' * other}"
+    return counts
+
+
+def _cell(value: float | None, metric: str, row: Row, source: str, sign: str) -> str:
+    """The paper's as it prints it, ours with a digit to compare by."""
     if value is None:
         return ""
-    text = f"{value:{sign}.{digits(metric)}f}"
+    printed = row.decimals.get(metric, digits(metric))
+    text = f"{value:{sign}.{printed if source == 'paper' else max(printed, digits(metric))}f}"
     return text.lstrip("+-") if float(text) == 0.0 else text
 
 
 def tidy(table: Beside) -> pd.DataFrame:
     """For programs: a row a cell, at full precision."""
     lines = []
-    for row, ours, file in zip(table.rows, table.ours, table.files, strict=True):
+    for row, found, ours in zip(table.rows, table.found, table.ours, strict=True):
+        what = (row.dataset, row.sigma, row.method, row.setting)
+        here = (None, "") if found is None else (len(found.table), found.path.name)
         for metric in table.metrics:
             values = (row.figures.get(metric, math.nan), ours.get(metric, math.nan))
-            lines.append(
-                (row.dataset, row.sigma, row.method, row.setting, metric, *values, values[1] - values[0], file)
-            )
-    columns = ["dataset", "sigma", "method", "setting", "metric", "published", "here", "difference", "file"]
-    return pd.DataFrame(lines, columns=columns)
+            lines.append((*what, metric, *values, values[1] - values[0], row.images, *here))
+    columns = ["dataset", "sigma", "method", "setting", "metric", "published", "here", "difference"]
+    frame = pd.DataFrame(lines, columns=[*columns, "published_images", "images", "file"])
+    return frame.astype({"published_images": "Int64", "images": "Int64"})

@@ -10,7 +10,7 @@ import pandas as pd
 
 from randsmooth.papers.rows import Row
 from randsmooth.papers.scale import Scale
-from randsmooth.papers.source import Found, pick
+from randsmooth.papers.source import Found, fitting
 from randsmooth.report import Panel
 
 
@@ -20,15 +20,39 @@ class Context:
 
     Attributes:
         found: certificates. scale: of the models that are or would be made, in `folder`.
+        skipped: files that could not be used, in sentences.
     """
 
     found: tuple[Found, ...]
     scale: Scale
     folder: Path
+    skipped: tuple[str, ...] = ()
 
     def of(self, row: Row) -> Found | None:
         """The certificates of a row."""
-        return pick(self.found, self._datasets(row), row.sigma, row.method, row.preset)
+        return next(iter(self._fitting(row)), None)
+
+    def told(self, rows: Sequence[Row]) -> list[str]:
+        """What was found out of the rows' logs or done to them, and where a row had more than one to choose from."""
+        there = [(row, found) for row in rows if (found := self.of(row)) is not None]
+        notes: dict[str, list[str]] = {}
+        for row, found in there:
+            for note in found.table.header.notes:
+                notes.setdefault(note, []).append(f"{row.name} at sigma {row.sigma:g}")
+        said = [
+            f"{'all' if len(names) == len(there) > 1 else ', '.join(names)}: {note}" for note, names in notes.items()
+        ]
+        return said + [note for row, _ in there if (note := self._choice(row))]
+
+    def _choice(self, row: Row) -> str:
+        first, *others = self._fitting(row)
+        logs = [str(other.path) for other in others if other.log]
+        if not first.log or not logs:
+            return ""
+        return f"{row.name} at sigma {row.sigma:g}: shown is {first.path}; as fit are {', '.join(logs)}"
+
+    def _fitting(self, row: Row) -> list[Found]:
+        return fitting(self.found, self._datasets(row), row.sigma, row.method, row.preset)
 
     def model(self, row: Row) -> Path | None:
         """The folder of a row's model, which lies beside its certificates and is called as they are."""
@@ -63,6 +87,7 @@ class Object:
     Attributes:
         name: PAPER/OBJECT. title: what it shows.
         rows: the models that it is about; none for what formulas give.
+        besides: more models that are shown where there are certificates of them.
         models: whether the models themselves are needed, not just their certificates.
         make: draws it from a context.
     """
@@ -72,6 +97,7 @@ class Object:
     make: Callable[[Context, list[Row]], Made]
     rows: Callable[[], list[Row]] = list
     models: bool = False
+    besides: Callable[[Context], list[Row]] = lambda context: []
 
     def missing(self, context: Context) -> list[Row]:
         """The rows that have no certificates, or no model where that is needed."""

@@ -13,7 +13,7 @@ from randsmooth.papers.objects import find
 from randsmooth.papers.rows import Row
 from randsmooth.papers.scale import SCALES, Step, run, steps
 from randsmooth.papers.sheets import FORMATS
-from randsmooth.papers.source import Found, scan
+from randsmooth.papers.source import Scan, scan
 from randsmooth.progress import Progress, silent
 from randsmooth.report import draw
 
@@ -28,6 +28,7 @@ class Reproduced:
         object: which. made: its parts; None where nothing could be drawn yet.
         files: written. lacking: the steps that would make the missing rows.
         missing: how many of how many rows are missing.
+        skipped: files that could not be used, in sentences.
     """
 
     object: Object
@@ -35,6 +36,7 @@ class Reproduced:
     files: tuple[Path, ...]
     lacking: tuple[Step, ...]
     missing: tuple[int, int]
+    skipped: tuple[str, ...] = ()
 
 
 def reproduce(
@@ -72,19 +74,29 @@ def reproduce(
             run(step, progress, say)
         context = _context(source, folder, scale)
         missing = thing.missing(context)
-    rows = thing.rows()
-    total = len(rows)
-    there = [row for row in rows if row not in missing] if thing.models else rows
-    made = thing.make(context, there) if len(missing) < total or not total else None
+    made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
-    return Reproduced(thing, made, tuple(files), tuple(lacking(missing, context)), (len(missing), total))
+    total = len(thing.rows())
+    steps = tuple(lacking(missing, context))
+    return Reproduced(thing, made, tuple(files), steps, (len(missing), total), context.skipped)
+
+
+def _made(thing: Object, context: Context, missing: Sequence[Row]) -> Made | None:
+    """The object, with what was found out of its logs; None where nothing is there to draw it from."""
+    rows, besides = thing.rows(), thing.besides(context)
+    if rows and len(missing) == len(rows) and not besides:
+        return None
+    there = [row for row in rows if row not in missing] if thing.models else rows
+    made = thing.make(context, [*there, *besides])
+    made.notes += context.told([*there, *besides])
+    return made
 
 
 def _context(source: Path | str | None, folder: Path, scale: str) -> Context:
-    found: list[Found] = [] if source is None else scan(Path(source))
+    there = Scan() if source is None else scan(Path(source))
     if folder.is_dir():
-        found += scan(folder)
-    return Context(tuple(found), SCALES[scale], folder)
+        there += scan(folder)
+    return Context(there.found, SCALES[scale], folder, there.skipped)
 
 
 def lacking(missing: Sequence[Row], context: Context) -> list[Step]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from randsmooth.papers.published import published
+import pandas as pd
+
+from randsmooth.papers.images import images_of
+from randsmooth.papers.published import printed
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Row:
         paper: acr, macer or cat-rs.
         setting: what an ablation changes; empty for a main row.
         preset: that trains it.
-        figures: metric -> published value.
+        figures: metric -> published value. decimals: metric -> with how many decimals it is printed.
+        images: that the figures rest on; None where nothing says.
     """
 
     paper: str
@@ -26,6 +30,8 @@ class Row:
     setting: str
     preset: str
     figures: dict[str, float] = field(default_factory=dict, compare=False)
+    decimals: dict[str, int] = field(default_factory=dict, compare=False)
+    images: int | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -39,14 +45,26 @@ def rows_of(paper: str, object: str, version: str | None = None) -> list[Row]:
     Raises:
         InputError: no such object.
     """
-    frame = published(paper, object)
+    frame = printed(paper, object)
     frame = frame[frame["version"] == (version or frame["version"].iloc[0])]
     keys = ["dataset", "sigma", "method", "setting"]
-    rows = []
-    for (dataset, sigma, method, setting), part in frame.groupby(keys, sort=False, dropna=False):
-        figures = dict(zip(part["metric"], part["value"].astype(float), strict=True))
-        rows.append(Row(paper, dataset, float(sigma), method, setting, preset_of(paper, method, setting), figures))
-    return rows
+    return [_row(paper, object, key, part) for key, part in frame.groupby(keys, sort=False, dropna=False)]
+
+
+def _row(paper: str, object: str, key: tuple[str, ...], cells: pd.DataFrame) -> Row:
+    dataset, sigma, method, setting = key
+    texts = dict(zip(cells["metric"], cells["value"], strict=True))
+    return Row(
+        paper,
+        dataset,
+        float(sigma or "nan"),
+        method,
+        setting,
+        preset_of(paper, method, setting),
+        figures={metric: float(text) for metric, text in texts.items()},
+        decimals={metric: len(text.partition(".")[2]) for metric, text in texts.items()},
+        images=images_of(paper, object),
+    )
 
 
 def preset_of(paper: str, method: str, setting: str) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth import certificates
-from randsmooth.certificates import Certificates, ForeignFile
+from randsmooth.certificates import Certificates, ForeignFile, Place
 from randsmooth.errors import InputError
+from randsmooth.papers.settings import allows
 
-# What logs and papers call a method, where that is not its name here.
-ALIASES = {"catrs": "cat-rs", "ours": "amplify", "cohen": "gaussian", "salman": "smoothadv"}
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
-PLACE = re.compile(r"(?P<dataset>.+)-sigma(?P<sigma>[\d.]+)")
-LOGS = {"n": 100_000, "alpha": 0.001}  # what every log of the literature was made with
+ARCHS = {"imagenet": "resnet50", "mnist": "lenet"} | dict.fromkeys(("cifar10", "cifar100", "svhn"), "resnet110")
+NAMED = 3  # files named of those that say too little
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Found:
 
     Attributes:
         preset: as its header says; empty for a log and for a model of no preset.
-        log: whether it is a published log, whose model is known by its method alone.
+        place: what the path of a published log says; None for a table of counts.
     """
 
     path: Path
@@ -33,59 +31,92 @@ class Found:
     sigma: float
     method: str
     preset: str
-    log: bool
+    place: Place | None = None
+
+    @property
+    def log(self) -> bool:
+        """Whether it is a published log, whose model is known by what its path says alone."""
+        return self.place is not None
 
 
-def scan(folder: Path) -> list[Found]:
+@dataclass(frozen=True)
+class Scan:
+    """What a folder holds, and what of it could not be used, in sentences."""
+
+    found: tuple[Found, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    def __add__(self, other: Scan) -> Scan:
+        return Scan(self.found + other.found, self.skipped + other.skipped)
+
+
+def scan(folder: Path) -> Scan:
     """All certificates below `folder` that say, or whose place says, data set, sigma and method.
 
-    A log lies at DATASET-sigmaSIGMA/METHOD.tsv.
+    A log lies at DATASET-sigmaSIGMA/METHOD.tsv, or where its authors keep it (see `certificates.place_of`). A file that
+    cannot be read is named, and the scan goes on.
 
     Raises:
-        InputError: no such folder, or a damaged table.
+        InputError: no such folder.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; --from takes the folder that holds certificates or logs")
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".parquet", ".tsv"))
-    return [found for found in map(_found, files) if found is not None]
+    found, skipped, silent = [], [], dict[str, list[Path]]()
+    for path in certificates.candidates(folder):
+        try:
+            item = _found(path)
+        except ForeignFile:
+            continue
+        except (InputError, OSError) as reason:
+            skipped.append(f"skipped {reason}")
+            continue
+        if isinstance(item, Found):
+            found.append(item)
+        else:
+            silent.setdefault(item, []).append(path)
+    return Scan(tuple(found), (*skipped, *(_silent(lacks, paths) for lacks, paths in silent.items())))
 
 
-def _found(path: Path) -> Found | None:
-    return _log(path) if path.suffix == ".tsv" else _certified(path)
+def _silent(lacks: str, paths: Sequence[Path]) -> str:
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return (
+        f"left out {', '.join(map(str, paths[:NAMED]))}{more}: nothing says the {lacks}; a log may be put at "
+        "DATASET-sigmaSIGMA/METHOD.tsv"
+    )
 
 
-def _log(path: Path) -> Found | None:
-    place = PLACE.fullmatch(path.parent.name)
-    if place is None:
-        return None
-    sigma, dataset = float(place["sigma"]), place["dataset"]
-    table = certificates.read(path).assuming(sigma=sigma, **LOGS)  # type: ignore[arg-type]
-    return Found(path, table, dataset, sigma, method_named(path.stem), preset="", log=True)
-
-
-def _certified(path: Path) -> Found | None:
-    try:
-        table = certificates.read(path)
-    except ForeignFile:
-        return None
+def _found(path: Path) -> Found | str:
+    """What is at `path`, or what nobody says of it."""
+    table = certificates.infer(certificates.read(path), path)
     header, model = table.header, table.header.model or {}
-    method = model.get("method")
-    if header.sigma is None or header.dataset is None or method is None:
-        return None
-    dataset = SAME_IMAGES.get(header.dataset, header.dataset)
-    return Found(path, table, dataset, header.sigma, str(method), str(model.get("preset", "")), log=False)
+    said = {"data set": header.dataset, "sigma": header.sigma, "method": model.get("method")}
+    lacks = " and ".join(what for what, value in said.items() if value is None)
+    if lacks:
+        return lacks
+    return Found(
+        path,
+        table,
+        SAME_IMAGES.get(str(header.dataset), str(header.dataset)),
+        header.sigma or 0.0,
+        str(model["method"]),
+        str(model.get("preset", "")),
+        place=certificates.place_of(path) if table.counts is None else None,
+    )
 
 
-def method_named(name: str) -> str:
-    """The method's name here for what a log or a paper calls it."""
-    plain = name.lower().strip()
-    return ALIASES.get(plain, plain)
-
-
-def pick(found: Iterable[Found], datasets: Sequence[str], sigma: float, method: str, preset: str) -> Found | None:
-    """The certificates of one row: of its preset; else, for a main row, a log or another main preset of its method."""
-    fitting = [f for f in found if f.dataset in datasets and f.sigma == sigma]
-    exact = [f for f in fitting if f.preset == preset]
+def fitting(found: Iterable[Found], datasets: Sequence[str], sigma: float, method: str, preset: str) -> list[Found]:
+    """The certificates of one row: first those of its preset; for a main row, also logs and other main presets."""
+    there = [f for f in found if f.dataset in datasets and f.sigma == sigma]
+    exact = [f for f in there if f.preset == preset]
     main = preset.count("/") == 1
-    similar = [f for f in fitting if main and f.method == method and (f.log or f.preset.count("/") == 1)]
-    return next(iter([*exact, *similar]), None)
+    similar = [f for f in there if main and f.method == method and f not in exact and _main(f, preset)]
+    return [*exact, *similar]
+
+
+def _main(found: Found, preset: str) -> bool:
+    """Whether it is a main run of its method; a log is one unless its path says what the preset has otherwise."""
+    place = found.place
+    if place is None:
+        return found.preset.count("/") == 1
+    usual = place.arch in ("", ARCHS.get(found.dataset, "")) and place.trained in (None, found.sigma)
+    return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place.besides)

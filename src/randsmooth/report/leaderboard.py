@@ -15,7 +15,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
 from randsmooth.metrics import P_A, Estimate
-from randsmooth.report import curves
+from randsmooth.report import curves, sheet
 from randsmooth.report.naming import printable
 from randsmooth.report.page import template
 from randsmooth.report.provenance import UNKNOWN, show
@@ -163,6 +163,7 @@ def leaderboard(
         filters=filters,
         many={"n": len({entry.header.n for entry in ordered}) > 1, "rule": filters["rule"] != ["fixed"]},
         untold=_lacking(ordered),
+        notes=_notes(ordered),
         partly=any(entry.p_a and entry.logged for entry in ordered),
         facts=_facts,
         unknown=UNKNOWN,
@@ -277,6 +278,12 @@ def _lacking(entries: Sequence[Entry]) -> dict[str, int]:
     return {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
 
 
+def _notes(entries: Sequence[Entry]) -> dict[str, str]:
+    """What was inferred of logs or done to tables since, and of which; files tell tables of one name apart."""
+    tables = [entry.table.renamed(entry.file) for entry in entries]
+    return {printable(note): ", ".join(files) for note, files in sheet.notes(tables).items()}
+
+
 def _record(entry: Entry, radii: Sequence[float], setting: str) -> dict[str, Any]:
     header = entry.header
     text = {key: printable(value) if value else None for key, value in _texts(entry).items()}
@@ -289,6 +296,7 @@ def _record(entry: Entry, radii: Sequence[float], setting: str) -> dict[str, Any
         **text,
         **facts,
         "logged": entry.logged,
+        "notes": [printable(note) for note in header.notes],
         "images": len(entry.table),
         "p_A": [{"at_least": x, **_plain(share)} for x, share in entry.p_a.items()],
         "smoothed_accuracy": _plain(entry.smoothed),

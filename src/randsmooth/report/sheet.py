@@ -154,7 +154,21 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
             f"The tables were judged in different ways ({', '.join(judged)}), so that what differs between them is not "
             "the classifiers alone."
         )
-    return said + [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
+    said += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
+    return said + [f"{_named(names, tables)}: {note}." for note, names in notes(tables).items()]
+
+
+def notes(tables: Sequence[Certificates]) -> dict[str, list[str]]:
+    """What was inferred of logs or done to tables since, and the names of the tables that it is true of."""
+    told: dict[str, list[str]] = {}
+    for table in tables:
+        for note in table.header.notes:
+            told.setdefault(note, []).append(table.name)
+    return told
+
+
+def _named(names: Sequence[str], tables: Sequence[Certificates]) -> str:
+    return "All tables" if len(names) == len(tables) > 1 else ", ".join(map(naming.printable, names))
 
 
 def _known(tables: Sequence[Certificates], field: str) -> list[float]:
