@@ -1,6 +1,7 @@
 """What the papers prove, against SciPy and against the numbers that they print."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,17 +13,58 @@ from randsmooth.papers import theory
 
 
 def test_figure_2_meets_the_numbers_of_the_text() -> None:
-    assert theory.certified_radius(1.0) == pytest.approx(3.8115, abs=1e-4)
-    assert theory.certified_radius([0.99, 0.999]) == pytest.approx([2.3, 3.0], abs=0.05)
-    assert theory.certified_radius(0.76) == pytest.approx(3.0 - 2.3, abs=0.05)
+    assert theory.expected_radius(1.0) == pytest.approx(3.8115, abs=1e-4)
+    assert theory.expected_radius([0.99, 0.999]) == pytest.approx([2.3, 3.0], abs=0.05)
+    assert theory.expected_radius(0.76) == pytest.approx(3.0 - 2.3, abs=0.05)
     assert theory.radius_slope(1 - 1e-5) > 1000 > theory.radius_slope(0.99)
 
 
-def test_the_slope_is_the_derivative() -> None:
+@cache
+def radii(n: int, alpha: float, sigma: float) -> np.ndarray:
+    """Clopper-Pearson by SciPy's Beta quantile."""
+    k = np.arange(1, n + 1)
+    return np.concatenate(([0.0], np.maximum(0.0, sigma * stats.norm.ppf(stats.beta.ppf(alpha, k, n - k + 1)))))
+
+
+@pytest.mark.parametrize("p", [0.5, 0.503, 0.6, 0.9, 0.99, 0.9999, 0.99999])
+def test_the_slope_is_that_of_the_expected_radius_at_n(p: float) -> None:
+    n, sigma, h = 100_000, 0.5, 1e-7
+    counts, r = np.arange(n + 1), radii(n, 0.001, sigma)
+    below, here, above = (stats.binom.pmf(counts, n, x) @ r for x in (p - h, p, p + h))
+    assert theory.expected_radius(p, sigma=sigma) == pytest.approx(here, rel=1e-9, abs=1e-12)
+    assert theory.radius_slope(p, sigma=sigma) == pytest.approx((above - below) / (2 * h), rel=1e-5, abs=1e-6)
+
+
+def test_the_slope_by_whole_numbers_of_a_small_n() -> None:
+    """E[r] = sum C(n, k) p^k (1 - p)^(n - k) r(k), differentiated term by term."""
+    n, p, r = 40, 0.9, radii(40, 0.01, 1.0)
+    terms = [
+        math.comb(n, k) * (k * p ** (k - 1) * (1 - p) ** (n - k) - (n - k) * p**k * (1 - p) ** (n - k - 1)) * r[k]
+        for k in range(n)
+    ]
+    assert theory.radius_slope(p, n, 0.01) == pytest.approx(sum(terms) + n * p ** (n - 1) * r[n], rel=1e-10)
+
+
+def test_at_the_paper_s_n_the_slope_is_far_from_that_of_p_a_known() -> None:
+    told = theory.limit_slope([0.6, 0.9999, 0.99999]) / theory.radius_slope([0.6, 0.9999, 0.99999])
+    assert told == pytest.approx([1.001, 1.523, 4.104], abs=1e-3)
+    n, r = 100_000, radii(100_000, 0.001, 1.0)
+    assert theory.radius_slope(1.0) == pytest.approx(n * (r[n] - r[n - 1]), rel=1e-9)
+    assert theory.limit_slope(1.0) == math.inf
+
+
+def test_the_figure_says_which_slope_is_which() -> None:
+    for panel in theory.figure_2()[1:]:
+        here, known = panel.lines
+        assert "n = 100,000" in here.name and "n = 100,000" not in known.name
+        assert here.y.max() < 7300 < 1e6 < known.y.max()
+
+
+def test_the_slope_with_p_a_known_is_the_derivative() -> None:
     p, h = np.array([0.51, 0.7, 0.9, 0.99]), 1e-6
     numeric = (bounds.radius(p + h, 0.5) - bounds.radius(p - h, 0.5)) / (2 * h)
-    assert theory.radius_slope(p, 0.5) == pytest.approx(numeric, rel=1e-6)
-    assert theory.radius_slope(0.4) == 0.0
+    assert theory.limit_slope(p, 0.5) == pytest.approx(numeric, rel=1e-6)
+    assert theory.limit_slope(0.4) == 0.0
 
 
 @pytest.mark.parametrize(("acr", "classes", "sigma"), [(0.1, 10, 0.5), (0.2, 10, 0.5), (0.5, 2, 1.0), (1.0, 3, 1.0)])
@@ -53,9 +95,15 @@ def test_theorem_2() -> None:
     assert frame["log density"][0] == pytest.approx(stats.norm.logpdf(point, 0, 0.3).sum())
 
 
-def test_weights_are_those_of_section_5_2() -> None:
-    weights = theory.sampling_weight(np.array([0, 11, 12, 13, 14, 15, 16]) / 16)
-    assert weights == pytest.approx([1, 1, 1, 2.138, 3.420, 4.976, 7.206], abs=1e-3)
+def test_figure_4_draws_the_weights_of_section_5_2() -> None:
+    """By SciPy: 16 noises at level .1, over the radius of 12 of them (that curve is nearly straight) or Phi^-1(.75)."""
+    ((radius, bound, literal),) = (panel.lines for panel in theory.figure_4())
+    r = radii(16, 0.1, 1.0)[8:]
+    assert bound.x.tolist() == literal.x.tolist() == [k / 16 for k in range(8, 17)]
+    assert bound.y == pytest.approx(np.maximum(1, r / r[4]), rel=1e-9)
+    assert bound.y[4:] == pytest.approx([1, 2.138, 3.420, 4.976, 7.206], abs=1e-3)
+    assert literal.y == pytest.approx(np.maximum(1, r / stats.norm.ppf(0.75)), rel=1e-9)
+    assert radius.y[radius.x == 0.75] == pytest.approx(1.0) and radius.y[-1] == pytest.approx(5.784, abs=0.05)
 
 
 @pytest.mark.parametrize("p", [0.55, 0.7, 0.9, 0.99, 0.999])
@@ -64,16 +112,23 @@ def test_guarantees_keep_their_order(p: float) -> None:
     assert theory.li_radius(p, 0.25) == pytest.approx(0.25 * theory.li_radius(p))
 
 
-def test_guarantees_are_suprema() -> None:
-    """By brute force over the free parameter."""
-    p, q = 0.9, 0.1
-    a = 1 + np.geomspace(1e-3, 200, 200_001)
+@pytest.mark.parametrize("p", [0.505, 0.7, 0.9, 0.945, 0.95, 0.98, 0.99, 0.999, 0.9999])
+def test_guarantees_are_suprema(p: float) -> None:
+    """By brute force over the free parameter; beta = 1 itself is allowed, and best from p = .945 on."""
+    q = 1 - p
+    a = 1 + np.geomspace(1e-3, 50, 200_001)
     inside = 2 * (0.5 * (p ** (1 - a) + q ** (1 - a))) ** (1 / (1 - a))
-    assert theory.li_radius(p) == pytest.approx(np.sqrt(np.maximum(0, -2 / a * np.log(inside))).max(), rel=1e-6)
-    beta = np.linspace(1e-6, min(1, 0.5 * math.log(p / q)), 200_001)[:-1]
+    assert theory.li_radius(p) == pytest.approx(np.sqrt(np.maximum(0, -2 / a * np.log(inside))).max(), rel=1e-8)
+    beta = np.linspace(1e-6, min(1, 0.5 * math.log(p / q)), 200_001)
     margin = p - np.exp(2 * beta) * q
-    values = beta / np.sqrt(2 * np.log(1.25 * (1 + np.exp(beta)) / np.maximum(margin, 1e-300)))
-    assert theory.lecuyer_radius(p) == pytest.approx(values[margin > 0].max(), rel=1e-6)
+    within = margin > 0
+    values = beta[within] / np.sqrt(2 * np.log(1.25 * (1 + np.exp(beta[within])) / margin[within]))
+    assert theory.lecuyer_radius(p) == pytest.approx(values.max(), rel=1e-8)
+
+
+def test_where_the_label_is_certain() -> None:
+    assert theory.lecuyer_radius(1.0) == pytest.approx(1 / math.sqrt(2 * math.log(1.25 * (1 + math.e))), rel=1e-12)
+    assert theory.li_radius(1.0) == math.inf == bounds.radius(1.0, 1.0)
 
 
 def test_below_one_half_nothing_is_guaranteed() -> None:

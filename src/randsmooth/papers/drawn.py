@@ -11,6 +11,7 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.papers.beside import ACCURACY, beside, findings, tidy, wide
 from randsmooth.papers.context import Context, Made
+from randsmooth.papers.figure import figure
 from randsmooth.papers.rows import Row
 from randsmooth.papers.source import Found
 from randsmooth.report import Line, Panel, budgets
@@ -28,12 +29,12 @@ def table(context: Context, rows: list[Row]) -> Made:
 def curves(context: Context, rows: list[Row]) -> Made:
     """Certified accuracy against the radius, a panel a sigma; published points stand back."""
     panels = [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]
-    return Made(panels={"": panels}, notes=_crosses(context))
+    return figure(panels, *_crosses(context))
 
 
 def ablations(context: Context, rows: list[Row]) -> Made:
     """The same, a panel for each setting that is varied."""
-    return Made(panels={"": [_curves(what, part, context) for what, part in by_setting(rows)]}, notes=_crosses(context))
+    return figure([_curves(what, part, context) for what, part in by_setting(rows)], *_crosses(context))
 
 
 def _crosses(context: Context) -> list[str]:
@@ -66,14 +67,14 @@ def p_a(context: Context, rows: list[Row]) -> Made:
             else:
                 notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
         panels.append(Panel(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
-    return Made(panels={"": [panel for panel in panels if panel.lines]}, notes=notes)
+    return figure(panels, *notes)
 
 
 def trade_off(*measures: str) -> Callable[[Context, list[Row]], Made]:
     """Clean accuracy against each of the `measures`, a curve a method, its settings in order."""
 
     def make(context: Context, rows: list[Row]) -> Made:
-        return Made(panels={"": [_against(measure, rows, context) for measure in measures]}, notes=_crosses(context))
+        return figure([_against(measure, rows, context) for measure in measures], *_crosses(context))
 
     return make
 

@@ -14,6 +14,7 @@ from randsmooth import metrics
 from randsmooth.papers import theory
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.drawn import ACCURATE, RADIUS, by_sigma
+from randsmooth.papers.figure import figure
 from randsmooth.papers.rows import Row
 from randsmooth.report import Line, Panel
 
@@ -97,7 +98,7 @@ def gradients_before_and_after(context: Context, rows: list[Row]) -> Made:
         ):
             lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
             panels.append(Panel(f"{title}, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
-    return Made(panels={"": panels})
+    return figure(panels)
 
 
 def times(context: Context, rows: list[Row]) -> Made:
@@ -145,7 +146,7 @@ def soft_against_hard(context: Context, rows: list[Row]) -> Made:
             lines = [Line("hard, Clopper-Pearson", radii, 100.0 * told.hard, "step")]
             lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in told.soft.items()]
             panels.append(Panel(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
-    return Made(panels={"": panels}, notes=["soft: empirical Bernstein"])
+    return figure(panels, "soft: empirical Bernstein")
 
 
 def _beside(row: Row, ours: dict[str, float]) -> list[tuple[str, float, float]]:

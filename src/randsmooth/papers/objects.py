@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from randsmooth.errors import unknown
 from randsmooth.papers import drawn, measured, theory
-from randsmooth.papers.context import Context, Made, Object
+from randsmooth.papers.context import Context, Object
+from randsmooth.papers.figure import figure
 from randsmooth.papers.rows import Row, preset_of, rows_of
 from randsmooth.report import Panel
 
@@ -23,8 +24,8 @@ def _table(paper: str, name: str, title: str) -> Object:
     return Object(f"{paper}/{name}", title, drawn.table, _rows(paper, name))
 
 
-def _formula(name: str, title: str, panels: Callable[[], list[Panel]]) -> Object:
-    return Object(name, title, lambda context, rows: Made(panels={"": panels()}))
+def _formula(name: str, title: str, panels: Callable[[], list[Panel]], *notes: str) -> Object:
+    return Object(name, title, lambda context, rows: figure(panels(), *notes))
 
 
 def _imagenet() -> list[Row]:
@@ -54,14 +55,21 @@ ACR_MAIN, MACER_MAIN = _rows("acr", "table2"), _rows("macer", "table1")
 ABLATION = "certified accuracy and ACR for each"
 
 OBJECTS = (
-    _formula("acr/figure2", "certified radius and its slope against p_A, n = 100,000", theory.figure_2),
+    _formula(
+        "acr/figure2", "certified radius and its slope against p_A, at n = 100,000 and for p_A known", theory.figure_2
+    ),
     Object("acr/theorem1", "budget at which a constant classifier passes any ACR", measured.theorem_1),
     Object("acr/theorem2", "density of Gaussian noise on a sphere", measured.theorem_2),
     Object("acr/figure3", "distribution of p_A of every method", drawn.p_a, _plain(ACR_MAIN)),
     Object(
         "acr/table1", "gradient norms of easy and hard images", measured.gradient_table, _rows("acr", "table1"), True
     ),
-    _formula("acr/figure4", "sampling weight against p_A", theory.figure_4),
+    _formula(
+        "acr/figure4",
+        "sampling weight against p_A",
+        theory.figure_4,
+        "weight=bound divides by the radius that 12 of 16 noises certify, weight=literal by Phi^-1(0.75)",
+    ),
     Object(
         "acr/figure5",
         "gradient norm against p_A before and after the attack",

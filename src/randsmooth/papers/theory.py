@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
+from scipy import optimize, special, stats
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
@@ -16,29 +18,67 @@ from randsmooth.report import Line, Panel
 
 Floats = NDArray[np.float64]
 N, ALPHA = 100_000, 0.001  # of the literature
-REWEIGHTING_NOISES, REWEIGHTING_ALPHA, P_MIN = 16, 0.1, 0.75  # Sun et al. 2025, section 5.2
 
 
-def certified_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
-    """Radius that n samples certify, of which round(p_A n) are successes (Sun et al. 2025, figure 2)."""
-    k = np.rint(np.asarray(p_a, np.float64) * n).astype(np.int64)
-    return bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), sigma)
+def expected_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
+    """E[r(k)], the radius that n samples certify of an image with p_A: k ~ Bin(n, p_A) of them are successes.
+
+    Shape of `p_a`. Sun et al. 2025, figure 2 (a).
+    """
+    return _mean_over_counts(_radii(n, alpha, sigma), n, p_a)
 
 
-def radius_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
-    """dr / dp_A = sigma / phi(Phi^-1(p_A)) of r = sigma Phi^-1(p_A); 0 below 1/2, where nothing is certified."""
+def radius_slope(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
+    """The derivative of `expected_radius` by p_A: n E[r(j + 1) - r(j)] with j ~ Bin(n - 1, p_A).
+
+    Shape of `p_a`. Sun et al. 2025, figure 2 (b). It stays finite up to p_A = 1, where it is n (r(n) - r(n - 1)).
+    """
+    return n * _mean_over_counts(np.diff(_radii(n, alpha, sigma)), n - 1, p_a)
+
+
+def limit_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
+    """dr / dp_A = sigma / phi(Phi^-1(p_A)) of r = sigma Phi^-1(p_A): of p_A known, as n grows without end.
+
+    Shape of `p_a`; 0 below 1/2, where nothing is certified, and infinite at 1.
+    """
     p = np.asarray(p_a, np.float64)
     slope = sigma * math.sqrt(2.0 * math.pi) * np.exp(0.5 * special.ndtri(p) ** 2)
     return np.asarray(np.where(p >= 0.5, slope, 0.0))
 
 
+@lru_cache(maxsize=8)  # half a second with the literature's n; nobody writes into it
+def _radii(n: int, alpha: float, sigma: float) -> Floats:
+    """(n + 1,) the certified radius of 0, 1, ..., n successes of n."""
+    return bounds.radius_of_tail(bounds.lower_tail(np.arange(n + 1), n, alpha), sigma)
+
+
+def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
+    """E[values[k]] for k ~ Bin(n, p), `values` (n + 1,); counts more than 12 deviations off weigh below 1e-15."""
+    p = np.asarray(p_a, np.float64)
+    reach = 12.0 * math.sqrt(n) / 2.0 + 40.0
+
+    def mean(q: float) -> float:
+        k = np.arange(max(0, math.floor(n * q - reach)), min(n, math.ceil(n * q + reach)) + 1)
+        return float(stats.binom.pmf(k, n, q) @ values[k])
+
+    return np.array([mean(float(q)) for q in p.ravel()]).reshape(p.shape)
+
+
 def figure_2() -> list[Panel]:
-    """The certified radius, and how steeply it grows, against p_A at sigma 1 (Sun et al. 2025, figure 2)."""
-    p = np.concatenate((np.linspace(0.5, 0.99, 400), 1.0 - np.geomspace(0.01, 1e-5, 200)))
-    radius, slope = certified_radius(p), radius_slope(p)
+    """The certified radius, and how steeply it grows, against p_A at sigma 1 (Sun et al. 2025, figure 2).
+
+    At the paper's n, and for p_A known, towards which both go as n grows; once more on a scale that shows how far they
+    are apart near p_A = 1.
+    """
+    q = np.concatenate((np.linspace(0.5, 0.01, 400), np.geomspace(0.01, 1e-7, 250)[1:]))
+    p, here, known = 1.0 - q, f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts", "p_A known (n without end)"
+    radii = (Line(here, p, expected_radius(p)), Line(known, p, bounds.radius(p, 1.0), dashed=True))
+    slopes = (Line(here, p, radius_slope(p)), Line(known, p, limit_slope(p), dashed=True))
+    close = tuple(replace(line, x=q) for line in slopes)
     return [
-        Panel("Certified radius", "p_A", "r", (Line(f"n = {N:,}, alpha = {ALPHA:g}", p, radius),)),
-        Panel("Its slope", "p_A", "dr / dp_A", (Line(f"n = {N:,}, alpha = {ALPHA:g}", p, slope),), log=True),
+        Panel("Certified radius", "p_A", "r", radii),
+        Panel("Its slope", "p_A", "dr / dp_A", slopes, log=True),
+        Panel("Its slope near p_A = 1", "1 - p_A", "dr / dp_A", close, log=True, log_x=True),
     ]
 
 
@@ -85,21 +125,23 @@ def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> pd.Da
     return pd.DataFrame({"point": np.arange(1, 6), "norm": np.linalg.norm(points, axis=1), "log density": density})
 
 
-def sampling_weight(p_a: ArrayLike) -> Floats:
-    """Weight of an image whose label comes out of round(16 p_A) of 16 noises (Sun et al. 2025, section 5.2)."""
-    noises = REWEIGHTING_NOISES
-    k = np.rint(np.asarray(p_a, np.float64) * noises).astype(np.int64)
-    radius = bounds.radius_of_tail(bounds.lower_tail(np.arange(noises + 1), noises, REWEIGHTING_ALPHA), 1.0)
-    return np.asarray(np.maximum(1.0, radius[k] / radius[math.ceil(P_MIN * noises)]))
-
-
 def figure_4() -> list[Panel]:
-    """The radius over that at p_A = 0.75, and the sampling weight (Sun et al. 2025, figure 4)."""
+    """The radius over that at p_A = 0.75, and both forms of the sampling weight (Sun et al. 2025, figure 4).
+
+    The paper's text has the weights grow nearly linearly in p_A, which "bound" does.
+    """
+    import torch
+
+    from randsmooth.methods.amplify import Amplify, image_weights
+
     p = np.linspace(0.5, 1.0, 501)
-    relative = certified_radius(p) / certified_radius(P_MIN)
-    steps = np.arange(REWEIGHTING_NOISES // 2, REWEIGHTING_NOISES + 1) / REWEIGHTING_NOISES
-    lines = (Line("certified radius", p, relative), Line("sampling weight", steps, sampling_weight(steps), "points"))
-    return [Panel("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)]
+    lines = [Line("certified radius", p, expected_radius(p) / expected_radius(Amplify.p_min))]
+    for weight in ("bound", "literal"):
+        method = Amplify(weight=weight)  # type: ignore[arg-type]
+        counts = torch.arange(method.reweight_noises // 2, method.reweight_noises + 1)
+        shares, weights = counts.numpy() / method.reweight_noises, image_weights(method, counts).numpy()
+        lines.append(Line(f"sampling weight, {weight}", shares, weights, "points", weight == "literal"))
+    return [Panel("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", tuple(lines))]
 
 
 def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
@@ -123,15 +165,18 @@ def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
 def li_radius(p_a: float, sigma: float = 1.0) -> float:
     """Radius that Renyi divergence certifies, p_B = 1 - p_A (Li et al. 2019, as Cohen et al. 2019 write it).
 
-    The supremum over a > 1 of sigma sqrt(-2 / a log(1 - p_A - p_B + 2 ((p_A^(1-a) + p_B^(1-a)) / 2)^(1 / (1-a)))).
+    The supremum over a > 1 of sigma sqrt(-2 / a log(1 - p_A - p_B + 2 ((p_A^(1-a) + p_B^(1-a)) / 2)^(1 / (1-a)))),
+    which is infinite at p_A = 1.
     """
     p_b = 1.0 - p_a
     if p_a <= 0.5:
         return 0.0
+    if p_b == 0.0:
+        return math.inf
 
     def radius(log_a: float) -> float:
         a = 1.0 + math.exp(log_a)
-        logs = (1.0 - a) * np.log([p_a, max(p_b, 1e-300)])
+        logs = (1.0 - a) * np.log([p_a, p_b])
         mean = (special.logsumexp(logs) - math.log(2.0)) / (1.0 - a)
         inside = 2.0 * math.exp(mean)
         return sigma * math.sqrt(max(0.0, -2.0 / a * math.log(inside))) if inside > 0.0 else 0.0
@@ -140,12 +185,13 @@ def li_radius(p_a: float, sigma: float = 1.0) -> float:
 
 
 def _supremum(function: Callable[[float], float], low: float, high: float) -> float:
-    """The largest value of a function with one hump, by a grid and a search around its best point."""
-    grid = np.linspace(low, high, 201)[1:-1]
+    """The largest value on [low, high] of a function with one hump, by a grid and a search around its best point."""
+    grid = np.linspace(low, high, 201)  # both ends count: the hump of Lecuyer's bound may lie beyond beta = 1
     values = [function(float(t)) for t in grid]
     best = int(np.argmax(values))
     around = (float(grid[max(0, best - 1)]), float(grid[min(len(grid) - 1, best + 1)]))
-    found = optimize.minimize_scalar(lambda t: -function(t), bounds=around, method="bounded")
+    fine = {"xatol": 1e-6 * (high - low)}
+    found = optimize.minimize_scalar(lambda t: -function(t), bounds=around, method="bounded", options=fine)
     return float(max(values[best], -found.fun))
 
 

@@ -1,0 +1,38 @@
+"""A figure together with the numbers that it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from randsmooth.papers.context import Made
+from randsmooth.report import Line, Panel
+
+COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
+KINDS = {"line": "curve", "step": "staircase", "points": "points"}
+
+
+def figure(panels: Sequence[Panel], *notes: str) -> Made:
+    """The panels that have a line, and their numbers for programs."""
+    drawn = [panel for panel in panels if panel.lines]
+    return Made(panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes])
+
+
+def numbers(panels: Sequence[Panel]) -> pd.DataFrame:
+    """A row a point, at full precision.
+
+    Returns:
+        panel, line: title and name, as drawn. drawn: "curve", "staircase" (the height between two points is that of
+        the right one) or "points"; ", behind" where the line stands back, as published figures do. x, y, and what
+        each is; label: written beside the point, if anything.
+    """
+    parts = [_points(panel, line) for panel in panels for line in panel.lines]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def _points(panel: Panel, line: Line) -> pd.DataFrame:
+    drawn = KINDS[line.kind] + (", behind" if line.dashed else "")
+    labels = list(line.labels) or [""] * len(line.x)
+    columns = {"panel": panel.title, "line": line.name, "drawn": drawn, "x is": panel.x, "x": line.x}
+    return pd.DataFrame({**columns, "y is": panel.y, "y": line.y, "label": labels}, columns=COLUMNS)
