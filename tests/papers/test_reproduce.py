@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -56,7 +57,8 @@ def test_every_object_has_rows_that_presets_train() -> None:
     known = {preset.name for preset in PRESETS}
     for thing in OBJECTS:
         assert {row.preset for row in thing.rows()} <= known, thing.name
-    assert all(thing.name in listing() for thing in OBJECTS)
+    listed = listing()
+    assert all(thing.name in listed for thing in OBJECTS)
 
 
 def test_what_is_missing_is_told_as_commands_that_parse() -> None:
@@ -134,11 +136,55 @@ def test_bad_input(name: str, options: dict, message: str, tmp_path: Path) -> No
         reproduce(name, out=tmp_path, **options)
 
 
-def test_formulas_need_nothing(tmp_path: Path) -> None:
-    for name in ("acr/figure2", "acr/figure4", "acr/theorem1", "acr/theorem2", "cat-rs/figure1"):
-        result = reproduce(name, out=tmp_path)
-        assert result.made is not None and result.missing == (0, 0) and not result.lacking
-    assert "above 0.1" in reproduce("acr/theorem1", out=tmp_path).made.notes[0]  # type: ignore[union-attr]
+FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]
+
+
+def test_formulas_are_all_there() -> None:
+    known = {"acr/figure2", "acr/figure4", "acr/theorem1", "acr/theorem2", "cat-rs/figure1", "macer/proposition1"}
+    assert set(FORMULAS) == known
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_need_nothing_and_write_their_numbers(name: str, tmp_path: Path) -> None:
+    result = reproduce(name, out=tmp_path)
+    assert result.made is not None and result.missing == (0, 0) and not result.lacking
+    told = [pd.read_csv(path) for path in result.files if path.suffix == ".csv"]
+    drawn = [line for panel in result.made.panels.get("", []) for line in panel.lines]
+    for frame in result.made.tables.values():
+        assert any(len(csv) == len(frame) and [*csv.columns] == [*frame.columns] for csv in told)
+    if drawn:
+        (csv,) = (csv for csv in told if "line" in csv.columns)
+        assert csv["y"].tolist() == pytest.approx(np.concatenate([line.y for line in drawn]).tolist(), rel=1e-12)
+        assert csv["x"].tolist() == pytest.approx(np.concatenate([line.x for line in drawn]).tolist(), rel=1e-12)
+    assert told and (name != "acr/theorem1" or "above 0.1" in result.made.notes[0])
+
+
+def test_figures_from_certificates_write_their_numbers_too(folder: Path, tmp_path: Path) -> None:
+    result = reproduce("cat-rs/figure3", source=folder, out=tmp_path / "out", scale="tiny")
+    assert result.made is not None
+    csv = pd.read_csv(tmp_path / "out" / "cat-rs-figure3.csv")
+    (panel,) = result.made.panels[""]
+    assert set(csv["panel"]) == {panel.title} and set(csv["line"]) == {line.name for line in panel.lines}
+    assert set(csv["drawn"]) == {"staircase"}
+
+
+def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:
+    """Of a row whose model is at hand: of table 8, the one of 150 epochs at sigma 0.25."""
+    row = next(row for row in rows_of("macer", "table8") if row.setting == "150-epochs")
+    model_folder = tmp_path / "tiny" / SCALES["tiny"].key(row)
+    provenance = {"dataset": "digits", "sigma": row.sigma, "method": "macer", "preset": row.preset}
+    model = Classifier(arch="small-cnn", classes=list("0123456789"), shape=[1, 8, 8], provenance=provenance).eval()
+    models.save(model, model_folder)
+    pd.DataFrame({"epoch": [1, 2], "seconds": [1000.0, 800.0]}).to_csv(model_folder / "history.csv", index=False)
+    certify(model, "digits", sigma=row.sigma, take=4, n0=10, n=100, out=model_folder.with_suffix(".25.parquet"))
+    result = reproduce("macer/table8", out=tmp_path, scale="tiny")
+    told = pd.read_csv(tmp_path / "macer-table8.csv").dropna(subset=["here"])
+    told = told[told["metric"].isin(["epochs", "hours"])].set_index("metric")
+    assert told["here"].to_dict() == {"epochs": 2.0, "hours": 0.5}
+    assert told["published"].to_dict() == {"epochs": 150.0, "hours": 21.0}
+    assert result.made is not None and "hours are of the machine that trained" in result.made.notes
+    here = result.made.tables[""].query("sigma == '' and hours == '0.50'")
+    assert here["epochs"].tolist() == ["2"]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from randsmooth.papers.rows import Row, metrics_of
 from randsmooth.papers.source import Found
 
 ACCURACY = "accuracy@"
-DIGITS = {"acr": 3, "seconds": 1, "hours": 2}  # ours, where the paper prints no figure; 1 for all others
+DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}  # ours, where the paper prints no figure; 1 for all others
 IMAGES = "images"  # head of the column that counts them
 EXACT = 1e-9  # rounding of floats
 MANY = 0.5  # share of a row's informative cells that differ, from which on the run is another one

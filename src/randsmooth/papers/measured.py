@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ import pandas as pd
 
 from randsmooth import metrics
 from randsmooth.papers import theory
+from randsmooth.papers.beside import beside, findings, tidy, wide
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.drawn import ACCURATE, RADIUS, by_sigma
 from randsmooth.papers.figure import figure
-from randsmooth.papers.rows import Row
+from randsmooth.papers.rows import Row, metrics_of
+from randsmooth.papers.sheets import legible
 from randsmooth.report import Line, Panel
 
 if TYPE_CHECKING:
@@ -105,13 +108,30 @@ def times(context: Context, rows: list[Row]) -> Made:
     """Seconds an epoch, epochs, hours in all and ACR of each model."""
     lines = []
     for row in rows:
-        history = pd.read_csv(_folder(context, row) / "history.csv")
-        found, total = context.of(row), float(history["seconds"].sum())
-        ours = {"seconds": total / len(history), "epochs": float(len(history)), "hours": total / 3600.0}
+        found, ours = context.of(row), _cost(_folder(context, row))
         ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
         lines += [(row.dataset, row.name, *value) for value in _beside(row, ours)]
     frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
     return _told(frame, "times are of the machine that trained")
+
+
+def table_with_costs(context: Context, rows: list[Row]) -> Made:
+    """Certified accuracy and ACR beside the published figures, and what training took where the model is at hand."""
+    certified = beside(rows, [context.of(row) for row in rows])
+    costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
+    columns = metrics_of(rows)
+    told = [
+        ours | {m: v for m, v in cost.items() if m in columns} for ours, cost in zip(certified.ours, costs, strict=True)
+    ]
+    whole = replace(certified, ours=tuple(told))
+    notes = [*findings(certified), *(["hours are of the machine that trained"] if any(costs) else [])]
+    return Made(tables={"": wide(whole)}, data={"": tidy(whole)}, notes=notes)
+
+
+def _cost(folder: Path) -> dict[str, float]:
+    """Mean seconds an epoch, epochs and hours of the training that made a model folder."""
+    seconds = pd.read_csv(folder / "history.csv")["seconds"]
+    return {"seconds": float(seconds.mean()), "epochs": float(len(seconds)), "hours": float(seconds.sum()) / 3600.0}
 
 
 def remaining(context: Context, rows: list[Row]) -> Made:
@@ -156,7 +176,7 @@ def _beside(row: Row, ours: dict[str, float]) -> list[tuple[str, float, float]]:
 
 
 def _told(frame: pd.DataFrame, *notes: str) -> Made:
-    return Made(tables={"": frame.map(_figure)}, data={"": frame}, notes=[*notes])
+    return Made(tables={"": legible(frame)}, data={"": frame}, notes=[*notes])
 
 
 def _gradients(context: Context, row: Row) -> GradientNorms:
@@ -191,15 +211,3 @@ def _folder(context: Context, row: Row) -> Path:
     folder = context.model(row)
     assert folder is not None, "asked for only where it is not missing"
     return folder
-
-
-def _figure(value: object) -> str:
-    """A number for a person to read."""
-    if isinstance(value, str):
-        return value
-    number = float(value)  # type: ignore[arg-type]
-    if math.isnan(number):
-        return ""
-    if number == int(number) and abs(number) < 1e15:
-        return f"{int(number):,}"
-    return f"{number:,.5g}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from randsmooth.errors import unknown
-from randsmooth.papers import drawn, measured, theory
+from randsmooth.papers import drawn, measured, proposition, theory
 from randsmooth.papers.context import Context, Object
 from randsmooth.papers.figure import figure
 from randsmooth.papers.rows import Row, preset_of, rows_of
@@ -102,12 +102,18 @@ OBJECTS = (
         besides=_more_imagenet,
     ),
     Object("acr/budget", "ACR of every method against the samples spent", drawn.budget, _plain(ACR_MAIN)),
+    Object("macer/proposition1", "the hinge bounds the derivative of the radius", proposition.proposition_1),
     _table("macer", "table1", "certified accuracy and ACR on CIFAR-10"),
     _table("macer", "table2", "certified accuracy and ACR on ImageNet"),
     Object("macer/table3", "training time and ACR", measured.times, _rows("macer", "table3"), True),
     _table("macer", "table6", "certified accuracy and ACR on MNIST"),
     _table("macer", "table7", "certified accuracy and ACR on SVHN"),
-    _table("macer", "table8", "150 epochs on CIFAR-10"),
+    Object(
+        "macer/table8",
+        "150 epochs on CIFAR-10, and what they cost",
+        measured.table_with_costs,
+        _rows("macer", "table8"),
+    ),
     _table("macer", "table10", f"{ABLATION} number of noises, k"),
     _table("macer", "table11", f"{ABLATION} weight of the robustness term, lambda"),
     _table("macer", "table12", f"{ABLATION} hinge factor, gamma"),

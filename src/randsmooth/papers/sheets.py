@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -9,6 +11,8 @@ import pandas as pd
 from randsmooth.report.latex import escape as latex_escape
 from randsmooth.report.markdown import escape as markdown_escape
 from randsmooth.report.text import left, right
+
+FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 
 
 def to_text(frame: pd.DataFrame) -> str:
@@ -34,6 +38,22 @@ def to_latex(frame: pd.DataFrame) -> str:
     return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", ""])
 
 
+def legible(frame: pd.DataFrame) -> pd.DataFrame:
+    """Numbers as texts that a person reads: five digits, whole numbers with commas, nothing for NaN."""
+    return frame.map(_legible)
+
+
+def _legible(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    number = float(value)  # type: ignore[arg-type]
+    if math.isnan(number):
+        return ""
+    if number == int(number) and abs(number) < 1e15:
+        return f"{int(number):,}"
+    return f"{number:,.5g}"
+
+
 def _cells(frame: pd.DataFrame) -> list[list[str]]:
     """The heads, then the rows."""
     return [
@@ -48,7 +68,7 @@ def _align(column: list[str]) -> list[str]:
 
 def _is_figures(column: pd.Series) -> bool:
     told = [str(cell) for cell in column if str(cell)]
-    return bool(told) and all(cell.lstrip("+-").replace(".", "", 1).replace(",", "").isdigit() for cell in told)
+    return bool(told) and all(FIGURE.fullmatch(cell) for cell in told)
 
 
 FORMATS: dict[str, Callable[[pd.DataFrame], str]] = {"txt": to_text, "md": to_markdown, "tex": to_latex}

@@ -1,0 +1,98 @@
+"""MACER's proposition 1: against mpmath, against random predictions, and against the loss as it is trained."""
+
+import math
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from randsmooth import methods
+from randsmooth.papers import proposition
+from randsmooth.papers.proposition import derivatives, of_the_proof, searched, sharp, slope
+from randsmooth.papers.reproduce import reproduce
+
+each_setting = pytest.mark.parametrize(("classes", "gamma"), [(2, 2), (2, 8), (10, 2), (10, 8), (1000, 4), (1000, 16)])
+
+
+def probit(p: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
+
+
+@pytest.mark.parametrize("q", [0.5, 0.3, 1e-3, 1e-9, 1e-15])
+def test_the_slope_of_the_probit(q: float) -> None:
+    with mpmath.workdps(60):
+        for p in (mpmath.mpf(q), 1 - mpmath.mpf(q)):
+            assert float(slope(q)) == pytest.approx(float(mpmath.diff(probit, p, h=mpmath.mpf(q) / 10**20)), rel=1e-9)
+
+
+@each_setting
+def test_the_least_bounds_are_reached_and_no_more(classes: int, gamma: float) -> None:
+    """Among predictions with xi <= gamma, by bisection in mpmath."""
+    bound = sharp(classes, gamma)
+    with mpmath.workdps(60):
+        level = 1 / mpmath.mpf(classes)
+        far = mpmath.ncdf(-mpmath.mpf(gamma) / 2)  # q_1 of two classes that share everything
+        steepest = max(proposition_slope(far), proposition_slope(level))
+        low, high = mpmath.mpf(10) ** -80, level  # of p_2, the rest of the classes level with it
+        for _ in range(60):
+            middle = mpmath.sqrt(low * high)
+            xi = -probit((classes - 1) * middle) - probit(middle)
+            low, high = (middle, high) if xi > gamma else (low, middle)
+        assert bound.p_1 == pytest.approx(float(steepest), rel=1e-9)
+        assert bound.p_2 == pytest.approx(float(proposition_slope(high)), rel=1e-9)
+    found = searched(classes, gamma)
+    assert 0.9 * bound.p_1 < found.p_1 <= bound.p_1 * (1 + 1e-9)
+    assert 0.9 * bound.p_2 < found.p_2 <= bound.p_2 * (1 + 1e-9)
+
+
+def proposition_slope(p: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(probit(p) ** 2 / 2)
+
+
+@each_setting
+def test_random_predictions_stay_within_the_bounds(classes: int, gamma: float) -> None:
+    rng = np.random.default_rng(classes)
+    logits = rng.normal(size=(4000, classes)) * np.geomspace(0.01, 60, 4000)[:, None]
+    z = np.exp(logits - logits.max(axis=1, keepdims=True))
+    z = -np.sort(-z / z.sum(axis=1, keepdims=True), axis=1)
+    by_1, by_2 = derivatives(z[:, 1:].sum(axis=1), z[:, 1], gamma)
+    least, proof = sharp(classes, gamma), of_the_proof(classes, gamma)
+    assert (by_1 == 0).any() and (by_1 > 0).any()
+    assert by_1.max() <= least.p_1 * (1 + 1e-9) and by_2.max() <= least.p_2 * (1 + 1e-9)
+    assert least.p_1 <= proof.p_1 * (1 + 1e-9) and least.p_2 <= proof.p_2 * (1 + 1e-9)
+    free, _ = derivatives(z[:, 1:].sum(axis=1), z[:, 1], math.inf)
+    assert np.nanmax(free[np.isfinite(free)]) > 1e6 * min(least.p_1, 1e9)  # what the hinge is for
+
+
+def test_the_loss_that_is_trained_keeps_the_bound() -> None:
+    method = methods.create("macer", k=1, gamma=4.0)
+    q = torch.logspace(-15, -0.31, 2000, dtype=torch.float64)
+    z = torch.stack([1 - q, q], dim=1).requires_grad_()
+    method._hinge(z, torch.zeros(len(z), dtype=torch.int64)).sum().backward()  # type: ignore[attr-defined]
+    assert z.grad is not None
+    bound = sharp(2, 4.0)
+    assert 0.99 * bound.p_1 < z.grad.abs().max().item() <= bound.p_1 * (1 + 1e-9)
+    assert (z.grad[q < 1e-3] == 0).all()
+
+
+def test_two_things_of_the_proof() -> None:
+    """For two classes e^(gamma^2 / 8) is enough; and p_2 <= 1 - Phi(gamma) is not so where p_1 = p_2 = 1/2."""
+    root = math.sqrt(2 * math.pi)
+    assert sharp(2, 8.0) == pytest.approx((root * math.exp(8), root * math.exp(8)), rel=1e-9)
+    assert of_the_proof(2, 8.0).p_1 == pytest.approx(root * math.exp(32), rel=1e-9)
+    by_1, _ = derivatives(np.array(0.5), np.array(0.5), 8.0)
+    assert by_1 == pytest.approx(root) and float(mpmath.ncdf(-8)) < 0.5
+
+
+def test_the_object(tmp_path: Path) -> None:
+    result = reproduce("macer/proposition1", out=tmp_path)
+    assert result.made is not None and result.missing == (0, 0)
+    assert "within its least bound" in result.made.notes[0] and "at most 7,472" in result.made.notes[1]
+    told = pd.read_csv(tmp_path / "macer-proposition1.csv")
+    assert len(told) == len(proposition.CLASSES) * len(proposition.GAMMAS)
+    for p in ("p_1", "p_2"):
+        assert (told[f"by {p}: largest found"] <= told[f"by {p}: least bound"] * (1 + 1e-9)).all()
+        assert (told[f"by {p}: least bound"] <= told[f"by {p}: appendix B"] * (1 + 1e-9)).all()
