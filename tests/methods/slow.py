@@ -110,8 +110,10 @@ def smoothadv(theta: Floats, p: Problem, *, eps: float, T: int, attack: str, **_
     return result
 
 
-def macer(theta: Floats, p: Problem, *, lbd: float, gamma: float, beta: float, **_: Any) -> Slow:
-    """Zhai et al. 2020, algorithm 1, with beta in the robustness term alone."""
+def macer(
+    theta: Floats, p: Problem, *, lbd: float, gamma: float, beta: float, beta_in: str = "robustness", **_: Any
+) -> Slow:
+    """Zhai et al. 2020, algorithm 1: its z has beta in both terms, as trained only that of the robustness term has."""
 
     def image(weights: Floats, i: int) -> tuple[float, float, bool]:
         """The cross-entropy of the mean prediction, xi, and whether the sharpened mean prediction is right."""
@@ -122,7 +124,7 @@ def macer(theta: Floats, p: Problem, *, lbd: float, gamma: float, beta: float, *
             sharp += slow.softmax(beta * logits) / len(p.noise)
         runner_up = max(sharp[c] for c in range(slow.CLASSES) if c != p.y[i])
         xi = stats.norm.ppf(sharp[p.y[i]]) - stats.norm.ppf(runner_up)
-        return -np.log(z[p.y[i]]), float(xi), bool(sharp.argmax() == p.y[i])
+        return -np.log((sharp if beta_in == "both" else z)[p.y[i]]), float(xi), bool(sharp.argmax() == p.y[i])
 
     def loss(weights: Floats) -> float:
         total = 0.0

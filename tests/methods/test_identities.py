@@ -58,6 +58,28 @@ def test_gaussian_training_in_disguise(name: str, hyper: dict[str, Any], toleran
     agree(method, create("gaussian", m=method.m), tolerance)
 
 
+@pytest.mark.parametrize("beta", [0.5, 1.0, 16.0])
+def test_beta_in_both_terms_is_a_network_with_larger_logits(beta: float) -> None:
+    class Sharp(nn.Module):
+        def __init__(self, net: nn.Module) -> None:
+            super().__init__()
+            self.net = net
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return beta * self.net(x)
+
+    net, plain = slow.TinyNet(3), {"k": 3, "lbd": 3.0, "gamma": 2.0}
+    x, y, noise = slow.batch(8, 3, 3)
+    aside = methods.Aside(sigma=0.5)
+    both = create("macer", beta=beta, beta_in="both", **plain).loss(net, x, y, noise, aside)
+    scaled = create("macer", beta=1.0, **plain).loss(Sharp(net), x, y, noise, aside)
+    alone = create("macer", beta=beta, **plain).loss(net, x, y, noise, aside)
+    for term in ("classification", "robustness"):
+        torch.testing.assert_close(both.terms[term], scaled.terms[term], rtol=1e-12, atol=0)
+    assert torch.equal(both.terms["robustness"], alone.terms["robustness"])
+    assert torch.equal(both.terms["classification"], alone.terms["classification"]) == (beta == 1.0)
+
+
 def test_amplify_is_gaussian_training_before_e_t() -> None:
     amplify = create("amplify")
     schedule = amplify.schedule()

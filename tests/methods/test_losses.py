@@ -34,6 +34,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "macer, k=1": ("macer", {"k": 1, "lbd": 3.0, "gamma": 2.0, "beta": 1.0}),
     "macer, k=3": ("macer", {"k": 3, "lbd": 3.0, "gamma": 1.0, "beta": 2.0}),
     "macer, as published": ("macer", {"k": 16, "lbd": 12.0, "gamma": 8.0, "beta": 16.0}),
+    "macer, beta in both": ("macer", {"k": 3, "lbd": 3.0, "gamma": 2.0, "beta": 4.0, "beta_in": "both"}),
+    "macer, flat in both": ("macer", {"k": 2, "lbd": 3.0, "gamma": 0.5, "beta": 0.5, "beta_in": "both"}),
     "consistency, m=2": ("consistency", {"m": 2} | CON),
     "consistency, m=3": ("consistency", {"m": 3} | CON),
     "consistency, xent": ("consistency", {"m": 3} | CON | {"form": "xent"}),

@@ -115,6 +115,7 @@ REFUSED = {
         "lbd": [-1.0, NAN],
         "gamma": [0.0, -1.0, INF, NAN],
         "beta": [0.0, -1.0, INF, NAN],
+        "beta_in": ["classification", ""],
         "lbd_from": [-1],
     },
     "consistency": {

@@ -81,7 +81,7 @@ def at(**columns: Any) -> dict[float, dict[str, Any]]:
     }
 
 
-OWN_MACER = {"k": 16, "gamma": 8.0, "beta": 16.0}
+OWN_MACER = {"k": 16, "gamma": 8.0, "beta": 16.0, "beta_in": "robustness"}
 PGD = {"T": 10, "attack": "pgd", "warmup": 10}
 PARTS = {
     **{"discard": True, "discard_noises": 100, "p_A_from": None},
@@ -116,7 +116,7 @@ MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {
     ("macer/smoothadv", "cifar10"): at(m=[8, 2, 2], eps=[1.0, 2.0, 2.0], **PGD),
     ("macer/smoothadv", "imagenet"): at(m=1, T=[2, 1, 1], eps=[1.0, 1.0, 2.0], attack=["ddn", "pgd", "pgd"], warmup=10),
     ("macer/macer", "cifar10"): at(**OWN_MACER, lbd=[12.0, 4.0, 12.0], lbd_from=[0, 0, 200]),
-    ("macer/macer", "imagenet"): at(k=2, gamma=8.0, beta=16.0, lbd=[6.0, 3.0, 3.0], lbd_from=0),
+    ("macer/macer", "imagenet"): at(k=2, gamma=8.0, beta=16.0, beta_in="robustness", lbd=[6.0, 3.0, 3.0], lbd_from=0),
     ("macer/gaussian", "mnist"): at(m=1),
     ("macer/macer", "mnist"): at(**OWN_MACER, lbd=16.0, lbd_from=0),
     ("macer/gaussian", "svhn"): {0.25: {"m": 1}, 0.5: {"m": 1}},

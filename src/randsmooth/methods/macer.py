@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule, register
-from randsmooth.methods.checks import above, at_least, check_noise, given
+from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
 
@@ -25,7 +25,9 @@ class Macer:
         k: noise samples an image (m elsewhere).
         lbd: weight of the robustness term.
         gamma: margin, in units of sigma / 2, beyond which a radius is not pushed any further.
-        beta: inverse temperature of the softmax, in the robustness term only.
+        beta: inverse temperature of the softmax.
+        beta_in: the "robustness" term alone takes beta, as the paper trains; or "both" do, which is algorithm 1 to the
+            letter and may be unstable for a large beta (section 5.3).
         lbd_from: epoch (from 0) at which the robustness term begins ("deferred").
     """
 
@@ -34,6 +36,7 @@ class Macer:
     lbd: float = 12.0
     gamma: float = 8.0
     beta: float = 16.0
+    beta_in: Literal["robustness", "both"] = "robustness"
     lbd_from: int = field(default=0, metadata=EPOCHS)
 
     def __post_init__(self) -> None:
@@ -42,13 +45,14 @@ class Macer:
         at_least("lbd_from", self.lbd_from, 0)
         above("gamma", self.gamma, 0.0)
         above("beta", self.beta, 0.0)
+        one_of("beta_in", self.beta_in, ("robustness", "both"))
 
     @property
     def m(self) -> int:
         return self.k
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
-        """-log(mean p_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
+        """-log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
 
         Raises:
             InputError: aside.sigma is not given.
@@ -56,7 +60,8 @@ class Macer:
         check_noise(self, x, noise)
         sigma = given("macer", "sigma", aside.sigma)
         logits = noisy_logits(model, x, noise)  # (k, B, K)
-        log_mean = logits.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))
+        classified = self.beta * logits if self.beta_in == "both" else logits
+        log_mean = classified.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))
         classification = -log_mean.gather(1, y[:, None]).mean()
         hinge = self._hinge((self.beta * logits).softmax(dim=-1).mean(dim=0), y)
         robustness = self.lbd * sigma / 2.0 * hinge.mean()
