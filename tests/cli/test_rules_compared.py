@@ -41,3 +41,15 @@ def test_without_any_that_tells_it_there_is_no_p_a_figure(cli: Run, tables: Path
     code, out, _ = cli("compare", tables / "grid.parquet", "--out", "a.html", "--figures", "png")
     assert code == 0
     assert not Path("a-p_A.png").exists() and "a-p_A.png" not in out
+
+
+def test_methods_of_several_sigma_are_drawn_at_their_best(cli: Run, tmp_path: Path) -> None:
+    facts = {"dataset": "digits", "method": "gaussian"}
+    model = Classifier(arch="small-cnn", classes=list("0123456789"), shape=[1, 8, 8], provenance=facts).eval()
+    for sigma in (0.25, 1.0):
+        certify(model, "digits", sigma=sigma, take=8, n0=20, n=300, alpha=0.01, out=tmp_path / f"{sigma:g}.parquet")
+    code, out, err = cli("compare", "0.25.parquet", "1.parquet", "--out", "a.html", "--figures", "png")
+    assert code == 0 and "a-sigmas.png" in out and Path("a-sigmas.png").exists()
+    assert "a-sigmas.png: this is no one classifier's certified accuracy" in err
+    code, out, err = cli("compare", "0.25.parquet", "--out", "b.html", "--figures", "png")
+    assert code == 0 and "sigmas" not in out + err and not Path("b-sigmas.png").exists()

@@ -34,7 +34,7 @@ class Compare(Settings):
     )
     baseline: str | None = option(BASELINE)
     figures: Annotated[list[str], BeforeValidator(words)] = option(
-        "Also write both plots beside the page: png, pdf or both.",
+        "Also write both plots beside the page, and each method's best sigma where it has several: png, pdf or both.",
         [],
         json_schema_extra={"cli": str, "metavar": "png,pdf"},
     )
@@ -78,6 +78,9 @@ def compare(settings: Compare) -> None:
         elif what == "p_A":
             if not _draw_p_a(loaded, path, settings.baseline):
                 continue
+        elif what == "sigmas":
+            if not _draw_sigmas(loaded, path):
+                continue
         elif what != "page":
             text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
             path.write_text(text)
@@ -96,6 +99,22 @@ def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) 
         named = baseline if baseline in {table.name for table in telling} else None
         report.p_a_curves(telling, path, baseline=named)
     return bool(telling)
+
+
+def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
+    """Draw the methods that have tables at several sigma, each at its best; whether there were any."""
+    from randsmooth import metrics, report
+
+    groups = report.by_method(tables)
+    if not groups:
+        return False
+    try:
+        report.envelopes(groups, path)
+    except InputError as reason:
+        print(f"note: no {path.name}: {reason}", file=sys.stderr)
+        return False
+    print(f"note: {path.name}: {metrics.NO_ONE_CLASSIFIER}", file=sys.stderr)
+    return True
 
 
 def _pictures(tables: Sequence[Certificates]) -> Pictures | None:
@@ -120,7 +139,7 @@ def outputs(settings: Compare) -> dict[Path, str]:
     beside = settings.out.with_suffix("")
     wanted = {settings.out: "page"}
     for kind in settings.figures:
-        wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in ("radius", "p_A")}
+        wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in ("radius", "p_A", "sigmas")}
     return wanted | {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
 
 

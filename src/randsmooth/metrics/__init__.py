@@ -6,6 +6,7 @@ from randsmooth.metrics.accuracy import (
     acr,
     certified,
     certified_accuracy,
+    certified_shares,
     check_radius,
     clean_accuracy,
     tells_abstention,
@@ -28,6 +29,7 @@ from randsmooth.metrics.difference import (
     curve_difference,
     require_same_images,
 )
+from randsmooth.metrics.envelope import NO_ONE_CLASSIFIER, Envelope, envelope
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
 from randsmooth.metrics.given_up import GivenUp, given_up
 from randsmooth.metrics.p_a import PA, p_a, p_a_curve, tells_p_a
@@ -49,10 +51,12 @@ __all__ = [
     "CROSSES",
     "LEVEL",
     "NO_DIFFERENCE",
+    "NO_ONE_CLASSIFIER",
     "PA",
     "P_A",
     "WORSE",
     "CurveDifference",
+    "Envelope",
     "Estimate",
     "GivenUp",
     "PABand",
@@ -70,6 +74,7 @@ __all__ = [
     "acr_waterfall",
     "certified",
     "certified_accuracy",
+    "certified_shares",
     "chance_certified",
     "check_radius",
     "clean_accuracy",
@@ -77,6 +82,7 @@ __all__ = [
     "contributions",
     "curve_difference",
     "dkw",
+    "envelope",
     "expected_radius",
     "fresh_difference",
     "given_up",

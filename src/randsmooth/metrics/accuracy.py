@@ -29,6 +29,12 @@ def certified_accuracy(table: Certificates, r: float) -> Estimate:
     return share(certified(table, r))
 
 
+def certified_shares(table: Certificates, radii: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`certified_accuracy` at many radii at once: (M,) shares of all images for `radii` (M,)."""
+    steps, shares = accuracy_curve(table)
+    return np.asarray(np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")])
+
+
 def clean_accuracy(table: Certificates) -> Estimate:
     """Accuracy of the smoothed classifier at the images themselves: certified accuracy at radius 0."""
     return certified_accuracy(table, 0.0)

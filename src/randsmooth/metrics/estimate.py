@@ -35,17 +35,19 @@ def share(hits: NDArray[np.bool_]) -> Estimate:
     return Estimate(successes / n, float(interval.low), float(interval.high), n)
 
 
-def wilson(successes: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both ends of Wilson's 95% score interval for many shares at once; `share` gives the same for one.
+def wilson(
+    successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both ends of Wilson's score interval for many shares at once; `share` gives the same for one, at 95%.
 
     Args:
-        successes, n: counts that broadcast; n >= 1.
+        successes, n: counts that broadcast; n >= 1. level: of confidence.
 
     Source: Wilson 1927: the p with |successes / n - p| = z sqrt(p (1 - p) / n).
     """
     n = np.asarray(n, np.float64)
     p = np.asarray(successes, np.float64) / n
-    z = float(special.ndtri(0.5 + LEVEL / 2.0))
+    z = float(special.ndtri(0.5 + level / 2.0))
     centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
     return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from randsmooth.errors import unknown
-from randsmooth.papers import drawn, measured, proposition, theory
+from randsmooth.papers import drawn, measured, proposition, section7, theory
 from randsmooth.papers.context import Context, Object
 from randsmooth.papers.figure import figure
 from randsmooth.papers.rows import Row, preset_of, rows_of
@@ -93,6 +93,12 @@ OBJECTS = (
         measured.remaining,
         _rows("acr", "c1-remaining-data"),
         True,
+    ),
+    Object(
+        "acr/section7",
+        "certified accuracy at each radius by each method's best sigma",
+        section7.section_7,
+        ACR_MAIN,
     ),
     Object(
         "acr/imagenet",

@@ -49,7 +49,7 @@ def reproduce(
     progress: Progress = silent,
     say: Callable[[str], None] = lambda line: None,
 ) -> Reproduced:
-    """Draw PAPER/OBJECT from certificates or logs, as text, Markdown, LaTeX and CSV, or PNG, PDF and HTML.
+    """Draw PAPER/OBJECT from certificates or logs, as text, Markdown, LaTeX and CSV, or PNG, PDF, HTML and CSV.
 
     Args:
         name: such as "acr/table2".

@@ -137,7 +137,7 @@ def figure_4() -> list[Panel]:
     p = np.linspace(0.5, 1.0, 501)
     lines = [Line("certified radius", p, expected_radius(p) / expected_radius(Amplify.p_min))]
     for weight in ("bound", "literal"):
-        method = Amplify(weight=weight)  # type: ignore[arg-type]
+        method = Amplify(weight=weight)
         counts = torch.arange(method.reweight_noises // 2, method.reweight_noises + 1)
         shares, weights = counts.numpy() / method.reweight_noises, image_weights(method, counts).numpy()
         lines.append(Line(f"sampling weight, {weight}", shares, weights, "points", weight == "literal"))

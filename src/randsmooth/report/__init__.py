@@ -3,6 +3,7 @@
 Figures and the page load their plot library when they are called, not before.
 """
 
+from randsmooth.report.envelopes import by_method, envelope_panels, envelopes
 from randsmooth.report.figures import p_a_curves, radius_accuracy
 from randsmooth.report.leaderboard import Entry, leaderboard, measure, write_leaderboard
 from randsmooth.report.lost import Pictures
@@ -18,7 +19,10 @@ __all__ = [
     "Line",
     "Panel",
     "Pictures",
+    "by_method",
     "draw",
+    "envelope_panels",
+    "envelopes",
     "leaderboard",
     "measure",
     "p_a_curves",

@@ -35,9 +35,7 @@ class Curve:
 
 def radius_curve(table: Certificates, x: Floats) -> Curve:
     """Certified accuracy at each radius of `x` (M,)."""
-    radii, shares = metrics.accuracy_curve(table)
-    place = np.searchsorted(radii, x, side="left")
-    return _curve(x, np.append(shares, 0.0)[place], len(table))
+    return _curve(x, metrics.certified_shares(table, x), len(table))
 
 
 def p_a_curve(table: Certificates, x: Floats) -> Curve:

@@ -1,0 +1,124 @@
+"""What Sun et al. (2025, section 7) propose: certified accuracy at radii, each method free to choose its sigma."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.papers.beside import ACCURACY
+from randsmooth.papers.context import Context, Made
+from randsmooth.papers.figure import numbers
+from randsmooth.papers.rows import Row, metrics_of
+from randsmooth.report import Line, Panel, envelope_panels
+
+
+class Best(NamedTuple):
+    """Accuracy in percent at one radius, the sigma that gives it, the 95% interval and the images; NaN: unknown."""
+
+    accuracy: float = math.nan
+    sigma: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    images: float = math.nan
+
+    def __str__(self) -> str:
+        sigma = "" if math.isnan(self.sigma) else f" ({self.sigma:g})"
+        return "" if math.isnan(self.accuracy) else f"{self.accuracy:.1f}{sigma}"
+
+
+def section_7(context: Context, rows: list[Row]) -> Made:
+    """Each method's certified accuracy at every radius by the sigma that is best there, beside the paper's."""
+    radii = [float(m.removeprefix(ACCURACY)) for m in metrics_of(rows) if m.startswith(ACCURACY)]
+    groups = {m: [row for row in rows if row.method == m] for m in dict.fromkeys(row.method for row in rows)}
+    tables, notes = _tables(context, groups)
+    published = {} if context.scale.dataset else {m: _published(part, radii) for m, part in groups.items()}
+    here = {method: _measured(own, radii) for method, own in tables.items()}
+    told = [
+        (m, what, *map(str, own[m])) for m in groups for what, own in (("paper", published), ("here", here)) if m in own
+    ]
+    table = pd.DataFrame(told, columns=["method", "", *(f"{r:g}" for r in radii)])
+    drawn = _crossed(envelope_panels(tables), radii, published)
+    data = {"": _tidy([*groups], radii, published, here), "figure": numbers(drawn)}
+    marks = "in brackets the sigma" + ("; crosses are the published figures" if published else "")
+    return Made({"": table}, data, {"": drawn}, [f"{marks}; {metrics.NO_ONE_CLASSIFIER}", *notes])
+
+
+def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, list[Certificates]], list[str]]:
+    """The certificates of each method that can stand together, and what must be said of the others."""
+    tables: dict[str, list[Certificates]] = {}
+    notes: list[str] = []
+    partial: dict[str, list[str]] = {}
+    for method, rows in groups.items():
+        found = [there.table for row in rows if (there := context.of(row)) is not None]
+        if not found:
+            continue
+        try:
+            own = _together(found)
+        except InputError as reason:
+            notes.append(f"{method} is left out: {reason}")
+            continue
+        tables[method] = own
+        if len(own[0]) < max(map(len, found)):
+            notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
+        if len(own) < len(rows):
+            at = ", ".join(f"{table.header.sigma:g}" for table in own)
+            partial.setdefault(f"here at sigma {at} alone", []).append(method)
+    return tables, [*notes, *(f"{what}: {', '.join(methods)}" for what, methods in partial.items())]
+
+
+def _together(tables: Sequence[Certificates]) -> list[Certificates]:
+    """The tables on the images that all of them share."""
+    shared = reduce(lambda first, other: metrics.pair(first, other)[0], tables)
+    return [metrics.pair(shared, table)[1] for table in tables]
+
+
+def _published(rows: Sequence[Row], radii: Sequence[float]) -> list[Best]:
+    """The largest of the paper's figures at each radius; of no sigma where that is 0."""
+    best = []
+    for metric in (f"{ACCURACY}{r:g}" for r in radii):
+        top = max((Best(row.figures[metric], row.sigma) for row in rows if metric in row.figures), default=Best())
+        best.append(top if top.accuracy > 0.0 else Best(top.accuracy))
+    return best
+
+
+def _crossed(panels: list[Panel], radii: Sequence[float], published: dict[str, list[Best]]) -> list[Panel]:
+    """The panels, with the published figures as crosses in the first."""
+    crosses = [
+        Line(method, np.array(radii), np.array([one.accuracy for one in best]), "points", dashed=True)
+        for method, best in published.items()
+    ]
+    return [replace(panels[0], lines=(*panels[0].lines, *crosses)), *panels[1:]] if panels else []
+
+
+def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Best]:
+    found = metrics.envelope(tables, radii)
+    sigmas = [math.nan if table.header.sigma is None else table.header.sigma for table in tables]
+    return [
+        Best(100.0 * share, sigmas[row] if row >= 0 else math.nan, 100.0 * low, 100.0 * high, len(tables[0]))
+        for share, low, high, row in zip(
+            found.share.tolist(), found.low.tolist(), found.high.tolist(), found.best.tolist(), strict=True
+        )
+    ]
+
+
+def _tidy(
+    methods: Sequence[str], radii: Sequence[float], published: dict[str, list[Best]], here: dict[str, list[Best]]
+) -> pd.DataFrame:
+    """For programs: a row a method and radius, at full precision."""
+    nothing = [Best()] * len(radii)
+    lines = [
+        (method, r, paper.accuracy, paper.sigma, *ours)
+        for method in methods
+        for r, paper, ours in zip(radii, published.get(method, nothing), here.get(method, nothing), strict=True)
+    ]
+    columns = ["published", "published sigma", "here", "here sigma", "low", "high", "images"]
+    return pd.DataFrame(lines, columns=["method", "radius", *columns])

@@ -1,0 +1,55 @@
+"""Methods at their best sigma for every radius: a curve a method that is no one classifier's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.report.panels import Line, Panel, draw
+
+
+def by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
+    """The tables of each preset, or method where there is none, that has several sigma; a log names no method."""
+    groups: dict[str, list[Certificates]] = {}
+    for table in tables:
+        model = table.header.model or {}
+        name = model.get("preset") or model.get("method")
+        if name:
+            groups.setdefault(str(name), []).append(table)
+    return {name: group for name, group in groups.items() if len({table.header.sigma for table in group}) > 1}
+
+
+def envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) -> None:
+    """Draw each method's best certified accuracy over its tables, and the sigma that gives it, against the radius.
+
+    Raises:
+        InputError: no method, a suffix that is no figure's, or as `metrics.envelope`.
+    """
+    draw(envelope_panels(groups), path)
+
+
+def envelope_panels(groups: Mapping[str, Sequence[Certificates]]) -> list[Panel]:
+    """The two panels of `envelopes`; none for no method.
+
+    Raises:
+        InputError: as `metrics.envelope`.
+    """
+    shares, sigmas = [], []
+    for name, tables in groups.items():
+        found = metrics.envelope(tables)
+        x, y = np.append(found.radii, found.radii[-1]), np.append(found.share, 0.0)
+        shares.append(Line(name, x, 100.0 * y, "step"))
+        held = found.best >= 0
+        of = np.array([np.nan if table.header.sigma is None else table.header.sigma for table in tables])
+        sigmas.append(Line(name, found.radii[held], of[found.best[held]], "step"))
+    if not shares:
+        return []
+    radius = "certified L2 radius"
+    return [
+        Panel("The best sigma at each radius: no one classifier's", radius, "certified accuracy (%)", tuple(shares)),
+        Panel("That sigma", radius, "sigma", tuple(sigmas)),
+    ]

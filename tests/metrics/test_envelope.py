@@ -1,0 +1,72 @@
+"""The best of several tables at each radius: by hand, against brute force, and the coverage of its interval."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics import NO_ONE_CLASSIFIER, certified_accuracy, certified_shares, envelope, wilson
+
+Log = Callable[..., Certificates]
+
+
+def test_by_hand(log: Log) -> None:
+    narrow = log([(0, 0, 0.5), (0, 0, 0.5), (0, 0, 0.25), (0, 1, 0.4)], name="narrow", sigma=0.25)
+    wide = log([(0, 0, 2.0), (0, 0, 0.5), (0, -1, 0.0), (0, 1, 3.0)], name="wide", sigma=1.0)
+    found = envelope([narrow, wide], [0.0, 0.25, 0.3, 0.5, 1.0, 2.0, 2.5])
+    assert found.share.tolist() == [0.75, 0.75, 0.5, 0.5, 0.25, 0.25, 0.0]
+    assert found.best.tolist() == [0, 0, 0, 0, 1, 1, -1]  # the first of two that are level; none where none certifies
+    whole = envelope([narrow, wide])
+    assert whole.radii.tolist() == [0.0, 0.25, 0.5, 2.0] and whole.share.tolist() == [0.75, 0.75, 0.5, 0.25]
+    assert "no one classifier's" in NO_ONE_CLASSIFIER
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_against_the_tables_themselves(log: Log, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tables = []
+    for sigma in (0.25, 0.5, 1.0):
+        predict, radius = rng.integers(-1, 2, 40), rng.uniform(0, 4 * sigma, 40).round(2)
+        tables.append(log([(0, int(p), float(r)) for p, r in zip(predict, radius, strict=True)], sigma=sigma))
+    found = envelope(tables)
+    for r, share, low, high, best in zip(found.radii, found.share, found.low, found.high, found.best, strict=True):
+        each = [certified_accuracy(table, float(r)).value for table in tables]
+        assert share == max(each) and each[best] == share and low <= share <= high
+        ends = [wilson(round(40 * one), 40, level=1 - 0.05 / 3) for one in each]
+        assert (low, high) == pytest.approx((max(e[0] for e in ends), max(e[1] for e in ends)))
+    grid = np.linspace(0, 5, 77)
+    assert certified_shares(tables[0], grid).tolist() == [certified_accuracy(tables[0], r).value for r in grid.tolist()]
+
+
+def test_of_one_table_it_is_that_table_s_curve(log: Log) -> None:
+    table = log([(0, 0, 1.0), (0, 0, 0.5), (0, 1, 0.5)])
+    found, told = envelope([table], [0.75]), certified_accuracy(table, 0.75)
+    assert (found.share[0], found.low[0], found.high[0]) == pytest.approx((told.value, told.low, told.high))
+
+
+def test_the_interval_covers_the_best_though_it_was_chosen(log: Log) -> None:
+    """Ten tables of one accuracy, 1/2: the control, the chosen table's own interval, misses it too often."""
+    rng, images, missed, alone = np.random.default_rng(0), 100, 0, 0
+    for _ in range(300):
+        tables = [log([(0, int(wrong), 1.0) for wrong in rng.random(images) < 0.5]) for _ in range(10)]
+        found = envelope(tables, [0.5])
+        missed += not found.low[0] <= 0.5 <= found.high[0]
+        low, high = wilson(round(images * found.share[0]), images)
+        alone += not low <= 0.5 <= high
+    assert missed <= 0.05 * 300 + 10 < 0.1 * 300 < alone
+
+
+def test_bad_input(log: Log) -> None:
+    one, other = log([(0, 0, 1.0)], name="one"), log([(1, 1, 1.0)], name="other")
+    with pytest.raises(InputError, match="got none"):
+        envelope([])
+    with pytest.raises(InputError, match="no image"):
+        envelope([log([])])
+    with pytest.raises(InputError, match=r"one .1 images. and other .1 images. are not about the same images"):
+        envelope([one, other])
+    with pytest.raises(InputError, match=r"radius -1\.0 must be"):
+        envelope([one], [-1.0])
+    with pytest.raises(InputError, match="must ascend"):
+        envelope([one], [1.0, 0.5])

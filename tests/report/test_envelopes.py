@@ -1,0 +1,54 @@
+"""Methods at their best sigma: who has several, and what is drawn."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth import metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.report import by_method, envelope_panels, envelopes
+
+Make = Callable[..., Certificates]
+
+
+@pytest.fixture
+def tables(make: Make) -> list[Certificates]:
+    facts = [
+        ("macer", "cat-rs/macer", 0.25),
+        ("macer", "cat-rs/macer", 1.0),
+        ("gaussian", "", 0.5),
+        ("gaussian", "", 1.0),
+    ]
+    made = [
+        make(f"{method}-{sigma}", seed=seed, a=1.0 / sigma, sigma=sigma, model={"method": method, "preset": preset})
+        for seed, (method, preset, sigma) in enumerate(facts)
+    ]
+    alone = make("alone", sigma=0.25, model={"method": "stability"})
+    return [*made, alone, make("nameless", sigma=0.5)]
+
+
+def test_who_has_several_sigma(tables: list[Certificates]) -> None:
+    groups = by_method(tables)
+    assert {name: [t.name for t in group] for name, group in groups.items()} == {
+        "cat-rs/macer": ["macer-0.25", "macer-1.0"],
+        "gaussian": ["gaussian-0.5", "gaussian-1.0"],
+    }
+
+
+def test_what_is_drawn_is_the_envelope_and_its_sigma(tables: list[Certificates], tmp_path: Path) -> None:
+    groups = by_method(tables)
+    shares, sigmas = envelope_panels(groups)
+    assert "no one classifier's" in shares.title
+    for line, sigma, group in zip(shares.lines, sigmas.lines, groups.values(), strict=True):
+        found = metrics.envelope(group)
+        assert line.y.tolist() == [*(100 * found.share), 0.0] and line.x[-1] == line.x[-2]
+        held = found.best >= 0
+        assert sigma.y.tolist() == [group[best].header.sigma for best in found.best[held]]
+        assert len(np.unique(sigma.y)) == 2
+    envelopes(groups, tmp_path / "sigmas.png")
+    assert (tmp_path / "sigmas.png").stat().st_size > 5000
+    with pytest.raises(InputError, match="nothing to draw"):
+        envelopes({}, tmp_path / "none.png")
