@@ -47,7 +47,10 @@ def test_the_list_of_one_method(cli: Run, method: str) -> None:
         "Zhai et al., ICLR 2020",
         "not from a paper",
         "  acr/gaussian     cifar10: m=4  (table 2 and appendix A.1)",
-        "  cat-rs/smoothmix    mnist: m=4, alpha=1, eta=5, T=2|4|8  (table 1 and appendix B.2)",
+        "  cat-rs/smoothmix/prose     mnist: m=4, alpha=1, eta=5, T=2|4|8  (section 4 and appendix B.2)",
+        "  cat-rs/smoothmix/table1    mnist: m=4, alpha=1, eta=5, T=2|4|8  (table 1 as its figures' logs were made)",
+        "    its schedule, mnist: 90 epochs, lr 0.01 (x0.1 at epochs 30, 60), batch 256, weight decay 0.0001",
+        "    cat-rs/smoothmix/eta=1, /eta=2, /eta=4, /eta=8, /eta=16  (sigma 1, table 4)",
         "    acr/amplify/T=2, /T=4, /T=6, /T=8, /T=10  (sigma 0.5, arXiv version, table 8)",
         "    acr/amplify/linf-eps=0.125, /linf-eps=0.25, /linf-eps=0.5, /linf-eps=1: norm=linf  "
         "(sigma 0.5, arXiv version, table 9)",
@@ -96,7 +99,7 @@ def test_a_run_says_what_it_runs(cli: Run) -> None:
     assert out.splitlines()[:4] == [
         "preset randsmooth/smoothmix: smoothmix with m=4, T=1, alpha=1.0, eta=5.0, start=0.0, warmup=1; small-cnn, "
         "1 epoch, lr 0.01, batch 256, weight decay 0.0001, 64 images a step",
-        "randsmooth/smoothmix: not from a paper: cat-rs/smoothmix of mnist on the data set's usual schedule",
+        "randsmooth/smoothmix: not from a paper: cat-rs/smoothmix/prose of mnist on the data set's usual schedule",
         "T=1 instead of the preset's 4; lr=0.01 instead of the preset's 0.05",
         "schedule of 40 epochs compressed to 1: lr_drops [15, 30] -> [], warmup 3 -> 1",
     ]

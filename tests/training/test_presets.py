@@ -68,9 +68,10 @@ def test_no_two_presets_are_asked_for_alike() -> None:
 
 @pytest.mark.parametrize("preset", [p for p in PRESETS if p.variation], ids=label)
 def test_a_variation_stands_beside_its_preset(preset: Preset) -> None:
-    mains = [p for p in PRESETS if p.name == preset.base and p.datasets == preset.datasets]
-    assert [main.method for main in mains] == [preset.method]
-    assert set(preset.by_sigma) <= set(mains[0].by_sigma)
+    mains = [p for p in PRESETS if p.base == preset.base and p.main and p.datasets == preset.datasets]
+    assert {main.method for main in mains} == {preset.method}
+    assert [main.variation for main in mains] in ([""], ["prose", "table1"])
+    assert all(set(preset.by_sigma) <= set(main.by_sigma) for main in mains)
 
 
 def at(**columns: Any) -> dict[float, dict[str, Any]]:
@@ -94,14 +95,21 @@ PLAIN = {"form": "default", "eps": 0.0, "T": 10, "warmup": 10}
 
 # (preset, data set) -> sigma -> all hyperparameters of its models in the papers' main tables.
 MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {
-    # Jeong et al. 2023, table 1 and appendix B.2: MNIST
-    ("cat-rs/gaussian", "mnist"): at(m=1),
-    ("cat-rs/stability", "mnist"): at(m=1, lbd=2.0),
-    ("cat-rs/smoothadv", "mnist"): at(m=4, eps=1.0, **PGD),
-    ("cat-rs/macer", "mnist"): at(**OWN_MACER, lbd=[16.0, 16.0, 6.0], lbd_from=0),
-    ("cat-rs/consistency", "mnist"): at(m=2, lbd=[10.0, 5.0, 5.0], eta=0.5, **PLAIN),
-    ("cat-rs/smoothmix", "mnist"): at(m=4, T=[2, 4, 8], alpha=1.0, eta=5.0, start=0.0, warmup=10),
+    # Jeong et al. 2023, section 4 and appendix B.2: MNIST
+    ("cat-rs/gaussian/prose", "mnist"): at(m=1),
+    ("cat-rs/stability/prose", "mnist"): at(m=1, lbd=2.0),
+    ("cat-rs/smoothadv/prose", "mnist"): at(m=4, eps=1.0, **PGD),
+    ("cat-rs/macer/prose", "mnist"): at(**OWN_MACER, lbd=[16.0, 16.0, 6.0], lbd_from=0),
+    ("cat-rs/consistency/prose", "mnist"): at(m=2, lbd=[10.0, 5.0, 5.0], eta=0.5, **PLAIN),
+    ("cat-rs/smoothmix/prose", "mnist"): at(m=4, T=[2, 4, 8], alpha=1.0, eta=5.0, start=0.0, warmup=10),
     ("cat-rs/cat-rs", "mnist"): at(**DISTURB, lbd=1.0, p0=1 / 5),
+    # Jeong et al. 2023, the figures of table 1: commands of the Consistency and SmoothMix repositories
+    ("cat-rs/gaussian/table1", "mnist"): at(m=1),
+    ("cat-rs/stability/table1", "mnist"): at(m=1, lbd=2.0),
+    ("cat-rs/smoothadv/table1", "mnist"): at(m=4, eps=255 / 256, **PGD),
+    ("cat-rs/macer/table1", "mnist"): at(**OWN_MACER, lbd=[16.0, 16.0, 6.0], lbd_from=31),
+    ("cat-rs/consistency/table1", "mnist"): at(m=2, lbd=[10.0, 5.0, 5.0], eta=0.5, **PLAIN),
+    ("cat-rs/smoothmix/table1", "mnist"): at(m=4, T=[2, 4, 8], alpha=1.0, eta=5.0, start=0.0, warmup=10),
     # Jeong et al. 2023, table 2 and appendix B.2: CIFAR-10
     ("cat-rs/gaussian", "cifar10"): at(m=1),
     ("cat-rs/stability", "cifar10"): at(m=1, lbd=[2.0, 2.0, 1.0]),
@@ -122,7 +130,10 @@ MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {
     ("macer/gaussian", "svhn"): {0.25: {"m": 1}, 0.5: {"m": 1}},
     ("macer/macer", "svhn"): {sigma: {**OWN_MACER, "lbd": 12.0, "lbd_from": 0} for sigma in (0.25, 0.5)},
     # Jeong & Shin 2020, SmoothAdv + consistency
-    ("consistency/smoothadv+consistency", "mnist"): at(m=4, lbd=5.0, eta=0.5, form="default", eps=1.0, T=10, warmup=10),
+    ("consistency/consistency", "mnist"): at(m=2, lbd=[10.0, 5.0, 5.0], eta=0.5, **PLAIN),
+    ("consistency/smoothadv+consistency", "mnist"): at(
+        m=4, lbd=1.0, eta=0.5, form="default", eps=255 / 256, T=10, warmup=10
+    ),
     ("consistency/smoothadv+consistency", "cifar10"): at(
         m=[4, 2, 2], lbd=[2.0, 1.0, 1.0], eta=0.5, form="default", eps=[1.0, 2.0, 2.0], T=10, warmup=10
     ),
@@ -153,7 +164,7 @@ def test_the_main_tables_models_have_the_papers_values(name: str, dataset: str, 
 
 
 def test_the_main_tables_are_typed_here_in_full() -> None:
-    of_papers = [p for p in PRESETS if not p.variation and not p.name.startswith("randsmooth/")]
+    of_papers = [p for p in PRESETS if p.main and not p.name.startswith("randsmooth/")]
     assert {(p.name, dataset) for p in of_papers for dataset in p.datasets} - set(MAIN) == {
         (p.name, "cifar10-jpeg") for p in of_papers if "cifar10" in p.datasets
     }
@@ -161,11 +172,22 @@ def test_the_main_tables_are_typed_here_in_full() -> None:
 
 # paper, data set -> architecture, epochs, lr, lr_drops, weight decay, images a step without m
 COMMON = {
-    ("cat-rs/stability", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
+    ("cat-rs/gaussian/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
+    ("cat-rs/stability/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
+    ("cat-rs/smoothadv/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 64),
+    ("cat-rs/consistency/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 128),
+    ("cat-rs/smoothmix/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 64),
+    ("cat-rs/gaussian/table1", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 256),
+    ("cat-rs/stability/table1", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 256),
+    ("cat-rs/smoothadv/table1", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 64),
+    ("cat-rs/macer/table1", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 256),
+    ("cat-rs/consistency/table1", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 128),
+    ("cat-rs/smoothmix/table1", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 64),
+    ("consistency/consistency", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 128),
     ("cat-rs/stability", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 256),
     ("cat-rs/cat-rs", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 64),
     ("cat-rs/cat-rs", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 64),
-    ("cat-rs/macer", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
+    ("cat-rs/macer/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
     ("cat-rs/macer", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 256),
     ("macer/macer", "mnist"): ("lenet", 440, 0.01, (200, 400), 5e-4, 64),
     ("macer/macer", "cifar10"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
@@ -174,7 +196,10 @@ COMMON = {
     ("macer/macer/150-epochs", "cifar10"): ("resnet110", 150, 0.01, (60, 120), 5e-4, 64),
     ("macer/macer/k=4", "cifar10"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
     ("macer/smoothadv", "imagenet"): ("resnet50", 90, 0.1, (30, 60), 1e-4, 256),
-    ("macer/gaussian", "svhn"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 256),
+    ("macer/gaussian", "mnist"): ("lenet", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/gaussian", "cifar10"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/gaussian", "svhn"): ("resnet110", 440, 0.01, (200, 400), 5e-4, 64),
+    ("macer/gaussian", "imagenet"): ("resnet50", 120, 0.1, (30, 60, 90), 1e-4, 256),
     ("consistency/smoothadv+consistency", "mnist"): ("lenet", 90, 0.01, (30, 60), 1e-4, 64),
     ("consistency/smoothadv+consistency", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 128),
     ("acr/gaussian", "cifar10"): ("resnet110", 150, 0.1, (50, 100), 1e-4, 64),
@@ -221,7 +246,7 @@ TABLES = {
 
 def rows_of(author: str, table: str, base: str) -> list[Preset]:
     cited = re.compile(rf"^{author}\b.*\b{table}\b(?!\d| as)")
-    return [p for p in PRESETS if p.variation and p.base == base and cited.search(p.source)]
+    return [p for p in PRESETS if not p.main and p.base == base and cited.search(p.source)]
 
 
 @pytest.mark.parametrize(("author", "table", "base"), TABLES)
@@ -231,7 +256,7 @@ def test_every_row_of_an_ablation_table_is_a_preset(author: str, table: str, bas
 
 def test_there_are_no_other_variations() -> None:
     of_tables = {id(p) for table in TABLES for p in rows_of(*table)}
-    assert [p.name for p in PRESETS if p.variation and id(p) not in of_tables] == ["cat-rs/cat-rs/released"]
+    assert [p.name for p in PRESETS if not p.main and id(p) not in of_tables] == ["cat-rs/cat-rs/released"]
 
 
 SMALL = {**DISTURB, "lbd": 1.0, "p0": 0.1}
@@ -265,8 +290,8 @@ ROWS = [
     ("cat-rs/cat-rs/high-only", "cifar10", 0.5, {**SMALL, "low": False, "mask": False}),
     ("cat-rs/cat-rs/no-mask", "cifar10", 0.5, {**SMALL, "mask": False}),
     ("cat-rs/cat-rs/mean-high", "cifar10", 0.5, {**SMALL, "high": "mean"}),
-    ("cat-rs/consistency/lbd=25", "mnist", 1.0, {**MAIN["cat-rs/consistency", "mnist"][1.0], "lbd": 25.0}),
-    ("cat-rs/smoothmix/eta=16", "mnist", 1.0, {**MAIN["cat-rs/smoothmix", "mnist"][1.0], "eta": 16.0}),
+    ("cat-rs/consistency/lbd=25", "mnist", 1.0, {**MAIN["cat-rs/consistency/table1", "mnist"][1.0], "lbd": 25.0}),
+    ("cat-rs/smoothmix/eta=16", "mnist", 1.0, {**MAIN["cat-rs/smoothmix/table1", "mnist"][1.0], "eta": 16.0}),
     ("cat-rs/cat-rs/lbd=0", "mnist", 1.0, {**MNIST_1, "lbd": 0.0}),
     ("cat-rs/cat-rs/lbd=4", "mnist", 1.0, {**MNIST_1, "lbd": 4.0}),
     ("cat-rs/cat-rs/lbd=4", "cifar10", 0.5, {**SMALL, "lbd": 4.0}),
@@ -288,7 +313,7 @@ def test_a_row_of_an_ablation_table(name: str, dataset: str, sigma: float, expec
 def test_every_method_trains_on_every_data_set_without_a_preset(method: str, dataset: str) -> None:
     found = recipe(dataset, method)
     assert find(method, dataset) is find(method, dataset, found.preset)
-    assert not find(method, dataset).variation
+    assert find(method, dataset).main
 
 
 # data set -> method -> preset taken without asking; "...": the rest
@@ -308,11 +333,35 @@ DEFAULTS = {
 @pytest.mark.parametrize("dataset", DEFAULTS)
 def test_the_default_preset(dataset: str, method: str) -> None:
     paper = DEFAULTS[dataset].get(method, DEFAULTS[dataset]["..."])
-    assert find(method, dataset).name == f"{paper}/{method}"
+    account = "/prose" if (dataset, paper) == ("mnist", "cat-rs") and method != "cat-rs" else ""
+    assert find(method, dataset).name == f"{paper}/{method}{account}"
+
+
+BASELINES = ["gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix"]
+
+
+@pytest.mark.parametrize("anywhere", [False, True])
+@pytest.mark.parametrize("method", BASELINES)
+def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is(method: str, anywhere: bool) -> None:
+    both = rf"--preset cat-rs/{method}/prose \(150 epochs\) or --preset cat-rs/{method}/table1 \(90 epochs\)"
+    with pytest.raises(InputError, match=rf"'cat-rs/{method}' on mnist is ambiguous: .*{both}"):
+        recipe("mnist", preset=f"cat-rs/{method}", anywhere=anywhere)
+    assert recipe("cifar10", preset=f"cat-rs/{method}").epochs == 150  # one account there
+
+
+@pytest.mark.parametrize("row", ["consistency/lbd=5", "smoothmix/eta=4", "cat-rs/lbd=1"])
+def test_table_4_is_as_logged_but_for_cat_rs(row: str) -> None:
+    found = recipe("mnist", None, 1.0, preset=f"cat-rs/{row}")
+    assert (found.epochs, found.lr_drops) == ((150, (50, 100)) if row[:3] == "cat" else (90, (30, 60)))
+
+
+def test_a_quick_run_on_mnist_trains_as_the_text_says_compressed() -> None:
+    quick = recipe("mnist", "gaussian", epochs=15)
+    assert (quick.preset, quick.lr_drops, quick.lr) == ("cat-rs/gaussian/prose", (5, 10), 0.01)
 
 
 def test_without_method_and_preset_it_is_gaussian() -> None:
-    assert find(None, "mnist").name == "cat-rs/gaussian"
+    assert find(None, "mnist").name == "cat-rs/gaussian/prose"
     assert recipe("digits").method == "gaussian"
 
 
@@ -330,6 +379,9 @@ USUAL = {
 @pytest.mark.parametrize("dataset", USUAL)
 def test_the_schedule_is_the_literatures(dataset: str, method: str) -> None:
     found = recipe(dataset, method)
+    if (dataset, method) == ("svhn", "gaussian"):  # its only published schedule is MACER's
+        assert (found.epochs, found.lr, found.lr_drops) == (440, 0.01, (200, 400))
+        return
     assert (found.epochs, found.lr, found.lr_drops) == USUAL[dataset]
     assert (found.lr_factor, found.momentum, found.weight_decay, found.batch) == (0.1, 0.9, 1e-4, 256)
 
@@ -377,7 +429,8 @@ def test_what_is_borrowed_is_a_papers(method: str, sigma: float) -> None:
     found = recipe("cifar100", method, sigma).hyperparameters
     assert {k: v for k, v in found.items() if k not in epochs} == {k: v for k, v in lent.items() if k not in epochs}
     if source == "cat-rs":  # grey digits and clothes take the values of MNIST
-        lent = MAIN[f"{source}/{method}", "mnist"][sigma]
+        account = "" if method == "cat-rs" else "/prose"
+        lent = MAIN[f"{source}/{method}{account}", "mnist"][sigma]
         found = recipe("fashion-mnist", method, sigma).hyperparameters
         assert found == lent | ({"lbd_from": 50} if method == "macer" else {})
 
@@ -392,6 +445,7 @@ def test_what_is_borrowed_is_a_papers(method: str, sigma: float) -> None:
         ("gaussian", "digits", "acr/gaussian", "'acr/gaussian' is for cifar10, cifar10-jpeg, imagenet, not 'digits'"),
         ("gaussian", "svhn", "cat-rs/gaussian", "not 'svhn'; --preset macer/gaussian serves it"),
         (None, "fashion-mnist", "cat-rs/smoothmix", "not 'fashion-mnist'; --preset randsmooth/smoothmix serves it"),
+        (None, "mnist", "cat-rs/gaussian/tabel1", "did you mean 'cat-rs/gaussian/table1'"),
     ],
 )
 def test_a_preset_that_does_not_fit_is_refused(method: str | None, dataset: str, preset: str, message: str) -> None:

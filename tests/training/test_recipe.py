@@ -125,7 +125,7 @@ def test_the_first_line_tells_the_run() -> None:
 
 def test_the_source_is_said_first() -> None:
     _, notes = resolve(Request(dataset="mnist", method="smoothmix", sigma=1.0), data.spec("mnist"))
-    assert notes == ["cat-rs/smoothmix: Jeong et al., AAAI 2023, submission, table 1 and appendix B.2"]
+    assert notes == ["cat-rs/smoothmix/prose: Jeong et al., AAAI 2023, submission, section 4 and appendix B.2"]
 
 
 def test_epoch_0_stays_the_first() -> None:

@@ -12,7 +12,9 @@ from randsmooth.training.presets import PAPERS, PRESETS, SIGMAS, Preset, named, 
 LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
 a|b|c: values at sigma 0.25|0.5|1, unless it says other sigmas. cifar10 is cifar10-jpeg too, the same images.
-Epochs (E_t, lbd_from) are the paper's schedule's; they scale with it. batch: noisy samples a step, m of each image.
+Epochs (E_t, lbd_from, lr drops) count from 0, so that E_t=70 begins after 70 epochs; they are the paper's schedule's
+and scale with it. batch: noisy samples a step, m of each image. Of two accounts of one model, /prose is what the paper's
+text says, /table1 what the figures in its table are of.
 A preset that names no schedule has the usual one; your own data have that of digits with small-cnn, of mnist with
 lenet, else of cifar10. Indented: rows of ablation tables; after a colon, what they all change besides their names.
 """
@@ -25,12 +27,12 @@ def by_paper(methods: Sequence[str]) -> Iterator[str]:
         presets = [p for p in PRESETS if p.method in methods and p.name.startswith(f"{key}/")]
         if not presets:
             continue
-        mains = [p for p in presets if not p.variation]
-        width = max(len(main.base) for main in mains)
+        mains = [p for p in presets if p.main]
+        width = max(len(main.name) for main in mains)
         yield paper
         yield from (f"  usual schedule, {line}" for line in _schedules([p for p in mains if _is_usual(p)]))
         for main in mains:
-            yield f"  {main.base:{width}}  {_datasets(main)}: {_words(_columns(main))}  ({_source(main, paper)})"
+            yield f"  {main.name:{width}}  {_datasets(main)}: {_words(_columns(main))}  ({_source(main, paper)})"
             if not _is_usual(main):
                 yield f"    its schedule, {_own(main)}"
             yield from (f"    {_row(rows, main, paper)}" for rows in _tables(main, presets))
@@ -39,13 +41,14 @@ def by_paper(methods: Sequence[str]) -> Iterator[str]:
 
 def by_name(name: str) -> Iterator[str]:
     """The lines on the preset called `name`, one part for each of its groups of data sets."""
-    for preset in named(name):
-        yield f"{name}  ({preset.source})"
+    accounts = [p for p in PRESETS if p.base == name and p.main and p.variation]
+    for preset in (*named(name), *accounts):
+        yield f"{preset.name}  ({preset.source})"
         yield f"  --method {preset.method} on {_datasets(preset)}" + (f" with {preset.arch}" if preset.arch else "")
         sigmas = _joined([*preset.by_sigma]) if preset.by_sigma else "any"
         yield f"  {_words(_columns(preset))} at sigma {sigmas}"
         yield from (f"  {line}" for line in _schedules([preset]))
-        if not preset.variation:
+        if preset.main:
             yield from (f"  {_row(rows, preset, preset.source)}" for rows in _tables(preset, PRESETS))
         yield ""
 
@@ -131,6 +134,7 @@ def _source(preset: Preset, paper: str) -> str:
 
 
 def _tables(main: Preset, presets: Sequence[Preset]) -> list[list[Preset]]:
-    """The variations of `main`, those of one table together."""
-    varied = [p for p in presets if p.variation and (p.base, p.datasets) == (main.base, main.datasets)]
+    """The variations of `main`, those of one table together; of two accounts the later one has them."""
+    same = [p for p in presets if (p.base, p.datasets) == (main.base, main.datasets)]
+    varied = [p for p in same if not p.main] if [p for p in same if p.main][-1] is main else []
     return [list(rows) for _, rows in groupby(varied, key=lambda p: (p.source, tuple(p.by_sigma)))]

@@ -49,7 +49,7 @@ def train(settings: Train) -> None:
 
     Example: randsmooth train mnist --method gaussian --sigma 0.5 --epochs 5 --out runs/gaussian
 
-    As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix --sigma 1.0
+    As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma 1.0
     """
     from randsmooth.progress import console
     from randsmooth.training import Request

@@ -30,14 +30,14 @@ def _formula(name: str, title: str, panels: Callable[[], list[Panel]], *notes: s
 
 def _imagenet() -> list[Row]:
     methods = ("gaussian", "amplify")
-    return [Row("acr", "imagenet", s, m, "", preset_of("acr", m, "")) for s in SIGMAS for m in methods]
+    return [Row("acr", "imagenet", s, m, "", preset_of("acr", "imagenet", m, "")) for s in SIGMAS for m in methods]
 
 
 def _more_imagenet(context: Context) -> list[Row]:
     """Every other method that there are main certificates of on ImageNet: the released logs have seven."""
     known = {(row.sigma, row.method) for row in _imagenet()}
     more = {(f.sigma, f.method) for f in context.found if f.dataset == "imagenet"} - known
-    rows = [Row("acr", "imagenet", s, m, "", preset_of("acr", m, "")) for s, m in sorted(more)]
+    rows = [Row("acr", "imagenet", s, m, "", preset_of("acr", "imagenet", m, "")) for s, m in sorted(more)]
     return [row for row in rows if context.of(row) is not None]
 
 

@@ -10,6 +10,10 @@ import pandas as pd
 from randsmooth.papers.images import images_of
 from randsmooth.papers.published import printed
 
+# Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
+# Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.
+REPEATED = {("acr", "table3", "cifar10", "0.5", "gaussian"): "cat-rs/gaussian"}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -53,6 +57,7 @@ def rows_of(paper: str, object: str, version: str | None = None) -> list[Row]:
 
 def _row(paper: str, object: str, key: tuple[str, ...], cells: pd.DataFrame) -> Row:
     dataset, sigma, method, setting = key
+    repeated = REPEATED.get((paper, object, dataset, sigma, method))
     texts = dict(zip(cells["metric"], cells["value"], strict=True))
     return Row(
         paper,
@@ -60,16 +65,26 @@ def _row(paper: str, object: str, key: tuple[str, ...], cells: pd.DataFrame) -> 
         float(sigma or "nan"),
         method,
         setting,
-        preset_of(paper, method, setting),
+        repeated or preset_of(paper, dataset, method, setting),
         figures={metric: float(text) for metric, text in texts.items()},
         decimals={metric: len(text.partition(".")[2]) for metric, text in texts.items()},
         images=images_of(paper, object),
     )
 
 
-def preset_of(paper: str, method: str, setting: str) -> str:
-    """The preset that trains a row: the variation that the setting names, else the method's main one."""
-    return f"{paper}/{method}" + (f"/{setting}" if setting else "")
+def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
+    """The preset that trains a row: the variation that the setting names, else the method's main one.
+
+    On MNIST the figures of CAT-RS's baselines are of released logs, so that "table1" trains them, not the text's preset.
+    """
+    logged = (paper, dataset) == ("cat-rs", "mnist") and method != "cat-rs"
+    variation = setting or ("table1" if logged else "")
+    return f"{paper}/{method}" + (f"/{variation}" if variation else "")
+
+
+def is_main(preset: str) -> bool:
+    """Whether a preset is of a main row, not one of an ablation's."""
+    return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
 
 
 def metrics_of(rows: Sequence[Row]) -> list[str]:

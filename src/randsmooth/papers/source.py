@@ -9,6 +9,7 @@ from pathlib import Path
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, ForeignFile, Place
 from randsmooth.errors import InputError
+from randsmooth.papers.rows import is_main
 from randsmooth.papers.settings import allows
 
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
@@ -108,7 +109,7 @@ def fitting(found: Iterable[Found], datasets: Sequence[str], sigma: float, metho
     """The certificates of one row: first those of its preset; for a main row, also logs and other main presets."""
     there = [f for f in found if f.dataset in datasets and f.sigma == sigma]
     exact = [f for f in there if f.preset == preset]
-    main = preset.count("/") == 1
+    main = is_main(preset)
     similar = [f for f in there if main and f.method == method and f not in exact and _main(f, preset)]
     return [*exact, *similar]
 
@@ -117,6 +118,6 @@ def _main(found: Found, preset: str) -> bool:
     """Whether it is a main run of its method; a log is one unless its path says what the preset has otherwise."""
     place = found.place
     if place is None:
-        return found.preset.count("/") == 1
+        return is_main(found.preset)
     usual = place.arch in ("", ARCHS.get(found.dataset, "")) and place.trained in (None, found.sigma)
     return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place.besides)

@@ -46,7 +46,7 @@ def default(method: str, dataset: str) -> Preset:
         InputError: there is none.
     """
     for preset in PRESETS:
-        if preset.method == method and preset.serves(dataset) and not preset.variation:
+        if preset.method == method and preset.serves(dataset) and preset.main:
             return preset
     raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
 
@@ -55,7 +55,8 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     """The preset called `preset`, or the default one, for `method` on `dataset`; no method: the preset's, or gaussian.
 
     Raises:
-        InputError: no such preset, or it is not for this method; or, unless it may be used `anywhere`, this data set.
+        InputError: no such preset, or it is not for this method; there are two accounts of it on this data set; or,
+            unless it may be used `anywhere`, it is not for this data set.
     """
     if preset is None:
         return default(method or "gaussian", dataset)
@@ -66,6 +67,7 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
+    _check_accounts(preset, dataset)
     if anywhere:
         return candidates[0]
     served = ", ".join(sorted({name for p in candidates for name in p.datasets}))
@@ -73,6 +75,17 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     raise InputError(
         f"preset {preset!r} is for {served}, not {dataset!r}; --preset {instead} serves it, or pass --anywhere"
     )
+
+
+def _check_accounts(name: str, dataset: str) -> None:
+    """Raise InputError where the name is that of two accounts of a model: the paper's text's and its table's."""
+    accounts = [p for p in PRESETS if p.base == name and p.main and p.variation and p.serves(dataset)]
+    if accounts:
+        told = " or ".join(f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)" for p in accounts)
+        raise InputError(
+            f"preset {name!r} on {dataset} is ambiguous: the paper's text says one schedule, the figures of its table "
+            f"are of another. Choose {told}"
+        )
 
 
 def named(name: str) -> list[Preset]:
@@ -90,4 +103,4 @@ def named(name: str) -> list[Preset]:
 def _like(name: str) -> set[str]:
     """The names to choose from for one that is unknown: all variations of its preset, or all main presets."""
     variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
-    return variations or {p.name for p in PRESETS if not p.variation}
+    return variations or {p.name for p in PRESETS if p.main}

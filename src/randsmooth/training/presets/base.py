@@ -32,6 +32,7 @@ CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
 MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
 IMAGENET = Optimisation(epochs=90, lr=0.1, lr_drops=(30, 60))
 DIGITS = Optimisation(epochs=40, lr=0.05, lr_drops=(15, 30))
+LOGGED = Optimisation(epochs=90, lr=0.01, lr_drops=(30, 60))  # of the Consistency and SmoothMix papers on MNIST
 
 CIFAR10 = ("cifar10", "cifar10-jpeg")  # the same images
 
@@ -45,12 +46,16 @@ def usual_optimisation(dataset: str, arch: str) -> Optimisation:
     return USUAL.get(dataset) or USUAL_OF_ARCH.get(arch, CIFAR)
 
 
+# Two accounts of one main row: what the text says of it, and what the figures in the table are of.
+PROSE, TABLE = "prose", "table1"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """One method on some data sets, with the hyperparameters that may depend on sigma.
 
     Attributes:
-        name: paper/method; paper/method/variation for a row of an ablation table.
+        name: paper/method; paper/method/variation for a row of an ablation table, or for one of two accounts of a row.
         method: registered name.
         datasets: names it was published for; empty: any data set.
         arch: architecture; None: the data set's.
@@ -80,8 +85,13 @@ class Preset:
 
     @property
     def variation(self) -> str:
-        """What the row of an ablation table changes; empty for a main preset."""
+        """What the row of an ablation table changes, or which account this is; empty for a main preset."""
         return self.name.removeprefix(self.base).removeprefix("/")
+
+    @property
+    def main(self) -> bool:
+        """Whether this is a model of a main table; where there are two accounts of it, both are."""
+        return self.variation in ("", PROSE, TABLE)
 
     def serves(self, dataset: str) -> bool:
         return not self.datasets or dataset in self.datasets

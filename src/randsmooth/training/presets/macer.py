@@ -49,13 +49,21 @@ ON_IMAGENET = replace(
     fixed={**K16, "k": 2},
     by_sigma=each(lbd=(6.0, 3.0, 3.0)),
 )
+# "A special case of MACER by setting k = 1 and lambda = 0" (section 5.1), which is Gaussian training with m = 1.
 GAUSSIAN = Preset(
     name="macer/gaussian",
     method="gaussian",
-    source=f"{PAPER}, tables 1, 2, 6 and 7 ('Cohen'); schedule as usual, which the paper leaves open",
-    datasets=(*CIFAR10, "mnist", "svhn", "imagenet"),
+    source=f"{PAPER}, section 5.1, tables 1, 6 and 7 ('Cohen'): MACER with k = 1 and lambda = 0; {OPEN}",
+    datasets=(*CIFAR10, "mnist", "svhn"),
+    optimisation=replace(OWN, batch=IMAGES),
     fixed={"m": 1},
     by_sigma=each(),
+)
+GAUSSIAN_IMAGENET = replace(
+    GAUSSIAN,
+    source=f"{PAPER}, section 5.1, table 2 ('Cohen'): MACER with k = 1 and lambda = 0",
+    datasets=("imagenet",),
+    optimisation=Optimisation(epochs=120, lr=0.1, lr_drops=(30, 60, 90)),
 )
 SMOOTHADV = Preset(
     name="macer/smoothadv",
@@ -89,4 +97,4 @@ ABLATIONS = (
     *rows(LBD_12, "beta", (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0), f"{PAPER}, tables 9 and 13"),
 )
 
-PRESETS = (GAUSSIAN, SMOOTHADV, SMOOTHADV_IMAGENET, CIFAR, MNIST, SVHN, ON_IMAGENET, *ABLATIONS)
+PRESETS = (GAUSSIAN, GAUSSIAN_IMAGENET, SMOOTHADV, SMOOTHADV_IMAGENET, CIFAR, MNIST, SVHN, ON_IMAGENET, *ABLATIONS)
