@@ -24,9 +24,11 @@ class Probe:
     def __init__(self, shares: Tensor = SHARES) -> None:
         self.shares = shares
         self.calls: list[tuple[int, int, str | None]] = []
+        self.augmented: list[bool] = []
 
-    def __call__(self, indices: Tensor, m: int, of: str | None = None) -> Tensor:
+    def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
         self.calls.append((len(indices), m, of))
+        self.augmented.append(augmented)
         return (self.shares[indices] * m).round().long()
 
 
@@ -184,3 +186,10 @@ def test_other_methods_see_every_image_once_an_epoch() -> None:
     assert all(sorted(order) == list(range(TOTAL)) for order in drawn)
     assert drawn[0] != drawn[1] and drawn == orders(plain, range(3))
     assert plain.state() == {}
+
+
+@pytest.mark.parametrize("augmented", [True, False])
+def test_p_a_is_asked_on_the_training_transform_unless_told(augmented: bool) -> None:
+    amplify, probe = schedule(**({} if augmented else {"p_A_augmented": False})), Probe()
+    advance(amplify, range(14), probe)
+    assert probe.augmented == [augmented] * 3  # to discard, to weigh, to weigh again

@@ -85,11 +85,12 @@ def at(**columns: Any) -> dict[float, dict[str, Any]]:
 OWN_MACER = {"k": 16, "gamma": 8.0, "beta": 16.0, "beta_in": "robustness"}
 PGD = {"T": 10, "attack": "pgd", "warmup": 10}
 PARTS = {
-    **{"discard": True, "discard_noises": 100, "p_A_from": None},
+    **{"discard": True, "discard_noises": 100, "p_A_from": None, "p_A_augmented": True},
     **{"reweight": True, "reweight_every": 10, "reweight_noises": 16, "reweight_alpha": 0.1, "p_min": 0.75},
     **{"weight": "bound", "attack": True, "norm": "l2"},
 }
 LOSS = {"low": True, "high": "max", "mask": True, "variant": "paper", "teacher": None, "teacher_noises": 10_000}
+LOSS |= {"teacher_augmented": True}
 DISTURB = {"m": 4, "T": 4, "eps": 1.0, **LOSS}
 PLAIN = {"form": "default", "eps": 0.0, "T": 10, "warmup": 10}
 

@@ -34,6 +34,8 @@ class Amplify:
         discard: drop, once, images whose p_A is below p_t.
         p_t: the threshold; p_A is the label's share of `discard_noises` noisy copies.
         p_A_from: folder of a trained model to take that p_A from (as on ImageNet); None: the model in training.
+        p_A_augmented: measure p_A, for discarding and reweighting, on one version of each image as the training
+            augmentation makes it (cropped, flipped), like the authors; False: on the plain images.
         reweight: sample images by their approximate certified radius, renewed `reweight_every` epochs.
         p_min: the smallest share of `reweight_noises` that weighs 1, bounded at level `reweight_alpha`.
         weight: "bound" divides by the radius of the bound of p_min, "literal" by Phi^-1(p_min) itself.
@@ -48,6 +50,7 @@ class Amplify:
     p_t: float = 0.4
     discard_noises: int = 100
     p_A_from: str | None = None
+    p_A_augmented: bool = True
     reweight: bool = True
     reweight_every: int = field(default=10, metadata=EPOCHS)
     reweight_noises: int = 16
@@ -176,7 +179,7 @@ class AmplifySchedule(Schedule):
 
     def _discard(self, total: int, probe: Probe) -> Tensor:
         noises = self.method.discard_noises
-        p_a = probe(torch.arange(total), noises, of=self.method.p_A_from) / noises
+        p_a = self._asked(probe, torch.arange(total), noises, of=self.method.p_A_from) / noises
         kept = p_a >= self.method.p_t
         if not kept.any():
             shares = ", ".join(f"{(p_a >= t).double().mean():.1%} at {t}" for t in (0.1, 0.2, 0.3, 0.4, 0.5))
@@ -186,8 +189,11 @@ class AmplifySchedule(Schedule):
     def _weigh(self, total: int, probe: Probe) -> Tensor:
         left = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
         weights = torch.zeros(total, dtype=torch.float64)
-        weights[left] = image_weights(self.method, probe(left, self.method.reweight_noises))
+        weights[left] = image_weights(self.method, self._asked(probe, left, self.method.reweight_noises))
         return weights
+
+    def _asked(self, probe: Probe, indices: Tensor, noises: int, of: str | None = None) -> Tensor:
+        return probe(indices, noises, of, augmented=self.method.p_A_augmented)
 
     def _figures(self, total: int) -> dict[str, float]:
         figures = {}

@@ -71,18 +71,22 @@ class Method(Protocol):
 class Probe(Protocol):
     """Asks a model how often it is right about training images under noise."""
 
-    def __call__(self, indices: Tensor, m: int, of: str | None = None) -> Tensor:
+    def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
         """(M,) int64: to how many of m noisy copies of each image at `indices` (M,) its label is given.
 
-        `of` names the folder of another model to ask instead of the one in training.
+        `of` names the folder of another model to ask instead of the one in training. `augmented`: all copies are of
+        one version of the image as the data set's training augmentation makes it, not of the plain image.
         """
 
 
 class Teacher(Protocol):
     """Asks another model for its smoothed predictions of the training images."""
 
-    def __call__(self, folder: str, n: int) -> Tensor:
-        """(N, K) float32: the shares of n noisy copies of each image that the model in `folder` gives each class."""
+    def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
+        """(N, K) float32: the shares of n noisy copies of each image that the model in `folder` gives each class.
+
+        `augmented` as of `Probe`.
+        """
 
 
 class Schedule:

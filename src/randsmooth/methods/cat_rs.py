@@ -37,6 +37,8 @@ class CatRS:
         variant: "paper"; or "released", the authors' code: no p0 term, the mask is K = m, and attack and high loss
             are the KL of a teacher's smoothed prediction to the prediction.
         teacher: folder of a model trained with Gaussian noise, for "released". teacher_noises: how many an image.
+        teacher_augmented: it is asked about one version of each image as the training augmentation makes it (cropped,
+            flipped), like the authors'; False: about the plain images.
     """
 
     source: ClassVar[str] = "Jeong, Kim & Shin, AAAI 2023"
@@ -51,6 +53,7 @@ class CatRS:
     variant: Literal["paper", "released"] = "paper"
     teacher: str | None = None
     teacher_noises: int = 10_000
+    teacher_augmented: bool = True
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "teacher_noises"):
@@ -143,8 +146,9 @@ class Taught(Schedule):
     predictions: Tensor  # (N, K)
 
     def prepare(self, teacher: Teacher) -> None:
-        assert self.method.teacher is not None
-        self.predictions = teacher(self.method.teacher, self.method.teacher_noises)
+        method = self.method
+        assert method.teacher is not None
+        self.predictions = teacher(method.teacher, method.teacher_noises, augmented=method.teacher_augmented)
 
     def target(self, indices: Tensor) -> Tensor:
         self.predictions = self.predictions.to(indices.device)

@@ -25,22 +25,26 @@ SAVE_EVERY = 30.0  # seconds
 
 
 class SmoothedTeacher:
-    """A `Teacher`: asks the model in a folder about every image of the run, under noise of the model's own sigma."""
+    """A `Teacher`: asks the model in a folder about every image of the run, under noise of the model's own sigma.
+
+    What an answer depends on is stored with it: the teacher's weights and sigma, the images and their augmentation,
+    the number of noises and the seed.
+    """
 
     def __init__(self, recipe: Recipe, images: Images, run: Path, device: torch.device, progress: Progress) -> None:
         self.recipe, self.images, self.path = recipe, images, run / TEACHER
         self.device, self.progress = device, progress
 
-    def __call__(self, folder: str, n: int) -> Tensor:
+    def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
         """(N, K) float32 shares of n noisy copies of each image that are given each class."""
         model = models.load(folder, device=self.device)
-        about = self._about(model, n)
+        about = self._about(model, n, augmented)
         counts, done = self._stored(about, model.num_classes)
         with self.progress("ask the teacher", len(self.images), "images") as reporter, frozen(model):
             reporter.skip(done)
             saved = time.monotonic()
             for i in range(done, len(self.images)):
-                counts[i] = self._count(model, i, n)
+                counts[i] = self._count(model, i, n, augmented)
                 reporter.advance(1)
                 if time.monotonic() - saved > SAVE_EVERY:
                     self._store(counts, i + 1, about)
@@ -50,9 +54,10 @@ class SmoothedTeacher:
         return counts.float() / n
 
     @torch.inference_mode()
-    def _count(self, model: Classifier, i: int, n: int) -> Tensor:
+    def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
         """(K,) how many of n noisy copies of image i are given each class."""
-        x, _ = self.images.batch(torch.tensor([i]))
+        crop = Stream(self.recipe.seed, "train/teacher-augment").at(i).torch(self.images.device) if augmented else None
+        x, _ = self.images.batch(torch.tensor([i]), crop)
         stream = Stream(self.recipe.seed, "train/teacher").at(i)
         counts = torch.zeros(model.num_classes, dtype=torch.int64, device=self.device)
         for block, first in enumerate(range(0, n, SAMPLES)):
@@ -61,11 +66,13 @@ class SmoothedTeacher:
             counts += F.one_hot(model(x + noise).argmax(dim=-1), model.num_classes).sum(dim=0)
         return counts.cpu()
 
-    def _about(self, model: Classifier, n: int) -> dict[str, str]:
+    def _about(self, model: Classifier, n: int, augmented: bool) -> dict[str, str]:
         """What the predictions depend on."""
         recipe = self.recipe
         facts = {"weights": models.weights_hash(model), "n": n, "sigma": model.provenance["sigma"], "seed": recipe.seed}
-        return {key: str(value) for key, value in (facts | {"dataset": recipe.dataset, "take": recipe.take}).items()}
+        facts |= {"dataset": recipe.dataset, "take": recipe.take}
+        facts |= {"augment": self.images.spec.augment if augmented else "none"}
+        return {key: str(value) for key, value in facts.items()}
 
     def _stored(self, about: dict[str, str], classes: int) -> tuple[Tensor, int]:
         """Counts (N, K) found so far by the same teacher, and of how many images."""
