@@ -94,8 +94,8 @@ def attacked_images(theta: Floats, p: Problem, attack: str, eps: float, steps: i
         given = (theta, x, p.y[i], p.noise[:, i])
         if attack == "pgd":
             points.append(slow.pgd(*given, steps, 2 * eps / steps, eps))
-        elif attack == "ddn":
-            points.append(slow.ddn(*given, steps, eps)[0])
+        elif attack in ("ddn", "ddn-released"):
+            points.append(slow.ddn(*given, steps, eps, released=attack == "ddn-released")[0])
         else:
             points.append(slow.gradient_free(*given, steps, eps))
     return np.array(points)
@@ -214,7 +214,8 @@ def cat_rs(
     drawn = [binomial(p.u[i], m, float(np.mean(right[i]))) for i in images]
     sure = [drawn[i] == m if released else all(right[i]) for i in images]
     aims = [p.target[i] if released else slow.one_hot(p.y[i]) for i in images]
-    worst = [[slow.ball(theta, p.x[i], aims[i], d[i], T, eps) for d in p.noise] for i in images]
+    theirs: dict[str, Any] = {"damp": 1e-8 * m, "rms": True} if released else {}  # their loss is divided by m
+    worst = [[slow.ball(theta, p.x[i], aims[i], d[i], T, eps, **theirs) for d in p.noise] for i in images]
 
     def losses(weights: Floats, i: int) -> list[float]:
         return sorted(slow.cross_entropy(weights, p.x[i] + delta[i], p.y[i]) for delta in p.noise)
@@ -248,10 +249,13 @@ def cat_rs(
     return result
 
 
-def amplify(theta: Floats, p: Problem, *, T: int, eps: float, norm: str = "l2", **_: Any) -> Slow:
+def amplify(
+    theta: Floats, p: Problem, *, T: int, eps: float, norm: str = "l2", gradient: str = "unit", **_: Any
+) -> Slow:
     """Sun et al. 2025, algorithm 1; the walked noises are held fixed."""
+    damp = 1e-8 * len(p.noise) if gradient == "damped" else 0.0
     walked = np.array(
-        [[slow.walk(theta, p.x[i], p.y[i], d[i], T, eps, norm) for i in range(len(p.x))] for d in p.noise]
+        [[slow.walk(theta, p.x[i], p.y[i], d[i], T, eps, norm, damp) for i in range(len(p.x))] for d in p.noise]
     )
     result = Slow(lambda weights: mean_cross_entropy(weights, p.x, p.y, walked))
     for now, was in zip(walked.reshape(-1, slow.PIXELS), p.noise.reshape(-1, slow.PIXELS), strict=True):

@@ -193,3 +193,20 @@ def test_p_a_is_asked_on_the_training_transform_unless_told(augmented: bool) -> 
     amplify, probe = schedule(**({} if augmented else {"p_A_augmented": False})), Probe()
     advance(amplify, range(14), probe)
     assert probe.augmented == [augmented] * 3  # to discard, to weigh, to weigh again
+
+
+@pytest.mark.parametrize("discard", [False, True])
+def test_with_replacement_it_draws_what_is_left_evenly(discard: bool) -> None:
+    amplify = schedule(discard=discard, reweight=False, with_replacement=True)
+    before = orders(amplify, range(3))
+    advance(amplify, range(4), Probe())
+    after = orders(amplify, range(3, 203))
+    assert all(sorted(order) == list(range(TOTAL)) for order in before)  # before E_t in turns
+    left = SHARES >= 0.4 if discard else torch.ones(TOTAL, dtype=torch.bool)
+    assert all(len(order) == TOTAL and len(set(order)) < int(left.sum()) for order in after)
+    times = torch.bincount(torch.tensor(after).flatten(), minlength=TOTAL)
+    assert times[~left].sum() == 0
+    assert stats.chisquare(times[left].numpy()).pvalue > 0.01
+    again = schedule(discard=discard, reweight=False, with_replacement=True)
+    again.restore(amplify.state())
+    assert orders(again, range(3, 203)) == after

@@ -30,6 +30,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "smoothadv, m=1": ("smoothadv", {"m": 1, "attack": "pgd"} | ADV),
     "smoothadv, m=3": ("smoothadv", {"m": 3, "attack": "pgd"} | ADV),
     "smoothadv, ddn": ("smoothadv", {"m": 2, "attack": "ddn"} | ADV),
+    "smoothadv, ddn as released": ("smoothadv", {"m": 3, "attack": "ddn-released"} | ADV),
     "smoothadv, gradient-free": ("smoothadv", {"m": 3, "attack": "gradient-free"} | ADV),
     "macer, k=1": ("macer", {"k": 1, "lbd": 3.0, "gamma": 2.0, "beta": 1.0}),
     "macer, k=3": ("macer", {"k": 3, "lbd": 3.0, "gamma": 1.0, "beta": 2.0}),
@@ -61,6 +62,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "amplify, m=3": ("amplify", {"m": 3} | WALK),
     "amplify, one step": ("amplify", {"m": 2, "T": 1, "eps": 2.0}),
     "amplify, linf": ("amplify", {"m": 3, "norm": "linf"} | WALK),
+    "amplify, damped": ("amplify", {"m": 3, "gradient": "damped"} | WALK),
+    "amplify, damped linf": ("amplify", {"m": 2, "gradient": "damped", "norm": "linf"} | WALK),
 }
 each_case = pytest.mark.parametrize(("name", "hyper"), CASES.values(), ids=CASES)
 

@@ -73,6 +73,8 @@ BAD = [
     ("gaussian", {"m": True}, "m=True must be a whole number"),
     ("smoothadv", {"attack": "gradient-free", "m": 1}, "m=1: attack='gradient-free'"),
     ("smoothadv", {"attack": "ddn", "T": 1}, "T=1: attack='ddn'"),
+    ("smoothadv", {"attack": "ddn-released", "T": 1}, "T=1: attack='ddn-released'"),
+    ("amplify", {"gradient": "exact"}, "gradient='exact' must be one of unit, damped"),
     ("gaussian", {"m": 0}, "m=0 must be at least 1"),
     ("gaussian", {"m": -1}, "m=-1 must be at least 1"),
     ("gaussian", {"m": float("nan")}, "m=nan"),
@@ -154,7 +156,7 @@ BAD += [
 ]
 BAD += [
     ("consistency", {"m": 1}, "at least 2"),
-    ("smoothadv", {"attack": "fgsm"}, "pgd, ddn, gradient-free"),
+    ("smoothadv", {"attack": "fgsm"}, "pgd, ddn, ddn-released, gradient-free"),
     ("consistency", {"form": "js"}, "default, xent, kl, mse"),
     ("cat-rs", {"high": "min"}, "max, mean, off"),
     ("cat-rs", {"variant": "code"}, "paper, released"),

@@ -95,15 +95,15 @@ def released(**hyper: Any) -> methods.Schedule:
 
 def test_a_teacher_is_asked_once_and_its_predictions_go_to_their_images() -> None:
     shares = torch.rand(20, 3, generator=torch.Generator().manual_seed(0)).softmax(dim=1)
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[str, int, bool]] = []
 
-    def teacher(folder: str, n: int) -> Tensor:
-        asked.append((folder, n))
+    def teacher(folder: str, n: int, *, augmented: bool = False) -> Tensor:
+        asked.append((folder, n, augmented))
         return shares
 
     schedule = released(teacher_noises=50)
     schedule.prepare(teacher)
-    assert asked == [("models/gaussian", 50)]
+    assert asked == [("models/gaussian", 50, True)]
     schedule.advance(0, 20, Nobody())
     indices = torch.tensor([3, 19, 0, 3])
     found = schedule.target(indices)

@@ -165,40 +165,56 @@ def gradient_free(theta, x, label, noises, steps, eps) -> Floats:  # type: ignor
     return point
 
 
-def ddn(theta, x, label, noises, steps, eps, gamma=0.05) -> tuple[Floats, list[bool]]:  # type: ignore[no-untyped-def]
-    """Rony et al. 2019, algorithm 1, on SmoothAdv's objective; also which iterates fooled the mean prediction."""
+def vote(theta: Floats, x: Floats, noises: Floats) -> int:
+    """The class that most of the noises give; of a tie the first."""
+    return int(np.bincount([logits(theta, x + noise).argmax() for noise in noises], minlength=CLASSES).argmax())
+
+
+def ddn(theta, x, label, noises, steps, eps, gamma=0.05, released=False) -> tuple[Floats, list[bool]]:  # type: ignore[no-untyped-def]
+    """Rony et al. 2019, algorithm 1, on SmoothAdv's objective; also which iterates fooled the mean prediction.
+
+    `released`: by a vote, in steps of 1/255, and with a schedule that has stepped before the first step.
+    """
     farthest = np.linalg.norm(np.maximum(x, 1 - x))
     norm, delta, fooled = eps, np.zeros(PIXELS), []
     best = np.zeros(PIXELS)
     for i in range(steps):
-        fooled.append(bool(mean_prediction(theta, x + delta, noises).argmax() != label))
+        given = vote(theta, x + delta, noises) if released else mean_prediction(theta, x + delta, noises).argmax()
+        fooled.append(bool(given != label))
         if fooled[-1] and (sum(fooled) == 1 or np.linalg.norm(delta) < np.linalg.norm(best)):
             best = delta
         # From 1 towards 0.01, as in the authors' adversarial-library and in Foolbox.
-        length = 0.01 + 0.99 * (1 + np.cos(np.pi * i / steps)) / 2
+        length = 0.01 + 0.99 * (1 + np.cos(np.pi * (i + 1 if released else i) / steps)) / 2
         delta = delta + length * unit(soft_slope(theta, x + delta, label, noises))
         norm = min(norm * (1 - gamma if fooled[-1] else 1 + gamma), farthest)
-        delta = np.clip(x + norm * unit(delta), 0, 1) - x
-    return within(x + best, x, eps), fooled
+        reached = x + norm * unit(delta)
+        delta = np.clip(np.round(255 * reached) / 255 if released else reached, 0, 1) - x
+    shortened = within(x + best, x, eps) - x
+    return x + (np.round(255 * shortened) / 255 if released else shortened), fooled
 
 
-def ball(theta, x, target, noise, steps, eps) -> Floats:  # type: ignore[no-untyped-def]
+def ball(theta, x, target, noise, steps, eps, damp=0.0, rms=False) -> Floats:  # type: ignore[no-untyped-def]
     """CAT-RS (Jeong et al. 2023, section 3.2), for one noise; `target` is (K,), one-hot for a label."""
+
+    def spread(v: Floats) -> float:
+        return float(np.sqrt(np.mean(v**2)) if rms else v.std())
+
     moved = noise
     for _ in range(steps):
-        moved = moved + 2 * eps / steps * unit(hard_slope(theta, x + moved, target))
+        g = hard_slope(theta, x + moved, target)
+        moved = moved + 2 * eps / steps * g / (np.linalg.norm(g) + damp)
         moved = within(moved, noise, eps)
-        moved = noise.mean() + noise.std() * (moved - moved.mean()) / moved.std()
+        moved = noise.mean() + spread(noise) * (moved - moved.mean()) / spread(moved)
     return moved
 
 
-def walk(theta, x, label, noise, steps, eps, norm="l2") -> Floats:  # type: ignore[no-untyped-def]
+def walk(theta, x, label, noise, steps, eps, norm="l2", damp=0.0) -> Floats:  # type: ignore[no-untyped-def]
     """Algorithm 1 of Sun et al. 2025, line by line, for one noise."""
     moved = noise
     for _ in range(steps):
         if logits(theta, x + moved).argmax() != label:
             break
         g = hard_slope(theta, x + moved, one_hot(label))
-        step = unit(g) if norm == "l2" else np.sign(g) / np.sqrt(len(g))
+        step = g / (np.linalg.norm(g) + damp) if norm == "l2" else np.sign(g) / np.sqrt(len(g))
         moved = np.linalg.norm(noise) * unit(moved + eps * step)
     return moved

@@ -44,6 +44,18 @@ def test_up_the_divergence_from_a_target(seed: int, steps: int, eps: float) -> N
     np.testing.assert_allclose(slow.flat(found), expected(model, x, targets, noise, steps, eps), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize(("damp", "rms"), [(0.0, True), (0.05, False), (4e-8, True)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_damped_gradients_and_root_mean_squares(seed: int, damp: float, rms: bool) -> None:
+    model, x, _, noise = problem(seed)
+    targets = soft_targets(seed)
+    found = ball_attack(model, x, targets, noise, steps=4, eps=1.0, damp=damp, rms=rms).points
+    theta, images, noises = slow.parameters(model), slow.flat(x), slow.flat(noise)
+    like = [slow.ball(theta, images[i], targets[i].numpy(), noises[i], 4, 1.0, damp, rms) for i in range(NOISES)]
+    np.testing.assert_allclose(slow.flat(found), like, rtol=0, atol=1e-6)
+    assert not torch.allclose(found, ball_attack(model, x, targets, noise, steps=4, eps=1.0).points)
+
+
 def test_a_target_of_zeros_and_a_one_is_a_label() -> None:
     model, x, y, noise = problem(0)
     one_hot = torch.nn.functional.one_hot(y, slow.CLASSES).double()

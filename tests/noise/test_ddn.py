@@ -47,6 +47,26 @@ def test_it_is_its_slow_version(seed: int, m: int, steps: int, eps: float, gamma
     np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
 
 
+def test_as_released_it_votes_rounds_and_is_a_step_ahead() -> None:
+    """Each changes some image: a vote another verdict, rounding the points, the lengths the path."""
+    differ = {"vote": False, "points": False}
+    for seed, m in itertools.product(range(4), (1, 2, 3)):
+        model, x, y, noise = problem(seed, m)
+        theta, noises = slow.parameters(model), slow.flat(noise)
+        for steps, eps, gamma in WALKS:
+            found = ddn(model, x, y, noise, steps=steps, eps=eps, gamma=gamma, released=True).points
+            for i, image in enumerate(slow.flat(x)):
+                given = (theta, image, int(y[i]), noises[:, i])
+                point, fooled = slow.ddn(*given, steps, eps, gamma, released=True)
+                np.testing.assert_allclose(slow.flat(found)[i], point, rtol=0, atol=1e-6)
+                steps_of_255 = 255 * (slow.flat(found)[i] - image)
+                np.testing.assert_allclose(steps_of_255, np.round(steps_of_255), rtol=0, atol=1e-6)
+                plain, there = slow.ddn(*given, steps, eps, gamma)
+                differ["vote"] |= fooled[0] != there[0]  # at the image itself, where all else is alike
+                differ["points"] |= not np.allclose(point, plain, atol=1e-3)
+    assert differ == {"vote": True, "points": True}
+
+
 def test_the_problem_has_images_of_every_fate() -> None:
     fates = [fooled for walk in WALKS for fooled in expected(*problem(0, 3), *walk)[1]]
     assert any(fooled[0] for fooled in fates)  # misclassified from the start

@@ -44,6 +44,39 @@ def test_it_is_algorithm_1(seed: int, steps: int, eps: float, norm: str) -> None
         np.testing.assert_allclose(attacked[i].numpy().ravel(), expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("damp", [1e-8, 0.05, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_damped_gradient_makes_shorter_steps(seed: int, damp: float) -> None:
+    model, x, y, noise = problem(seed)
+    attacked = sphere_attack(model, x, y, noise, steps=4, eps=0.5, damp=damp).points
+    theta = slow.parameters(model)
+    for i in range(NOISES):
+        found = slow.walk(theta, x[i].numpy().ravel(), int(y[i]), noise[i].numpy().ravel(), 4, 0.5, damp=damp)
+        np.testing.assert_allclose(attacked[i].numpy().ravel(), found, rtol=0, atol=1e-6)
+
+
+class Sure(nn.Module):
+    """Logits (-s / 2, s / 2) of the pixels' sum s, so that the margin is s."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        half = x.flatten(1).sum(dim=1) / 2
+        return torch.stack([-half, half], dim=1)
+
+
+@pytest.mark.parametrize(("margin", "share"), [(5.0, 1.0), (15.0, 0.88), (20.0, 0.046), (30.0, 0.0)])
+def test_noises_of_a_large_margin_walk_on_but_hardly_move_damped(margin: float, share: float) -> None:
+    """A step that may turn the noise by 0.25 at most; damped by 4e-8, as the authors' code is at m = 4."""
+    x = torch.zeros(1, 1, 2, 2)
+    noise = torch.tensor([1.0, 0.0, 0.0, 0.0]).view(1, 1, 2, 2) * margin
+    label, model = torch.tensor([1]), Sure()
+    turns = [
+        (sphere_attack(model, x, label, noise, steps=1, eps=0.25 * margin, damp=damp).points - noise).norm() / margin
+        for damp in (0.0, 4e-8)
+    ]
+    assert turns[0].item() == pytest.approx(0.24, abs=0.01)
+    assert turns[1].item() == pytest.approx(share * turns[0].item(), abs=0.02)
+
+
 def test_the_problem_has_noises_of_every_fate() -> None:
     model, x, y, noise = problem(0)
     path = [right(model, x, y, walk(model, x, y, noise, t)) for t in range(7)]

@@ -88,6 +88,7 @@ PARTS = {
     **{"discard": True, "discard_noises": 100, "p_A_from": None, "p_A_augmented": True},
     **{"reweight": True, "reweight_every": 10, "reweight_noises": 16, "reweight_alpha": 0.1, "p_min": 0.75},
     **{"weight": "bound", "attack": True, "norm": "l2"},
+    **{"gradient": "damped", "with_replacement": False},  # as the authors' code, which made the figures
 }
 LOSS = {"low": True, "high": "max", "mask": True, "variant": "paper", "teacher": None, "teacher_noises": 10_000}
 LOSS |= {"teacher_augmented": True}
@@ -123,7 +124,9 @@ MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {
     ("macer/gaussian", "cifar10"): at(m=1),
     ("macer/gaussian", "imagenet"): at(m=1),
     ("macer/smoothadv", "cifar10"): at(m=[8, 2, 2], eps=[1.0, 2.0, 2.0], **PGD),
-    ("macer/smoothadv", "imagenet"): at(m=1, T=[2, 1, 1], eps=[1.0, 1.0, 2.0], attack=["ddn", "pgd", "pgd"], warmup=10),
+    ("macer/smoothadv", "imagenet"): at(
+        m=1, T=[2, 1, 1], eps=[1.0, 1.0, 2.0], attack=["ddn-released", "pgd", "pgd"], warmup=10
+    ),
     ("macer/macer", "cifar10"): at(**OWN_MACER, lbd=[12.0, 4.0, 12.0], lbd_from=[0, 0, 200]),
     ("macer/macer", "imagenet"): at(k=2, gamma=8.0, beta=16.0, beta_in="robustness", lbd=[6.0, 3.0, 3.0], lbd_from=0),
     ("macer/gaussian", "mnist"): at(m=1),
@@ -145,7 +148,7 @@ MAIN: dict[tuple[str, str], dict[float, dict[str, Any]]] = {
         **PARTS, m=4, E_t=[60, 70, 60], p_t=[0.5, 0.4, 0.4], T=[3, 6, 4], eps=[0.25, 0.25, 0.5]
     ),
     ("acr/amplify", "imagenet"): at(
-        **PARTS | {"reweight": False, "discard_noises": 50, "p_A_from": "models/gaussian"},
+        **PARTS | {"reweight": False, "discard_noises": 50, "p_A_from": "models/gaussian", "with_replacement": True},
         **{"m": [1, 1, 2], "E_t": 0, "p_t": [0.2, 0.2, 0.1], "T": [2, 2, 1], "eps": [0.5, 1.0, 2.0]},
     ),
     ("acr/smoothadv", "cifar10"): at(m=[4, 8, 2], eps=[1.0, 1.0, 2.0], **PGD),
@@ -267,9 +270,12 @@ OFF = {"discard": False, "reweight": False, "attack": False}
 MACER = {**OWN_MACER, "lbd": 12.0, "lbd_from": 0}
 
 ROWS = [
-    ("acr/amplify/discard", "cifar10", 0.25, {**AMPLIFY[0.25], **OFF, "discard": True}),
-    ("acr/amplify/reweight", "cifar10", 0.5, {**AMPLIFY[0.5], **OFF, "reweight": True}),
-    ("acr/amplify/reweight+attack", "cifar10", 1.0, {**AMPLIFY[1.0], "discard": False}),
+    ("acr/amplify/discard", "cifar10", 0.25, {**AMPLIFY[0.25], **OFF, "discard": True, "with_replacement": True}),
+    ("acr/amplify/reweight", "cifar10", 0.5, {**AMPLIFY[0.5], **OFF, "reweight": True, "E_t": 0}),
+    ("acr/amplify/attack", "cifar10", 0.5, {**AMPLIFY[0.5], **OFF, "attack": True, "E_t": 0, "with_replacement": True}),
+    ("acr/amplify/discard+reweight", "cifar10", 0.5, {**AMPLIFY[0.5], "attack": False}),
+    ("acr/amplify/discard+attack", "cifar10", 1.0, {**AMPLIFY[1.0], "reweight": False, "with_replacement": True}),
+    ("acr/amplify/reweight+attack", "cifar10", 1.0, {**AMPLIFY[1.0], "discard": False, "E_t": 0}),
     ("acr/amplify/E_t=130", "cifar10", 0.5, {**AMPLIFY[0.5], "E_t": 130}),
     ("acr/amplify/p_t=0.8", "cifar10", 0.5, {**AMPLIFY[0.5], "p_t": 0.8}),
     ("acr/amplify/eps=2", "cifar10", 0.5, {**AMPLIFY[0.5], "eps": 2.0}),

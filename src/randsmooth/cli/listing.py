@@ -13,8 +13,8 @@ LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
 a|b|c: values at sigma 0.25|0.5|1, unless it says other sigmas. cifar10 is cifar10-jpeg too, the same images.
 Epochs (E_t, lbd_from, lr drops) count from 0, so that E_t=70 begins after 70 epochs; they are the paper's schedule's
-and scale with it. batch: noisy samples a step, m of each image. Of two accounts of one model, /prose is what the paper's
-text says, /table1 what the figures in its table are of.
+and scale with it. batch: noisy samples a step, m of each image. Of two accounts of one model, /prose is what the
+paper's text says, /table1 what the figures in its table are of.
 A preset that names no schedule has the usual one; your own data have that of digits with small-cnn, of mnist with
 lenet, else of cifar10. Indented: rows of ablation tables; after a colon, what they all change besides their names.
 """

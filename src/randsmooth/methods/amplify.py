@@ -18,7 +18,7 @@ from randsmooth.methods.checks import above, at_least, check_noise, one_of, with
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import Stream, noisy_logits, sphere_attack
+from randsmooth.noise import DAMP, Attacked, Stream, noisy_logits, sphere_attack
 
 
 @register("amplify")
@@ -41,6 +41,9 @@ class Amplify:
         weight: "bound" divides by the radius of the bound of p_min, "literal" by Phi^-1(p_min) itself.
         attack: walk each noise on its sphere until it is misclassified (algorithm 1).
         T, eps: the most steps of that walk and their length; `norm` "linf" steps by the sign instead.
+        gradient: "unit" steps along the unit gradient, as algorithm 1 says; "damped", the authors' code, divides the
+            gradient by its norm + m * 1e-8, so that noises with a margin beyond about 20 hardly move.
+        with_replacement: without reweighting, draw images with replacement, like the authors' code; False: in turns.
     """
 
     source: ClassVar[str] = "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')"
@@ -61,6 +64,8 @@ class Amplify:
     T: int = 6
     eps: float = 0.25
     norm: Literal["l2", "linf"] = "l2"
+    gradient: Literal["unit", "damped"] = "unit"
+    with_replacement: bool = False
 
     def __post_init__(self) -> None:
         for name in ("m", "discard_noises", "reweight_every", "reweight_noises", "T"):
@@ -71,6 +76,7 @@ class Amplify:
         above("eps", self.eps, 0.0)
         one_of("weight", self.weight, ("bound", "literal"))
         one_of("norm", self.norm, ("l2", "linf"))
+        one_of("gradient", self.gradient, ("unit", "damped"))
         if not 0.0 < self.reweight_alpha < 1.0:
             raise InputError(f"reweight_alpha={self.reweight_alpha} must lie in (0, 1); the paper takes 0.1")
         if self.p_A_from is not None and not self.discard:
@@ -88,22 +94,26 @@ class Amplify:
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         """Mean cross-entropy at the attacked noises, each of which walks by itself; arguments as for every `Method`."""
         check_noise(self, x, noise)
+        walked = self.walk(model, x, y, noise)
+        logits = noisy_logits(model, x, walked.points)  # (m, B, K)
+        loss = label_loss(logits, y).mean()
+        figures = p_a_shares(walked.right) | attack_success(walked.right, logits.argmax(dim=-1) == y)
+        return Loss(loss, {"cross_entropy": loss.detach()}, figures)
+
+    def walk(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
+        """The noises (m, B, C, H, W) of images x (B, C, H, W) labelled y (B,) after the attack; `right` is (m, B)."""
         m = len(noise)
-        labels = y.repeat(m)
-        walk = sphere_attack(
+        walked = sphere_attack(
             model,
             x.repeat(m, 1, 1, 1),
-            labels,
+            y.repeat(m),
             noise.flatten(0, 1),
             steps=self.T,
             eps=self.eps,
             norm=self.norm,
+            damp=m * DAMP if self.gradient == "damped" else 0.0,
         )
-        logits = noisy_logits(model, x, walk.points.view_as(noise))  # (m, B, K)
-        loss = label_loss(logits, y).mean()
-        before = walk.right.view(m, -1)
-        figures = p_a_shares(before) | attack_success(before, logits.argmax(dim=-1) == y)
-        return Loss(loss, {"cross_entropy": loss.detach()}, figures)
+        return Attacked(walked.points.view_as(noise), walked.right.view(m, -1))
 
     def schedule(self) -> Schedule:
         """Gaussian training before epoch `E_t`; then discards, reweights and attacks, as far as each is on."""
@@ -162,9 +172,12 @@ class AmplifySchedule(Schedule):
         generator = stream.torch()
         if self.weights is not None:
             return torch.multinomial(self.weights, total, replacement=True, generator=generator)
-        if self.kept is None:
+        drawn = self.method.with_replacement and epoch >= self.method.E_t
+        if self.kept is None and not drawn:
             return super().order(epoch, total, stream)
-        kept = self.kept.nonzero()[:, 0]
+        kept = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
+        if drawn:
+            return kept[torch.randint(len(kept), (total,), generator=generator)]
         passes = -(-total // len(kept))
         return torch.cat([kept[torch.randperm(len(kept), generator=generator)] for _ in range(passes)])[:total]
 

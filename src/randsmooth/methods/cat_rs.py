@@ -17,7 +17,7 @@ from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, Teacher, reg
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import ball_attack, divergence, noisy_logits
+from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
 
 
 @register("cat-rs")
@@ -34,8 +34,9 @@ class CatRS:
         low: train on the low loss.
         high: "max" over the attacked noises (eq. 8), their "mean" (eq. 11), or "off".
         mask: the high loss counts images only whose noises are all right (eq. 10); False: all images.
-        variant: "paper"; or "released", the authors' code: no p0 term, the mask is K = m, and attack and high loss
-            are the KL of a teacher's smoothed prediction to the prediction.
+        variant: "paper"; or "released", the authors' code: no p0 term, the mask is K = m, attack and high loss
+            are the KL of a teacher's smoothed prediction to the prediction, and the attack takes root mean squares for
+            standard deviations and divides a gradient by its norm + m * 1e-8.
         teacher: folder of a model trained with Gaussian noise, for "released". teacher_noises: how many an image.
         teacher_augmented: it is asked about one version of each image as the training augmentation makes it (cropped,
             flipped), like the authors'; False: about the plain images.
@@ -120,10 +121,19 @@ class CatRS:
     def _attacked(self, model: nn.Module, x: Tensor, y: Tensor, target: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """(m, B) losses at the attacked noises, and where they are right all the same."""
         m = len(noise)
-        repeated = target.repeat(m, *(1,) * (target.dim() - 1))
-        found = ball_attack(model, x.repeat(m, 1, 1, 1), repeated, noise.flatten(0, 1), steps=self.T, eps=self.eps)
+        repeated, released = target.repeat(m, *(1,) * (target.dim() - 1)), self.variant == "released"
+        found = ball_attack(
+            model,
+            x.repeat(m, 1, 1, 1),
+            repeated,
+            noise.flatten(0, 1),
+            steps=self.T,
+            eps=self.eps,
+            damp=m * DAMP if released else 0.0,
+            rms=released,
+        )
         logits = noisy_logits(model, x, found.points.view_as(noise))
-        losses = divergence(target, logits) if self.variant == "released" else label_loss(logits, target)
+        losses = divergence(target, logits) if released else label_loss(logits, target)
         return losses, logits.argmax(dim=-1) == y
 
 

@@ -14,6 +14,8 @@ from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 
+DDN = ("ddn", "ddn-released")
+
 
 @register("smoothadv")
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,9 @@ class SmoothAdv:
         m: noise samples an image; one perturbation an image is shared by them.
         eps: L2 norm of the perturbation, reached linearly over `warmup` epochs.
         T: steps of the attack.
-        attack: "pgd", "ddn" (Rony et al. 2019) or "gradient-free" (the gradient estimated from the noises).
+        attack: "pgd", "ddn" (Rony et al. 2019) or "gradient-free" (the gradient estimated from the noises). Where
+            "ddn" asks the mean prediction, "ddn-released", the authors' code, has the noises vote; it rounds to steps
+            of 1/255 and is one step ahead in the lengths of its steps.
         warmup: epochs until eps is reached.
     """
 
@@ -32,18 +36,20 @@ class SmoothAdv:
     m: int = 4
     eps: float = 1.0
     T: int = 10
-    attack: Literal["pgd", "ddn", "gradient-free"] = "pgd"
+    attack: Literal["pgd", "ddn", "ddn-released", "gradient-free"] = "pgd"
     warmup: int = field(default=10, metadata=EPOCHS)
 
     def __post_init__(self) -> None:
         for name in ("m", "T", "warmup"):
             at_least(name, getattr(self, name), 1)
         above("eps", self.eps, 0.0)
-        one_of("attack", self.attack, ("pgd", "ddn", "gradient-free"))
+        one_of("attack", self.attack, ("pgd", "ddn", "ddn-released", "gradient-free"))
         if self.attack == "gradient-free" and self.m < 2:
             raise InputError(f"m={self.m}: attack='gradient-free' tells a gradient from 2 noises on, better 8")
-        if self.attack == "ddn" and self.T < 2:
-            raise InputError(f"T={self.T}: attack='ddn' looks at where it stands before each step, so it needs 2 steps")
+        if self.attack in DDN and self.T < 2:
+            raise InputError(
+                f"T={self.T}: attack={self.attack!r} looks at where it stands before each step, so it needs 2 steps"
+            )
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""
@@ -59,8 +65,8 @@ class SmoothAdv:
         return Ramp(self, self.warmup, "eps")
 
     def _attack(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
-        if self.attack == "ddn":
-            return ddn(model, x, y, noise, steps=self.T, eps=self.eps)
+        if self.attack in DDN:
+            return ddn(model, x, y, noise, steps=self.T, eps=self.eps, released=self.attack == "ddn-released")
         if self.attack == "gradient-free":
             return gradient_free(model, x, y, noise, steps=self.T, eps=self.eps)
         return pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)

@@ -3,7 +3,7 @@
 from randsmooth.noise.attacked import Attacked
 from randsmooth.noise.frozen import frozen
 from randsmooth.noise.gaussian import draw, fill, perturb
-from randsmooth.noise.geometry import within_ball
+from randsmooth.noise.geometry import DAMP, within_ball
 from randsmooth.noise.lattice import check_on_lattice, lattice
 from randsmooth.noise.losses import divergence, full, noisy_logits
 from randsmooth.noise.on_images import ddn, gradient_free, pgd
@@ -11,6 +11,7 @@ from randsmooth.noise.on_noises import ball_attack, sphere_attack
 from randsmooth.noise.stream import Stream
 
 __all__ = [
+    "DAMP",
     "Attacked",
     "Stream",
     "ball_attack",

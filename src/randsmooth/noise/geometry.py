@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 TINY = 1e-12
+DAMP = 1e-8  # what the released codes of CAT-RS and Sun et al. add to the norm of a gradient, of a loss divided by m
 
 
 def norms(v: Tensor) -> Tensor:
@@ -13,8 +14,13 @@ def norms(v: Tensor) -> Tensor:
     return v.flatten(1).norm(dim=1).view(-1, *(1,) * (v.dim() - 1))  # type: ignore[no-any-return]
 
 
-def unit(v: Tensor) -> Tensor:
-    """Each row of `v` (B, ...) scaled to L2 norm 1, however short it is; a zero row stays zero."""
+def unit(v: Tensor, damp: float = 0.0) -> Tensor:
+    """Each row of `v` (B, ...) scaled to L2 norm 1, however short it is; a zero row stays zero.
+
+    `damp` is added to the norm that a row is divided by, so that rows shorter than it stay short.
+    """
+    if damp:
+        return v / (norms(v) + damp)
     largest = v.flatten(1).abs().amax(dim=1).view(-1, *(1,) * (v.dim() - 1))
     v = v / largest.clamp_min(torch.finfo(v.dtype).tiny)  # first, so that no square underflows
     return v / norms(v).clamp_min(TINY)
@@ -25,8 +31,13 @@ def within_ball(v: Tensor, eps: float) -> Tensor:
     return v * (eps / norms(v).clamp_min(TINY)).clamp_max(1.0)
 
 
-def with_moments_of(v: Tensor, model: Tensor) -> Tensor:
-    """Each row of `v` (B, ...) shifted and scaled to the mean and standard deviation of that row of `model`."""
+def with_moments_of(v: Tensor, model: Tensor, *, rms: bool = False) -> Tensor:
+    """Each row of `v` (B, ...) shifted and scaled to the mean and standard deviation of that row of `model`.
+
+    `rms`: scaled by the root mean squares of the two rows instead, which count the means again.
+    """
     dims = tuple(range(1, v.dim()))
     (std, mean), (std0, mean0) = (torch.std_mean(w, dim=dims, correction=0, keepdim=True) for w in (v, model))
+    if rms:
+        std, std0 = (w.square().mean(dim=dims, keepdim=True).sqrt() for w in (v, model))
     return (v - mean) * (std0 / std.clamp_min(TINY)) + mean0

@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.noise.attacked import Attacked, check_attack
@@ -90,7 +91,15 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
 
 
 def ddn(
-    model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float, gamma: float = 0.05
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    noise: Tensor,
+    *,
+    steps: int,
+    eps: float,
+    gamma: float = 0.05,
+    released: bool = False,
 ) -> Attacked:
     """Look for the smallest perturbation that is misclassified, its direction and its norm apart.
 
@@ -101,6 +110,8 @@ def ddn(
         model, x, y, noise: as for `pgd`.
         steps: T; the last step's end is not looked at, so that one step alone moves nothing.
         eps: the first norm that is tried, and the largest that is returned. gamma: see above.
+        released: as the code of Salman et al. has it: wrong is what most of the m noises say (of a tie the first
+            class), iterates and result are rounded to steps of 1/255, and step i is as long as step i + 1 above.
 
     Returns:
         Attacked: the smallest misclassified iterate of each image, within eps; the image itself where none was found.
@@ -121,14 +132,28 @@ def ddn(
             gradient, logits = _gradient(model, x + delta, y, noise)
             if i == 0:
                 right = logits.argmax(dim=-1) == y
-            wrong = (logits.softmax(dim=-1).mean(dim=0).argmax(dim=-1) != y).view_as(farthest)
+            wrong = (_prediction(logits, vote=released) != y).view_as(farthest)
             size = norms(delta)
             better = wrong & (size < smallest)
             best, smallest = torch.where(better, delta, best), torch.where(better, size, smallest)
-            moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * i / steps))) * unit(gradient)
+            moved = delta + (0.01 + 0.495 * (1.0 + math.cos(math.pi * (i + released) / steps))) * unit(gradient)
             length = torch.minimum(length * torch.where(wrong, 1.0 - gamma, 1.0 + gamma), farthest)
-            delta = (x + length * unit(moved)).clamp(0.0, 1.0) - x
-    return Attacked(x + within_ball(best, eps), right)
+            reached = x + length * unit(moved)
+            delta = (_rounded(reached) if released else reached).clamp(0.0, 1.0) - x
+    best = within_ball(best, eps)
+    return Attacked(x + (_rounded(best) if released else best), right)
+
+
+def _prediction(logits: Tensor, *, vote: bool) -> Tensor:
+    """(B,) the class that the m noises of logits (m, B, K) give: that of the mean softmax, or by a vote."""
+    if vote:
+        return F.one_hot(logits.argmax(dim=-1), logits.shape[-1]).sum(dim=0).argmax(dim=-1)
+    return logits.softmax(dim=-1).mean(dim=0).argmax(dim=-1)
+
+
+def _rounded(v: Tensor) -> Tensor:
+    """To steps of 1/255."""
+    return (v * 255.0).round() / 255.0
 
 
 def _gradient(model: nn.Module, at: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:

@@ -75,7 +75,7 @@ def _row(paper: str, object: str, key: tuple[str, ...], cells: pd.DataFrame) -> 
 def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
     """The preset that trains a row: the variation that the setting names, else the method's main one.
 
-    On MNIST the figures of CAT-RS's baselines are of released logs, so that "table1" trains them, not the text's preset.
+    On MNIST the figures of CAT-RS's baselines are of released logs: "table1" trains them, not the text's preset.
     """
     logged = (paper, dataset) == ("cat-rs", "mnist") and method != "cat-rs"
     variation = setting or ("table1" if logged else "")

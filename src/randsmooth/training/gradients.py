@@ -15,7 +15,7 @@ from randsmooth.errors import InputError
 from randsmooth.methods import Aside, Method
 from randsmooth.methods.amplify import Amplify
 from randsmooth.methods.gaussian import Gaussian
-from randsmooth.noise import Stream, draw, sphere_attack
+from randsmooth.noise import Stream, draw
 from randsmooth.training.probe import make_probe
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ def gradient_norms(
         images, indices: of a training split.
         sigma: of the noise.
         noises: copies of each image that measure its p_A.
-        attack: walk every noise on its sphere first, as this objective does (its T, eps and norm).
+        attack: walk every noise on its sphere first, as this objective does.
         targets: (len(images), K) a teacher's predictions, for a method that learns from one.
         seed: of all noise.
 
@@ -106,11 +106,7 @@ def _norm(
 ) -> float:
     noise = draw((method.m, *x.shape), sigma, stream=stream, device=x.device)
     if attack is not None:
-        copies, labels = x.repeat(method.m, 1, 1, 1), y.repeat(method.m)
-        walk = sphere_attack(
-            model, copies, labels, noise.flatten(0, 1), steps=attack.T, eps=attack.eps, norm=attack.norm
-        )
-        noise = walk.points.view_as(noise)
+        noise = attack.walk(model, x, y, noise).points
     u = torch.rand(1, generator=stream.at(1).torch()).to(x.device)
     loss = method.loss(model, x, y, noise, Aside(u=u, target=target, sigma=sigma)).total
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
