@@ -73,7 +73,7 @@ def measure(case: Case, device: torch.device, backend: str) -> list[Figure]:
             figures.append(
                 ratio(
                     f"samples a second over the {name}, {case.arch}, {case.precision}",
-                    ours=lambda: rate(n, lambda: engine.count(0, x, [(ESTIMATE, n)])),
+                    ours=lambda: rate(n, lambda: engine.count(x, [(ESTIMATE, n)])),
                     theirs=lambda theirs=theirs: rate(n, theirs),
                     target=case.target,
                     note=note,

@@ -51,7 +51,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(options.seconds)
     with contextlib.suppress(Enough):
-        engine.count(0, torch.rand(3, SIDE, SIDE), [("memory", N)])
+        engine.count(torch.rand(3, SIDE, SIDE), [("memory", N)])
     signal.alarm(0)
     name = f"peak memory above the loaded model, {options.arch}, {SIDE}x{SIDE}, n = {N:,}"
     note = f"batches of {engine.size}"

@@ -121,11 +121,11 @@ class TestHalfSpaces:
 def test_a_step_that_does_not_climb_would_be_seen() -> None:
     """A control on the test above: points of the same length in other directions change nothing."""
     model = HalfSpace().eval()
-    engine = SmoothedClassifier(model, SIGMA).engine
+    engine = SmoothedClassifier(model, SIGMA, seed=0).engine
     x, y = IMAGES.batch(torch.arange(len(IMAGES)))
     random = torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
     points = x + within_ball(1000 * random, 1.0) * 1.1 * torch.tensor(np.abs(SIGNED)).float().view(-1, 1, 1, 1)
-    told = [predict_anywhere(engine, i, point, 10_000, 0.001) for i, point in enumerate(points)]
+    told = [predict_anywhere(engine, point, 10_000, 0.001) for point in points]
     assert told == y.tolist()
 
 
@@ -156,7 +156,7 @@ def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> No
         found = attack(model, table, images[0], steps=1, m=1, n=100, alpha=alpha, seed=seed)
         engine = SmoothedClassifier(model, SIGMA, seed=seed).engine
         points = map(torch.from_numpy, found.points)
-        each = [predict_anywhere(engine, i, point, 100, alpha) for i, point in enumerate(points)]
+        each = [predict_anywhere(engine, point, 100, alpha) for point in points]
         alarms += found.failed.any()
         careless += 0 in each  # all are certified as class 1
     most = stats.binom.ppf(0.999, runs, alpha)
@@ -166,7 +166,7 @@ def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> No
 def test_an_image_is_judged_once_at_its_share_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
     module, levels = importlib.import_module("randsmooth.certification.attack"), []
 
-    def judged(engine: object, number: int, point: Tensor, n: int, alpha: float) -> int:
+    def judged(engine: object, point: Tensor, n: int, alpha: float, *, number: int) -> int:
         levels.append((number, n, alpha))
         return ABSTAIN
 
@@ -257,7 +257,7 @@ class Seen(HalfSpace):
 
 def test_every_step_draws_noise_of_its_own() -> None:
     model = Seen().eval()
-    search(model=model, steps=3, m=2, restarts=1).find(0, torch.full((1, SIDE, SIDE), 0.5), 1, 1e-6)
+    search(model=model, steps=3, m=2, restarts=1).find(torch.full((1, SIDE, SIDE), 0.5), 1, 1e-6)
     assert [len(batch) for batch in model.shown] == [2, 2, 2, 2]  # three steps, and the choice
     noises = torch.cat(model.shown) - 0.5
     apart = torch.cdist(noises.flatten(1), noises.flatten(1)) + 10 * torch.eye(8)
@@ -283,20 +283,20 @@ def test_the_certified_precision_is_attacked(precision: str, alike: bool) -> Non
 
 
 def test_the_point_may_leave_the_unit_cube() -> None:
-    engine = SmoothedClassifier(HalfSpace().eval(), SIGMA).engine
+    engine = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).engine
     point = 0.5 + 40.0 * HalfSpace().w.view(1, SIDE, SIDE)
-    assert predict_anywhere(engine, 0, point, 100, 0.001) == 1
-    assert predict_anywhere(engine, 0, 1.0 - point, 100, 0.001) == 0
+    assert predict_anywhere(engine, point, 100, 0.001) == 1
+    assert predict_anywhere(engine, 1.0 - point, 100, 0.001) == 0
 
 
 @pytest.mark.parametrize(("top", "clear"), [(61, False), (68, True)])
 def test_predict_is_that_of_cohen(top: int, clear: bool) -> None:
     class Counted:
-        def count(self, number: int, x: Tensor, plan: list[tuple[str, int]]) -> np.ndarray:
+        def count(self, x: Tensor, plan: list[tuple[str, int]], *, number: int) -> np.ndarray:
             assert plan == [(PREDICT, 105)]
             return np.array([[5, 100 - top, top]])
 
-    told = predict_anywhere(Counted(), 0, torch.zeros(1, 2, 2), 105, 0.01)  # type: ignore[arg-type]
+    told = predict_anywhere(Counted(), torch.zeros(1, 2, 2), 105, 0.01)  # type: ignore[arg-type]
     assert (stats.binomtest(top, 100, 0.5).pvalue <= 0.01) == clear
     assert told == (2 if clear else ABSTAIN)
 

@@ -117,7 +117,7 @@ def test_counts_differ_at_most_where_the_logits_are_close(backend: str, tmp_path
     model = exported("resnet8", tmp_path) if backend == "onnx" else network("resnet8")
     x = torch.rand(SHAPES["resnet8"], generator=torch.Generator().manual_seed(2))
     counts = [
-        Engine(which, 0.5, device=CPU, backend=name).count(3, x, [("a", 1000)])[0]
+        Engine(which, 0.5, device=CPU, backend=name).count(x, [("a", 1000)])[0]
         for which, name in ((network("resnet8"), "torch"), (model, backend))
     ]
     moved = np.abs(counts[0] - counts[1]).sum() // 2
@@ -132,7 +132,7 @@ def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(batch: int, tmp_path: 
     fixed, free = exported("small-cnn", tmp_path, batch=batch), exported("small-cnn", tmp_path)
     assert (fixed.batch, free.batch, free.shape) == (batch, None, (1, 8, 8))
     x = torch.rand(SHAPES["small-cnn"])
-    counts = [Engine(model, 0.5, device=CPU, backend="onnx").count(0, x, [("a", 500)]) for model in (fixed, free)]
+    counts = [Engine(model, 0.5, device=CPU, backend="onnx").count(x, [("a", 500)]) for model in (fixed, free)]
     np.testing.assert_array_equal(*counts)
 
 

@@ -15,7 +15,7 @@ from randsmooth.certification import Engine
 from randsmooth.certification.jobs import Ask, Job, Steps
 from randsmooth.certification.segments import BLOCK, FINE, Segment, segments, take_batch, usual_batch
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, draw
+from randsmooth.noise import Stream, address_of, draw
 
 CPU = torch.device("cpu")
 SIGMA = 0.5
@@ -48,12 +48,12 @@ class Digits(nn.Module):
         return nn.functional.one_hot(digit, 10).float()
 
 
-def counted_slowly(network: nn.Module, x: torch.Tensor, number: int, name: str, n: int, seed: int = 0) -> list[int]:
+def counted_slowly(network: nn.Module, x: torch.Tensor, name: str, n: int, seed: int = 0) -> list[int]:
     """One sample at a time, each drawn from its address."""
     counts = [0] * 10
     for sample in range(n):
         block, place = divmod(sample, BLOCK)
-        noise = draw((BLOCK, *x.shape), SIGMA, stream=Stream(seed, name).at(number, block))[place]
+        noise = draw((BLOCK, *x.shape), SIGMA, stream=Stream(seed, name).at(address_of(x), block))[place]
         with torch.no_grad():
             counts[int(network((x + noise)[None]).argmax())] += 1
     return counts
@@ -61,15 +61,15 @@ def counted_slowly(network: nn.Module, x: torch.Tensor, number: int, name: str, 
 
 @pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, 3 * BLOCK + 7])
 def test_counts_are_those_of_one_sample_at_a_time(n: int, network: nn.Module, image: torch.Tensor) -> None:
-    counts = Engine(network, SIGMA, device=CPU).count(5, image, [("a", 100), ("b", n)])
-    assert counts.tolist() == [counted_slowly(network, image, 5, name, k) for name, k in (("a", 100), ("b", n))]
+    counts = Engine(network, SIGMA, device=CPU).count(image, [("a", 100), ("b", n)])
+    assert counts.tolist() == [counted_slowly(network, image, name, k) for name, k in (("a", 100), ("b", n))]
 
 
 @pytest.mark.parametrize("batch", [BLOCK, 200, 512, 4096])
 def test_the_batch_size_does_not_change_the_noise(batch: int, image: torch.Tensor) -> None:
     models = [Digits(), Digits()]
     counts = [
-        Engine(model, SIGMA, device=CPU, batch=size).count(0, image, [("a", 1000)])
+        Engine(model, SIGMA, device=CPU, batch=size).count(image, [("a", 1000)])
         for model, size in zip(models, (BLOCK, batch), strict=True)
     ]
     assert np.array_equal(*counts)
@@ -132,16 +132,18 @@ def test_images_share_batches(image: torch.Tensor) -> None:
     assert np.mean(batches) > 0.8 * engine.size  # alone, an image of 164 samples would fill 64% of its batches
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"number": 1}, {"name": "b"}])
+@pytest.mark.parametrize("change", [{"seed": 1}, {"pixel": 0.51}, {"name": "b"}])
 def test_another_address_has_other_noise(change: dict, image: torch.Tensor) -> None:
-    def counts(seed: int = 0, number: int = 0, name: str = "a") -> list:
-        return Engine(Digits(), SIGMA, device=CPU, seed=seed).count(number, image, [(name, 1000)]).tolist()
+    def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list:
+        x = image.clone()
+        x[0, 0, 0] = pixel  # which `Digits` does not look at
+        return Engine(Digits(), SIGMA, device=CPU, seed=seed).count(x, [(name, 1000)]).tolist()
 
     assert counts() == counts() != counts(**change)
 
 
 def test_selection_and_estimation_share_no_sample(image: torch.Tensor) -> None:
-    first, second = Engine(Digits(), SIGMA, device=CPU).count(0, image, [("a", 1000), ("b", 1000)])
+    first, second = Engine(Digits(), SIGMA, device=CPU).count(image, [("a", 1000), ("b", 1000)])
     assert first.tolist() != second.tolist()
 
 
@@ -153,7 +155,7 @@ def test_samples_are_gaussian_around_the_image(image: torch.Tensor) -> None:
             above = (x[:, 0, 2, 5] > image[0, 2, 5] + SIGMA).float()
             return torch.stack([1 - above, above], dim=1)
 
-    counts = Engine(Sign(), SIGMA, device=CPU).count(0, image, [("a", 20_000)])[0]
+    counts = Engine(Sign(), SIGMA, device=CPU).count(image, [("a", 20_000)])[0]
     assert stats.binomtest(int(counts[1]), 20_000, stats.norm.sf(1.0)).pvalue > 1e-3
 
 
@@ -161,13 +163,13 @@ def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Ten
     model = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
     before = models.weights_hash(model)
     engine = Engine(model, SIGMA, device=CPU, precision="bf16")
-    counts = engine.count(0, image, [("a", 500)])
+    counts = engine.count(image, [("a", 500)])
     assert models.weights_hash(model) == before
     assert all(parameter.requires_grad for parameter in model.parameters())
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    assert np.array_equal(engine.count(0, image, [("a", 500)]), counts)
+    assert np.array_equal(engine.count(image, [("a", 500)]), counts)
 
 
 @pytest.mark.parametrize("mix", [True, False])
@@ -227,7 +229,7 @@ class AlwaysDropout(nn.Module):
 
 def test_a_model_that_answers_at_random_is_refused_by_layer(image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"differently from call to call, from layer doubt \(AlwaysDropout\) on"):
-        Engine(Sometimes().eval(), SIGMA, device=CPU).count(0, image, [("a", 10)])
+        Engine(Sometimes().eval(), SIGMA, device=CPU).count(image, [("a", 10)])
 
 
 class Answer(nn.Module):
@@ -244,13 +246,13 @@ class Answer(nn.Module):
 @pytest.mark.parametrize("logits", [[0.0, float("nan")], [float("inf"), 0.0], [-float("inf"), 0.0]])
 def test_logits_that_are_not_finite_name_the_image(logits: list[float], image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"NaN or infinite logits for 50 of 50 noisy copies of image 17"):
-        Engine(Answer(logits), SIGMA, device=CPU).count(17, image, [("a", 50)])
+        Engine(Answer(logits), SIGMA, device=CPU).count(image, [("a", 50)], number=17)
 
 
 @pytest.mark.parametrize("logits", [0.0, [[0.0, 1.0]]])
 def test_answers_that_are_no_logits(logits: list, image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"expected logits \(256, K\)"):
-        Engine(Answer(logits), SIGMA, device=CPU).count(0, image, [("a", 50)])
+        Engine(Answer(logits), SIGMA, device=CPU).count(image, [("a", 50)])
 
 
 def test_bad_settings(network: nn.Module) -> None:
@@ -263,12 +265,12 @@ def test_a_batch_holds_a_block(shape: tuple[int, ...], least: int) -> None:
     model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
     with pytest.raises(InputError, match=f"batch={least - 1} must be at least {least}"):
         Engine(model, SIGMA, device=CPU, batch=least - 1).prepare(shape)
-    counts = Engine(model, SIGMA, device=CPU, batch=least).count(0, torch.full(shape, 0.5), [("a", least + 1)])
+    counts = Engine(model, SIGMA, device=CPU, batch=least).count(torch.full(shape, 0.5), [("a", least + 1)])
     assert counts.sum() == least + 1
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_counts_do_not_depend_on_the_batch(network: nn.Module, image: torch.Tensor) -> None:
     cuda = torch.device("cuda")
-    counts = [Engine(network, SIGMA, device=cuda, batch=b).count(0, image, [("a", 10_000)]) for b in (BLOCK, 4096)]
+    counts = [Engine(network, SIGMA, device=cuda, batch=b).count(image, [("a", 10_000)]) for b in (BLOCK, 4096)]
     assert np.array_equal(*counts)

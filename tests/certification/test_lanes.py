@@ -62,7 +62,7 @@ def test_counts_do_not_depend_on_the_lanes(backend: str, two_threads: None) -> N
     for threads in (1, 2):
         torch.set_num_threads(threads)
         engine = Engine(network, 0.5, device=CPU, backend=backend)
-        counts.append(engine.count(0, x, [("a", 3000), ("b", 100)]))
+        counts.append(engine.count(x, [("a", 3000), ("b", 100)]))
         assert engine._lanes.number == threads
     np.testing.assert_array_equal(*counts)
 
@@ -77,4 +77,4 @@ def test_large_images_take_one_lane_with_all_threads(two_threads: None) -> None:
 def test_an_error_in_a_lane_reaches_the_caller(two_threads: None) -> None:
     network = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
     with pytest.raises(InputError, match="refuses images of shape"):
-        Engine(network, 0.5, device=CPU).count(0, torch.rand(3, 8, 8), [("a", 10)])
+        Engine(network, 0.5, device=CPU).count(torch.rand(3, 8, 8), [("a", 10)])

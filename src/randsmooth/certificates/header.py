@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from randsmooth.errors import InputError
+
 VERSION = 1
+
+# What to do about a run that was begun otherwise, by the field that differs.
+WAYS_ON = {
+    "noise": "the noise was drawn or addressed otherwise (on another kind of device, or by an older version): go on as "
+    "it was begun, or use --overwrite or another --out",
+    "data": "the images or labels are others (or were hashed by an older version): give the same, or use --overwrite "
+    "or another --out",
+    "device": "on another processor the same network may give other last bits: go on with the one it was begun on, or "
+    "use --overwrite or another --out",
+    "instructions": "with these the same network may give other last bits: go on with those it was begun with (on a "
+    "CPU, ATEN_CPU_CAPABILITY and ONEDNN_MAX_CPU_ISA limit them), or use --overwrite or another --out",
+}
 
 
 class Header(BaseModel):
@@ -24,10 +39,11 @@ class Header(BaseModel):
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
         noise: how a sample's noise is addressed and generated.
         dataset, split, selection: which images, and how they were chosen among the split's.
-        data: a hash of the chosen images' labels and of the first of them.
+        data: a hash of the chosen images and their labels; in older tables of the labels and the first image.
         classes: class names, in the order of the counts.
         model: the base classifier: weights hash, architecture and how it was trained.
-        backend, precision, batch, device: the arithmetic that the base classifier is defined by.
+        backend, precision, batch: the arithmetic that the base classifier is defined by.
+        device, instructions: the processor and the instructions that it was done with, on which its last bits depend.
         versions: of the libraries that made the counts.
         notes: what was done to the table since (counts thinned, another alpha).
     """
@@ -56,6 +72,7 @@ class Header(BaseModel):
     precision: str | None = None
     batch: int | None = None
     device: str | None = None
+    instructions: str | None = None
     versions: dict[str, str] | None = None
     notes: tuple[str, ...] = ()
 
@@ -63,3 +80,10 @@ class Header(BaseModel):
         """The fields in which two headers differ, as `name: ours != theirs`."""
         mine, theirs = self.model_dump(), other.model_dump()
         return [f"{key}: {mine[key]!r} != {theirs[key]!r}" for key in mine if mine[key] != theirs[key]]
+
+    def check_same_run(self, other: Header, path: Path) -> None:
+        """Raise InputError unless `other` would go on with the run into `path` that this is the header of."""
+        different = self.differences(other)
+        if different:
+            way = WAYS_ON.get(different[0].partition(":")[0], "repeat its settings or use --overwrite")
+            raise InputError(f"{path} is of another run ({different[0]}); {way}")

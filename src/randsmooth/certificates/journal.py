@@ -73,9 +73,7 @@ class Journal:
         *lines, torn = path.read_bytes().split(b"\n")
         if not lines:  # killed while the header was being written
             return cls.create(path, header)
-        different = parse_header(lines[0], path).differences(header)
-        if different:
-            raise InputError(f"{path} is of another run ({different[0]}); repeat its settings or use --overwrite")
+        parse_header(lines[0], path).check_same_run(header, path)
         rows = [_row(line, place, path) for place, line in enumerate(lines[1:], start=2)]
         os.truncate(path, path.stat().st_size - len(torn))  # not rewritten: a kill here loses no finished line
         return cls(path, header, rows)

@@ -128,9 +128,12 @@ def attack(
     return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha)
 
 
-def predict_anywhere(engine: Engine, number: int, point: Tensor, n: int, alpha: float) -> int:
-    """PREDICT (Cohen et al. 2019) at a point (C, H, W) that may leave [0, 1], as no image may: class or ABSTAIN."""
-    return top_if_clear(engine.count(number, point, [(PREDICT, n)])[0], alpha)
+def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, number: int = 0) -> int:
+    """PREDICT (Cohen et al. 2019) at a point (C, H, W) that may leave [0, 1], as no image may: class or ABSTAIN.
+
+    Its noise is addressed by the point, and no search has seen it. `number` names the image in an error.
+    """
+    return top_if_clear(engine.count(point, [(PREDICT, n)], number=number)[0], alpha)
 
 
 def _attack_rows(
@@ -148,10 +151,10 @@ def _attack_rows(
     batches = images.batches(torch.from_numpy(rows.idx).split(1))
     for idx, y, radius, (x, _) in zip(rows.idx, rows.predict, rows.radius, batches, strict=True):
         image = x[0].cpu()
-        point = search.find(int(idx), image, int(y), scale * float(radius))
+        point = search.find(image, int(y), scale * float(radius))
         points.append(point.numpy())
         distances.append(distance(point, image))
-        predict.append(predict_anywhere(engine, int(idx), point, n, level))
+        predict.append(predict_anywhere(engine, point, n, level, number=int(idx)))
         changed = sum(now not in (ABSTAIN, was) for now, was in zip(predict, rows.predict, strict=False))
         reporter.advance(1, f"{changed} changed")
     return np.stack(points), np.array(distances), np.array(predict, np.int64)

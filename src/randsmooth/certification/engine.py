@@ -46,10 +46,10 @@ TRIALS = 5
 class Engine:
     """Counts the classes that a base classifier gives to noisy copies of images.
 
-    The noise depends on the seed, the image's number and the kind of device alone. Every batch has the same
-    shape, and images share one where the rows of an answer do not depend on each other to the last bit, which is
-    tried out: so an image's counts do not depend on its neighbours or on the order. Memory is that of one
-    batch, for small images on a CPU of one a thread.
+    The noise depends on the seed, the image itself (`noise.address_of`), what it is for and the kind of device alone:
+    equal images share it, and others have none in common. Every batch has the same shape, and images share one where
+    the rows of an answer do not depend on each other to the last bit, which is tried out: so an image's counts do not
+    depend on its neighbours or on the order. Memory is that of one batch, for small images on a CPU of one a thread.
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
@@ -169,13 +169,13 @@ class Engine:
         job.x = job.x.to(self.device, torch.float32)
         self.prepare(job.x.shape)
 
-    def count(self, number: int, x: Tensor, plan: Sequence[tuple[str, int]]) -> NDArray[np.int64]:
+    def count(self, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0) -> NDArray[np.int64]:
         """Class counts of one image.
 
         Args:
-            number: addresses the noise.
             x: (C, H, W) in [0, 1].
             plan: (stream name, n) of each part of the counts; parts share no noise.
+            number: what to call the image in an error.
 
         Returns:
             (len(plan), K).
@@ -190,20 +190,20 @@ class Engine:
         assert finished.result is not None
         return finished.result
 
-    def total(self, number: int, x: Tensor, ask: Ask, of: Callable[[Tensor], Tensor]) -> Tensor:
+    def total(self, x: Tensor, ask: Ask, of: Callable[[Tensor], Tensor]) -> Tensor:
         """The sum of `of(logits)` over the batches (B, K) of one image's samples; of the same noise as counts are.
 
         Args:
-            number, x: as `count`.
+            x: as `count`.
             ask: which samples.
             of: gives tensors of one shape, whatever B; called without gradients.
 
         Raises:
             InputError: as `run`.
         """
-        job = Job(number, x, count_once([ask]))
+        job = Job(0, x, count_once([ask]))
         self._receive(job)
-        queue = deque(segments(0, job.x, Stream(self.seed, ask.name).at(number), ask))
+        queue = deque(segments(0, job.x, Stream(self.seed, ask.name).at(job.address), ask))
         batches = []
         while queue:
             batches.append(take_batch(queue, self.size, mix=self.mixes))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
+
+from randsmooth.noise import address_of
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
@@ -32,8 +34,9 @@ class Job(Generic[T]):
     """One image's questions, as a generator: it yields asks, is sent their counts (len(asks), K), and returns.
 
     Attributes:
-        number: addresses the image's noise.
+        number: what the image is called, by whoever asks and in errors.
         x: (C, H, W) in [0, 1].
+        address: of the image's noise: made of its pixels, whatever its number.
         seconds: the time that its samples have taken so far.
         result: what the generator returned, once it has.
     """
@@ -41,8 +44,12 @@ class Job(Generic[T]):
     number: int
     x: Tensor
     steps: Steps[T]
+    address: int = field(init=False)
     seconds: float = 0.0
     result: T | None = None
+
+    def __post_init__(self) -> None:
+        self.address = address_of(self.x)
 
 
 def count_once(asks: Sequence[Ask]) -> Steps[Ints]:

@@ -36,9 +36,11 @@ from randsmooth.certification.steps import ESTIMATE, SELECT, Seen, certify_steps
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, OnnxModel
+from randsmooth.noise import address_of
 from randsmooth.progress import Reporter, Silent
 from randsmooth.versions import versions
 
+TOGETHER = 64  # images that are hashed at once
 LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
 
 
@@ -79,7 +81,7 @@ def make_header(
         label_aware=label_aware,
         seed=engine.seed,
         sound=engine.sound,
-        noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, image, block of {block})",
+        noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})",
         dataset=images.spec.name,
         split=images.split,
         selection=selection,
@@ -89,16 +91,23 @@ def make_header(
         backend=backend.name,
         precision=backend.arithmetic,
         batch=engine.size,
-        device=device_name(engine.device),
+        device=backend.processor,
+        instructions=backend.instructions,
         versions=versions(*backend.packages),
     )
 
 
 def fingerprint(images: Images, indices: Sequence[int]) -> str:
-    """What tells two data sets of one name apart: a hash of the chosen labels and the first chosen image."""
-    x, _ = images.batch(torch.tensor(indices[:1]))
-    labels = images.labels[torch.tensor(indices)]
-    return "sha256:" + hashlib.sha256(labels.numpy().tobytes() + x.cpu().numpy().tobytes()).hexdigest()
+    """What tells two data sets of one name apart: a hash of the labels and the pixels of all chosen images.
+
+    A few images are in memory at a time. Those of a streamed split are decoded once for this and once more to be
+    certified: at ImageNet's size some milliseconds an image.
+    """
+    chosen = torch.tensor(indices)
+    hashed = hashlib.sha256(images.labels[chosen].numpy().tobytes())
+    for x, _ in images.batches(chosen.split(TOGETHER)):
+        hashed.update(b"".join(address_of(image).to_bytes(32, "little") for image in x))
+    return "sha256, every image: " + hashed.hexdigest()
 
 
 def _generator(engine: Engine) -> str:
@@ -114,11 +123,6 @@ def describe_model(model: nn.Module | OnnxModel) -> dict[str, Any]:
         return {"weights": models.weights_hash(model), "arch": type(model).__qualname__}
     normalisation = {"mean": model.config["mean"], "std": model.config["std"]}
     return model.provenance | {"weights": models.weights_hash(model), "arch": model.arch} | normalisation
-
-
-def device_name(device: torch.device) -> str:
-    """cpu, or the name of the CUDA device: its generator gives other numbers than another model's."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
@@ -208,9 +212,7 @@ def certify_images(
 
 def _finished(out: Path, header: Header) -> Certificates:
     table = read_parquet(out)
-    different = table.header.differences(header)
-    if different:
-        raise InputError(f"{out} is of another run ({different[0]}); repeat its settings or use --overwrite")
+    table.header.check_same_run(header, out)
     return table
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, draw, noisy_logits, within_ball
+from randsmooth.noise import Stream, address_of, draw, noisy_logits, within_ball
 from randsmooth.noise.geometry import unit
 from randsmooth.noise.losses import mean_cross_entropy
 
@@ -49,24 +49,24 @@ class Search:
     device: torch.device
     seed: int
 
-    def find(self, number: int, x: Tensor, y: int, eps: float) -> Tensor:
+    def find(self, x: Tensor, y: int, eps: float) -> Tensor:
         """A point (C, H, W) on the CPU with ||point - x|| < eps, x (C, H, W) float32 and y its class.
 
-        `number` addresses the noise. Raises InputError for a model without a usable gradient.
+        Its noise is addressed by x. Raises InputError for a model without a usable gradient.
         """
-        image = x.to(self.device)
+        image, address = x.to(self.device), address_of(x)
         around = image.expand(self.restarts, *x.shape)
         classes = torch.full((self.restarts,), y, device=self.device)
-        at = self._starts(number, image, eps)
+        at = self._starts(address, image, eps)
         for step in range(self.steps):
-            noise = self._noise(SEARCH, number, step, (self.m, *around.shape))
+            noise = self._noise(SEARCH, address, step, (self.m, *around.shape))
             at = at + 2.0 * eps / self.steps * unit(self._gradient(at, classes, noise))
             at = around + within_ball(at - around, eps)
-        return inside(self._worst(number, at, classes).cpu(), x.cpu(), eps)
+        return inside(self._worst(address, at, classes).cpu(), x.cpu(), eps)
 
-    def _starts(self, number: int, image: Tensor, eps: float) -> Tensor:
+    def _starts(self, address: int, image: Tensor, eps: float) -> Tensor:
         """(R, C, H, W): the image, and R - 1 points drawn uniformly from the sphere around it."""
-        others = self._noise(START, number, 0, (self.restarts - 1, *image.shape))
+        others = self._noise(START, address, 0, (self.restarts - 1, *image.shape))
         return torch.cat([image[None], image + eps * unit(others)]) if len(others) else image[None]
 
     def _gradient(self, at: Tensor, classes: Tensor, noise: Tensor) -> Tensor:
@@ -84,14 +84,14 @@ class Search:
         return gradient
 
     @torch.no_grad()
-    def _worst(self, number: int, points: Tensor, classes: Tensor) -> Tensor:
+    def _worst(self, address: int, points: Tensor, classes: Tensor) -> Tensor:
         """Of the points (R, C, H, W) the one where the class is least probable, all under the same noise."""
-        noise = self._noise(CHOOSE, number, 0, (self.m, 1, *points.shape[1:])).expand(-1, len(points), -1, -1, -1)
+        noise = self._noise(CHOOSE, address, 0, (self.m, 1, *points.shape[1:])).expand(-1, len(points), -1, -1, -1)
         losses = mean_cross_entropy(noisy_logits(self.model, points, noise), classes)
         return points[losses.argmax()]
 
-    def _noise(self, name: str, number: int, step: int, shape: tuple[int, ...]) -> Tensor:
-        return draw(shape, self.sigma, stream=Stream(self.seed, name).at(number, step), device=self.device)
+    def _noise(self, name: str, address: int, step: int, shape: tuple[int, ...]) -> Tensor:
+        return draw(shape, self.sigma, stream=Stream(self.seed, name).at(address, step), device=self.device)
 
 
 def inside(point: Tensor, x: Tensor, eps: float) -> Tensor:

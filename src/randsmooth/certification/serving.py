@@ -65,7 +65,7 @@ class Serving(Generic[T]):
         left = sum(ask.stop - ask.start for ask in asks)
         pending = Pending(job, slots, left, np.zeros((len(asks), self.engine.classes), np.int64))
         for slot, ask in zip(slots, asks, strict=True):
-            stream = Stream(self.engine.seed, ask.name).at(job.number)
+            stream = Stream(self.engine.seed, ask.name).at(job.address)
             self.queue.extend(segments(slot, job.x, stream, ask))
             self.pending[slot] = pending
         self.slots = slots.stop

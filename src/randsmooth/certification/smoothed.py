@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ from randsmooth.certification.jobs import Ask, Job, T, count_once
 from randsmooth.certification.steps import PREDICT, Seen, Until, certify_steps
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
+from randsmooth.noise import fresh_seed
+
+ROW_BITS = 63  # of an image's address that stand for its row where there is no table: what int64 holds
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,22 @@ class SmoothedClassifier:
         device: where to run; default: where the model is.
         precision: "32", "bf16" or "fp16". Certifying in bf16 certifies the bf16 classifier.
         batch: samples a forward pass; default: as many as suit device and image.
-        seed: of the noise. The same image number gets the same noise, whatever the batch or the order.
+        seed: of the noise; default: one from the operating system, kept in `seed`. What an image is, its seed and what
+            for decide its noise: alone, in a batch, in any order and on any machine it gets the same counts, and
+            another image gets noise of its own. Equal images share theirs, and so their certificate. Certificates
+            hold for images that were chosen without sight of the noise: whoever knows the seed can search for one
+            that is certified falsely, so give none where images come from strangers.
         backend: "torch", "compile", "openvino", "onnx" or "auto", the fastest that is installed; default: "torch",
             "onnx" for an ONNX file.
         sound: certify the base classifier that rounds a noisy image to the grid k/255 first, under its exact
             distribution: no rounding of floats stands between proof and program. Images must be on that grid.
 
     Raises:
-        InputError: sigma is not positive, the model is in train mode, or precision, batch or backend is impossible.
+        InputError: sigma is not positive, the model is in train mode, or seed, precision, batch or backend is
+            impossible.
+
+    Attributes:
+        seed: the one given, or the one drawn: given to another, it repeats all answers.
     """
 
     def __init__(
@@ -67,7 +79,7 @@ class SmoothedClassifier:
         device: torch.device | str | None = None,
         precision: str = "32",
         batch: int | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         backend: str | None = None,
         sound: bool = False,
     ) -> None:
@@ -77,6 +89,7 @@ class SmoothedClassifier:
         if isinstance(model, nn.Module):
             check_eval_mode(model)
         shape = getattr(model, "shape", None)
+        self.seed = _seed(seed)
         self.sigma, self.shape = sigma, None if shape is None else tuple(shape)
         self.engine = Engine(
             model,
@@ -84,7 +97,7 @@ class SmoothedClassifier:
             device=_device(model, device),
             precision=precision,
             batch=batch,
-            seed=seed,
+            seed=self.seed,
             backend=backend or ("onnx" if isinstance(model, OnnxModel) else "torch"),
             sound=sound,
         )
@@ -99,7 +112,6 @@ class SmoothedClassifier:
         rule: str = "fixed",
         bound: str = "clopper-pearson",
         until: Until | None = None,
-        numbers: Sequence[int] | None = None,
     ) -> Certified:
         """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
 
@@ -113,7 +125,6 @@ class SmoothedClassifier:
             bound: of the fixed rule: "clopper-pearson", "two-sided" or "randomised".
             until: stops an image early: asked at every look with the `Claim` so far and the samples behind it, for a
                 rule that holds wherever one stops (all but "fixed" and "tolerance").
-            numbers: B numbers that address the noise of the images; default 0, 1, ...
 
         Raises:
             InputError: images outside [0, 1] or of the wrong shape, a budget that could not certify anything,
@@ -121,23 +132,20 @@ class SmoothedClassifier:
         """
         n0, n = whole("n0", n0), whole("n", n)
         check_budget(n0, n, alpha)
-        judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.engine.seed)
+        judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.seed)
         if until is not None and not callable(until):
             raise InputError(f"until={until!r} must be a function of a Claim and the samples behind it")
         if until is not None and not judge.sequential:
             raise InputError(f"rule {rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
-        x, numbers = self.checked(x, numbers)
-        seen: list[Seen] = self._run(
-            [Job(i, image, certify_steps(judge, n0, until=until)) for i, image in zip(numbers, x, strict=True)]
-        )
+        jobs = [Job(i, image, certify_steps(judge, n0, until=until)) for i, image in enumerate(self.checked(x))]
+        seen: list[Seen] = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in seen]) for part in ("counts0", "counts"))
         paths = tuple(each.path for each in seen)
-        evidence = Evidence.of(counts0, counts, idx=np.array(numbers, np.int64), paths=paths)
+        rows = np.array([job.address >> (256 - ROW_BITS) for job in jobs], np.int64)  # "randomised" draws by row
+        evidence = Evidence.of(counts0, counts, idx=rows, paths=paths)
         return Certified(*decide(judge, evidence), counts0, counts, paths)
 
-    def predict(
-        self, x: Tensor, n: int = 1000, alpha: float = 0.001, *, numbers: Sequence[int] | None = None
-    ) -> NDArray[np.int64]:
+    def predict(self, x: Tensor, n: int = 1000, alpha: float = 0.001) -> NDArray[np.int64]:
         """The smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
 
         A class returned is not g(x) with probability <= alpha. Arguments and errors as in `certify`.
@@ -149,10 +157,8 @@ class SmoothedClassifier:
         n, least = whole("n", n), smallest_predict_n(alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
-        x, numbers = self.checked(x, numbers)
-        counts = self._run(
-            [Job(i, image, count_once([Ask(PREDICT, 0, n)])) for i, image in zip(numbers, x, strict=True)]
-        )
+        asks = [Ask(PREDICT, 0, n)]
+        counts = self._run([Job(i, image, count_once(asks)) for i, image in enumerate(self.checked(x))])
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> list[T]:
@@ -161,16 +167,13 @@ class SmoothedClassifier:
             pass
         return [job.result for job in jobs if job.result is not None]
 
-    def checked(self, x: Tensor, numbers: Sequence[int] | None) -> tuple[Tensor, Sequence[int]]:
-        """(B, C, H, W) images, and the numbers that address their noise."""
+    def checked(self, x: Tensor) -> Tensor:
+        """(B, C, H, W) images, from as many or from one (C, H, W); InputError for what is none."""
         x = x[None] if isinstance(x, Tensor) and x.dim() == 3 else x
         models.check_images(x, self.shape)
         if not len(x):
             raise InputError("no image given; expected (B, C, H, W) with B >= 1")
-        numbers = range(len(x)) if numbers is None else numbers
-        if len(numbers) != len(x):
-            raise InputError(f"{len(numbers)} numbers for {len(x)} images; give one each, or none")
-        return x, numbers
+        return x
 
 
 def smallest_predict_n(alpha: float) -> int:
@@ -186,6 +189,14 @@ def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
     runner_up, top = np.sort(counts)[-2:]
     clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
     return int(counts.argmax()) if clear else ABSTAIN
+
+
+def _seed(seed: int | None) -> int:
+    """`seed` as an integer, or one from the operating system."""
+    try:
+        return fresh_seed() if seed is None else index(seed)
+    except TypeError:
+        raise InputError(f"seed={seed!r} must be a whole number, or None for one from the operating system") from None
 
 
 def _device(model: nn.Module | OnnxModel, device: torch.device | str | None) -> torch.device:

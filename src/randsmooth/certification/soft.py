@@ -56,7 +56,6 @@ def certify_soft(
     betas: Sequence[float] = (1.0,),
     *,
     bound: str = "bernstein",
-    numbers: Sequence[int] | None = None,
 ) -> SoftCertified:
     """Certify the soft smoothed classifier, argmax_k E[softmax(beta f(x + noise))_k], at every beta from one pass.
 
@@ -71,7 +70,6 @@ def certify_soft(
         alpha: probability of a wrong certificate, per image and beta.
         betas: inverse temperatures, > 0; math.inf is allowed.
         bound: "bernstein" (empirical) or "hoeffding".
-        numbers: B numbers that address the noise of the images; default 0, 1, ...
 
     Raises:
         InputError: a beta that is not positive, another bound, or as `SmoothedClassifier.certify`.
@@ -86,8 +84,7 @@ def certify_soft(
         raise unknown("bound", bound, BOUNDS)
     if n < (least := smallest_soft_n(bound, alpha)):
         raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
-    x, numbers = smoothed.checked(x, numbers)
-    seen = [_sums(smoothed, number, image, (n0, n), betas) for number, image in zip(numbers, x, strict=True)]
+    seen = [_sums(smoothed, number, image, (n0, n), betas) for number, image in enumerate(smoothed.checked(x))]
     sums0, (sums, squares) = np.stack([s[0] for s in seen], 1), np.stack([s[1] for s in seen], 2)
     picked, mean = sums0.argmax(axis=-1), np.clip(sums / n, 0.0, 1.0)
     variance = bounds.sample_variance(sums, squares, n)
@@ -134,7 +131,7 @@ def _sums(
     """(S, K) sums over the n0 samples, and (2, S, K) sums and squares over the n."""
     of, engine = partial(moments, betas=betas), smoothed.engine
     asks = [Ask(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
-    first, second = (engine.total(number, x, ask, of).cpu().numpy() for ask in asks)
+    first, second = (engine.total(x, ask, of).cpu().numpy() for ask in asks)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise InputError(
             f"the model gave NaN or infinite logits for noisy copies of image {number}; a certificate needs a finite "
@@ -169,7 +166,6 @@ def figure_4(
     n: int = 100_000,
     alpha: float = 0.001,
     bound: str = "bernstein",
-    numbers: Sequence[int] | None = None,
 ) -> Figure4:
     """Hard against soft certification of the same images by the same samples (Zhai et al. 2020, figure 4).
 
@@ -189,7 +185,7 @@ def figure_4(
     images = 1 if x.dim() == 3 else len(x)
     if labels.shape != (images,):
         raise InputError(f"{labels.size} labels for {images} images; give one each")
-    soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound, numbers=numbers)
+    soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
     q = bounds.lower_tail(np.rint(sure * n).astype(np.int64), n, alpha)
     hard = bounds.radius_of_tail(q, smoothed.sigma)

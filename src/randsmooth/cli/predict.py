@@ -30,11 +30,13 @@ class Predict(Settings):
     n: int = option("Samples an image that bound the probability of its class.", 10_000)
     n0: int = option("Other samples, that pick the class.", 100)
     alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
-    like: Path | None = option("Parquet file of certificates: answer with the very classifier that they are about.")
+    like: Path | None = option(
+        "Parquet file of certificates: answer with the very classifier that they are about, on noise of its own."
+    )
     backend: str | None = option("torch, compile, openvino, onnx or auto. (default: torch; onnx for an ONNX file)")
     precision: str | None = option("Arithmetic of the base classifier: 32, bf16 or fp16. (default: 32)")
     device: str = option("auto, cpu or cuda.", "auto")
-    seed: int = option("Seed of the noise.", 0)
+    seed: int | None = option("Seed of the noise, to repeat answers. (default: a new one, which is printed)")
     format: str = option("text, csv or json.", "text")
 
 
@@ -60,8 +62,10 @@ def predict(settings: Predict) -> None:
     x = torch.stack([data.read_image(path, spec) for path in settings.images])
     result = smoothed.certify(x, settings.n0, settings.n, settings.alpha)
     pairs = zip(settings.images, result.predict, result.radius, strict=True)
-    names = spec.classes
-    show([_answer(path, int(k), float(r), names) for path, k, r in pairs], settings.format)
+    answers = [_answer(path, int(k), float(r), spec.classes) for path, k, r in pairs]
+    show([answer | {"seed": smoothed.seed} for answer in answers], settings.format)
+    if settings.format == "text":
+        print(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
 
 
 def base_of(settings: Predict, model: Classifier | OnnxModel) -> dict[str, Any]:

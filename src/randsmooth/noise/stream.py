@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from secrets import randbits
 
 import numpy as np
 import torch
+
+SEED_BITS = 53  # no more, so that a seed is still the same number after JSON readers that know only floats
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,7 @@ class Stream:
     """A source of random numbers named by (seed, name, position).
 
     Two streams with any part different are independent; the same stream always gives the same numbers on
-    the same kind of device. `Stream(0, "certify").at(image, block)` addresses one block of one image's noise.
+    the same kind of device. `Stream(0, "certify").at(address_of(x), block)` is one block of the noise of image x.
     """
 
     seed: int
@@ -39,3 +42,8 @@ class Stream:
         augmentation; certification noise comes from `numpy` there, whose state is seeded in full."""
         seed = self.sequence().generate_state(1, np.uint64)[0]
         return torch.Generator(device).manual_seed(int(seed))
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system, which nobody can know before it is drawn."""
+    return randbits(SEED_BITS)

@@ -28,6 +28,7 @@ FACTS = {
     "precision": "precision",
     "batch": "batch",
     "device": "device",
+    "instructions": "instructions of the processor",
     "versions": "versions",
     "notes": "notes",
 }

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from randsmooth.certification.backends.processor import processor, with_torch
 from randsmooth.errors import InputError
 
 PRECISIONS = ("32", "bf16", "fp16")
@@ -35,6 +36,18 @@ class Backend(ABC):
     def arithmetic(self) -> str:
         """The number format of the layers, in words."""
         return FORMATS[self.precision]
+
+    @property
+    def processor(self) -> str:
+        """Kind and model of what computes: another may give other last bits, and a GPU's generator other noise."""
+        if self.device.type == "cuda":
+            return torch.cuda.get_device_name(self.device)
+        return f"cpu, {processor()}"
+
+    @property
+    def instructions(self) -> str:
+        """The instructions that it computes with, as this runtime chooses them."""
+        return with_torch(self.device)
 
     def logits(self, noisy: Tensor) -> Tensor:
         """(B, K) float32 or float64, of noisy images (B, C, H, W) float32.

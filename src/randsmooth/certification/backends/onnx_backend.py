@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from randsmooth.certification.backends.base import Backend, refused
+from randsmooth.certification.backends.processor import highest
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
 
@@ -32,6 +33,11 @@ class Onnx(Backend):
         if wanted and wanted[0] not in runtime.get_available_providers():
             raise InputError("this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu")
         self.session = runtime.InferenceSession(model.path, options, providers=[*wanted, "CPUExecutionProvider"])
+
+    @property
+    def instructions(self) -> str:
+        """ONNX Runtime's own kernels take what the CPU has."""
+        return super().instructions if self.device.type == "cuda" else f"ONNX Runtime on {highest()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
         images = noisy.cpu().numpy()

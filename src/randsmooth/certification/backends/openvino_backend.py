@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certification.backends.base import FORMATS, Backend, refused
+from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
 
@@ -35,8 +36,8 @@ class OpenVINO(Backend):
         if device.type != "cpu":
             raise InputError(f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu")
         self.core, self.convert = openvino.Core(), openvino.convert_model
-        capable = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-        if CAPABILITY[precision] not in capable:
+        self.capable = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        if CAPABILITY[precision] not in self.capable:
             raise InputError(
                 f"precision={precision}: OpenVINO has no {FORMATS[precision]} on this CPU; use 32 or another backend"
             )
@@ -46,6 +47,15 @@ class OpenVINO(Backend):
         self.compiled: dict[tuple[int, ...], Any] = {}
         self.requests: dict[tuple[int, tuple[int, ...]], Any] = {}  # by thread and shape
         self.compiling = threading.Lock()
+
+    @property
+    def processor(self) -> str:
+        return f"cpu, {self.core.get_property('CPU', 'FULL_DEVICE_NAME')}"
+
+    @property
+    def instructions(self) -> str:
+        """OpenVINO's own oneDNN heeds the limits of the environment; what the device reports does not show them."""
+        return f"OpenVINO {' '.join(sorted(self.capable))}, {onednn()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
         images = noisy.numpy()

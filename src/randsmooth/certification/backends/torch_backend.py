@@ -29,8 +29,11 @@ class Torch(Backend):
     @property
     def arithmetic(self) -> str:
         """On CUDA, torch may shorten float32 factors to TF32."""
-        shortened = self.device.type == "cuda" and self.precision == "32" and torch.backends.cudnn.allow_tf32
-        return super().arithmetic + (" (TF32 convolutions)" if shortened else "")
+        if self.device.type != "cuda" or self.precision != "32":
+            return super().arithmetic
+        allowed = {"convolutions": torch.backends.cudnn.allow_tf32, "products": torch.backends.cuda.matmul.allow_tf32}
+        shortened = " and ".join(what for what, allows in allowed.items() if allows)
+        return super().arithmetic + (f" (TF32 {shortened})" if shortened else "")
 
     def answer(self, noisy: Tensor) -> Any:
         try:

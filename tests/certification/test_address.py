@@ -1,0 +1,150 @@
+"""Whose noise an image gets: its own, the same however it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import nn
+
+import randsmooth as rs
+from certification.planes import HalfSpace, beside
+from randsmooth import SmoothedClassifier
+from randsmooth.certification import certify_soft, figure_4
+from randsmooth.certification.jobs import Job
+
+SIGMA, ALPHA, N0, N = 0.5, 0.05, 51, 60
+IMAGES, SEEDS = 300, 20
+K = 42  # of N answers claim a radius; the images lie just outside it
+DISTANCE = float(rs.bounds.radius_of_tail(rs.bounds.lower_tail(K, N, ALPHA), SIGMA)) - 1e-4
+P_A = stats.norm.cdf(DISTANCE / SIGMA)
+WRONG = float(stats.binom.sf(K - 1, N, P_A) * stats.binom.sf(N0 // 2, N0, P_A))  # P(a radius above DISTANCE)
+
+
+def false_claims(images: torch.Tensor) -> np.ndarray:
+    """(SEEDS,) how many of these images, certified in a call each, get a radius beyond their distance."""
+    totals = []
+    for seed in range(SEEDS):
+        smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=seed)
+        radii = [smoothed.certify(x, n0=N0, n=N, alpha=ALPHA).radius[0] for x in images]
+        totals.append(sum(radius > DISTANCE for radius in radii))
+    return np.array(totals)
+
+
+@pytest.fixture(scope="module")
+def totals() -> np.ndarray:
+    return false_claims(beside(DISTANCE, IMAGES))
+
+
+def chance_of_spread(totals: np.ndarray) -> float:
+    """P(chi^2 at least as large) of draws of Bin(IMAGES, WRONG): next to 0 where errors come together."""
+    expected = IMAGES * WRONG
+    return float(stats.chi2.sf(np.sum((totals - expected) ** 2) / (expected * (1 - WRONG)), SEEDS))
+
+
+def test_false_claims_of_a_loop_are_no_more_than_chance(totals: np.ndarray) -> None:
+    assert 0.8 * ALPHA < WRONG < ALPHA
+    assert stats.binom.sf(totals.sum() - 1, SEEDS * IMAGES, ALPHA) > 1e-3
+    assert stats.binomtest(int(totals.sum()), SEEDS * IMAGES, WRONG).pvalue > 1e-3
+    assert chance_of_spread(totals) > 1e-3
+    assert max(totals) <= stats.binom.isf(1e-4, IMAGES, ALPHA)
+
+
+def test_with_one_address_for_all_errors_would_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: as if every call numbered its only image 0."""
+    monkeypatch.setattr(Job, "__post_init__", lambda job: setattr(job, "address", 0))
+    few = 10
+    shared = false_claims(beside(DISTANCE, few))
+    assert set(shared.tolist()) <= {0, few}  # all or none
+    assert chance_of_spread(shared * (IMAGES // few)) < 1e-12
+
+
+def test_what_is_assured_of_a_loop_holds(totals: np.ndarray) -> None:
+    """No image is robust at what it falsely claims, so the share that is assured must be 0: but for rho of the time."""
+    rho = 0.05
+    assured = rs.bounds.assured(totals, IMAGES, ALPHA, rho)
+    assert stats.binom.sf(np.count_nonzero(assured) - 1, SEEDS, rho) > 1e-3
+
+
+Ask = Callable[[SmoothedClassifier, torch.Tensor], np.ndarray]
+ASKS: dict[str, Ask] = {
+    "certify": lambda s, x: s.certify(x, n=500).counts,
+    "select": lambda s, x: s.certify(x, n=500).counts0,
+    "randomised": lambda s, x: s.certify(x, n=500, bound="randomised").radius[:, None],
+    "grid": lambda s, x: s.certify(x, n=2000, rule="grid").counts,
+    "predict": lambda s, x: s.predict(x, n=30, alpha=0.5)[:, None],
+    "soft": lambda s, x: certify_soft(s, x, n=500, betas=(2.0,)).mean[0],
+}
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_a_loop_a_batch_another_order_and_another_start_agree(ask: str) -> None:
+    images, answer = beside(0.1, 24), ASKS[ask]
+    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=3)
+    batch = answer(smoothed, images)
+    order = np.random.default_rng(0).permutation(len(images))
+    assert np.array_equal(np.concatenate([answer(smoothed, x) for x in images]), batch)
+    assert np.array_equal(answer(smoothed, images[order]), batch[order])
+    assert np.array_equal(answer(smoothed, images[7:]), batch[7:])
+    assert not np.array_equal(answer(SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=4), images), batch)
+
+
+def test_equal_images_share_their_certificate_and_others_share_no_noise() -> None:
+    images = beside(0.1, 400)
+    counts = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(images, n=400).counts[:, 1]
+    p = stats.norm.cdf(0.1 / SIGMA)
+    statistic = np.sum((counts - 400 * p) ** 2) / (400 * p * (1 - p))
+    assert 1e-3 < stats.chi2.sf(statistic, len(images)) < 1 - 1e-3  # as spread as independent draws
+    after = stats.pearsonr(counts[:-1], counts[1:])
+    assert after.pvalue > 1e-3
+    twice = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(images[[5, 9, 5]], n=400)
+    assert np.array_equal(twice.counts[0], twice.counts[2]) and twice.radius[0] == twice.radius[2]
+    assert not np.array_equal(twice.counts[0], twice.counts[1])
+
+
+def test_purposes_share_no_noise() -> None:
+    smoothed, x = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0), beside(0.0, 1)[0]
+    names = ("certify/select", "certify/estimate", "predict", "attack/predict")
+    counts = smoothed.engine.count(x, [(name, 10_000) for name in names])[:, 1]
+    assert len(set(counts.tolist())) == len(names)
+
+
+def test_the_seed_is_new_unless_told_and_can_be_read() -> None:
+    model, x = HalfSpace().eval(), beside(0.05, 20)
+    first, second = SmoothedClassifier(model, SIGMA), SmoothedClassifier(model, SIGMA)
+    assert first.seed != second.seed
+    assert not np.array_equal(first.certify(x, n=500).counts, second.certify(x, n=500).counts)
+    again = SmoothedClassifier(model, SIGMA, seed=first.seed)
+    assert again.seed == first.seed
+    assert np.array_equal(first.certify(x, n=500).counts, again.certify(x, n=500).counts)
+
+
+@pytest.fixture(scope="module")
+def own() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+
+
+def test_a_table_of_a_part_has_the_rows_of_the_whole_and_repeats_itself(own: nn.Module, tmp_path: Path) -> None:
+    """The fixed seed of a data set; another selection, and so another start, gives the same image the same counts."""
+
+    def certify(name: str, take: int, **options: int) -> rs.Certificates:
+        return rs.certify(own, "digits", sigma=0.25, take=take, n=200, out=tmp_path / f"{name}.parquet", **options)
+
+    many, few = certify("many", 24), certify("few", 4)
+    assert many.header.seed == few.header.seed == 0
+    common, in_many, in_few = np.intersect1d(many.idx, few.idx, return_indices=True)
+    assert len(common) > 1 and np.array_equal(many.counts[in_many], few.counts[in_few])
+    assert not np.array_equal(certify("other", 24, seed=1).counts, many.counts)
+
+
+def test_figure_4_compares_the_same_samples(own: nn.Module) -> None:
+    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=5)
+    x = beside(0.3, 12)
+    hard = smoothed.certify(x, n=1000)
+    figure = figure_4(smoothed, x, [1] * 12, [0.0, 0.2], betas=(1.0,), n=1000)
+    assert figure.hard.tolist() == [np.mean((hard.predict == 1) & (hard.radius >= r)) for r in (0.0, 0.2)]
