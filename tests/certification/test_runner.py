@@ -13,6 +13,8 @@ from randsmooth import load_data, models, read
 from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
+from randsmooth.certification.runner import fingerprint
+from randsmooth.data import TensorImages
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 
@@ -121,6 +123,31 @@ def test_data_sets_of_one_name_are_told_apart(model: Classifier, images, tmp_pat
     others = images.subset(torch.arange(len(images)).flip(0))
     with pytest.raises(InputError, match=r"another run.*data"):
         run(model, others, tmp_path / "a.parquet", resume=True)
+
+
+def one_pixel_off(images: TensorImages, index: int) -> TensorImages:
+    pixels = images.pixels.clone()
+    pixels[index, 0, 7, 7] ^= 1
+    return TensorImages(images.spec, images.split, pixels, images.labels)
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_one_pixel_of_any_chosen_image_tells_data_sets_apart(index: int, model, images, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
+    with pytest.raises(InputError, match=r"another run \(data.*the images or labels are others.*--overwrite"):
+        run(model, one_pixel_off(images, index), tmp_path / "a.parquet", resume=True)
+    assert len(run(model, one_pixel_off(images, 1), tmp_path / "a.parquet", resume=True)) == len(INDICES)  # not chosen
+
+
+def test_the_fingerprint_is_of_labels_and_pixels_in_their_order(images) -> None:
+    usual, labels = fingerprint(images, INDICES), images.labels.clone()
+    labels[INDICES[-1]] = (labels[INDICES[-1]] + 1) % 10
+    told = TensorImages(images.spec, images.split, images.pixels, labels)
+    many = list(range(200))  # of several pieces
+    assert len({usual, fingerprint(told, INDICES), fingerprint(images, INDICES[::-1]), fingerprint(images, many)}) == 4
+    assert usual == fingerprint(images, INDICES)
+    assert fingerprint(one_pixel_off(images, 199), many) != fingerprint(images, many)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from PIL import Image
 
 from randsmooth import models, read
+from randsmooth.certificates import write_parquet
 from randsmooth.models import Classifier
 
 Run = Callable[..., tuple[int, str, str]]
@@ -40,8 +42,9 @@ def test_predict_answers_as_certified(folder: Path, cli: Run) -> None:
     assert (header.precision, header.batch, header.backend) == ("bfloat16", 128, "torch")
     predict = ("predict", folder / "model", folder / "image.png", "--n", 200, "--format", "json")
     like = cli(*predict, "--like", table)
-    assert like == cli(*predict, "--precision", "bf16")
-    assert json.loads(like[1])[0]["label"] in {None, *CLASSES}
+    (answer,) = json.loads(like[1])
+    assert answer["label"] in {None, *CLASSES} and answer["seed"] != header.seed == 0
+    assert like == cli(*predict, "--precision", "bf16", "--seed", answer["seed"])
     code, _, err = cli(*predict, "--like", table, "--sigma", 0.5)
     assert code == 2
     assert f"--sigma 0.5 is not what {table} was certified with (0.25)" in err
@@ -56,6 +59,34 @@ def test_predict_refuses_another_model_than_the_certified(folder: Path, cli: Run
     assert "about a model with weights" in err
 
 
+def test_predict_draws_a_seed_that_nobody_knew_and_tells_it(folder: Path, cli: Run) -> None:
+    predict = ("predict", folder / "model", folder / "image.png", "--n", 200)
+    lines = [cli(*predict)[1].splitlines() for _ in range(2)]
+    seeds = [int(last.split()[1].rstrip(":")) for *_, last in lines]
+    assert seeds[0] != seeds[1] and lines[0][-1] == f"seed {seeds[0]}: --seed {seeds[0]} repeats these answers"
+    assert cli(*predict, "--seed", seeds[0])[1].splitlines() == lines[0]
+    formats = {form: cli(*predict, "--seed", 7, "--format", form)[1] for form in ("csv", "json")}
+    assert json.loads(formats["json"])[0]["seed"] == 7
+    assert formats["csv"].splitlines()[0] == "image,label,radius,seed" and formats["csv"].splitlines()[1].endswith(",7")
+
+
+def test_predict_like_a_table_of_an_older_version(folder: Path, cli: Run) -> None:
+    """One whose noise had the row for an address: the classifier is the same, and no noise is shared."""
+    table = folder / "a.parquet"
+    assert cli("certify", folder / "model", "--take", 2, "--n", 100, "--out", table)[0] == 0
+    header = read(table).header
+    noise = "NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)"
+    older = header.model_copy(update={"noise": noise, "device": "cpu", "instructions": None, "data": "sha256:0"})
+    write_parquet(replace(read(table), header=older), table)
+    code, out, _ = cli("predict", folder / "model", folder / "image.png", "--n", 200, "--like", table)
+    assert code == 0 and "repeats these answers" in out
+    assert cli("attack", folder / "model", table, "--n", 100, "--steps", 1, "--m", 2)[0] in (0, 2)
+    assert cli("evaluate", table)[0] == 0
+    code, _, err = cli("certify", folder / "model", "--take", 2, "--n", 100, "--out", table, "--resume")
+    assert code == 2 and "noise: 'NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image," in err
+    assert "by an older version" in err and "--overwrite" in err
+
+
 def test_an_onnx_file_is_certified_and_predicts(folder: Path, cli: Run) -> None:
     pytest.importorskip("onnxruntime")
     model, path = models.load(folder / "model"), folder / "model.onnx"
@@ -66,7 +97,7 @@ def test_an_onnx_file_is_certified_and_predicts(folder: Path, cli: Run) -> None:
     assert cli("certify", path, *options, folder / "onnx.parquet")[0] == 0
     assert cli("certify", folder / "model", *options, folder / "torch.parquet")[0] == 0
     onnx, torch_ = read(folder / "onnx.parquet"), read(folder / "torch.parquet")
-    assert onnx.header.backend == "onnx"
+    assert onnx.header.backend == "onnx" and onnx.header.instructions.startswith("ONNX Runtime on ")
     assert np.abs(onnx.counts - torch_.counts).max() <= 1  # a tie may fall otherwise
     predict = ("predict", path, folder / "image.png", "--n", 200, "--format", "json")
     assert json.loads(cli(*predict, "--sigma", 0.25)[1])[0]["label"] in {None, *CLASSES}
