@@ -11,27 +11,28 @@ from randsmooth.metrics.accuracy import (
     clean_accuracy,
     tells_abstention,
 )
-from randsmooth.metrics.bands import (
-    BETTER,
-    CROSSES,
-    NO_DIFFERENCE,
-    WORSE,
-    PABand,
-    Verdict,
-    dkw,
-    p_a_band,
-    verdict,
-)
+from randsmooth.metrics.bands import PABand, dkw, p_a_band
 from randsmooth.metrics.budget import accuracy_at, acr_at, chance_certified, expected_radius
-from randsmooth.metrics.difference import (
-    CurveDifference,
-    acr_difference,
-    curve_difference,
-    require_same_images,
-)
+from randsmooth.metrics.difference import acr_difference, require_same_images
 from randsmooth.metrics.envelope import NO_ONE_CLASSIFIER, Envelope, envelope
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
+from randsmooth.metrics.family import Comparison, Point, Scope, compare, verdict
 from randsmooth.metrics.given_up import GivenUp, given_up
+from randsmooth.metrics.outcome import (
+    AHEAD,
+    AHEAD_EVERYWHERE,
+    BEHIND,
+    BEHIND_EVERYWHERE,
+    CROSSES,
+    DELTA,
+    NO_DIFFERENCE,
+    Crossing,
+    Difference,
+    Stretch,
+    Verdict,
+    in_points,
+    judge,
+)
 from randsmooth.metrics.p_a import PA, p_a, p_a_curve, tells_p_a
 from randsmooth.metrics.paired import (
     PairedAccuracy,
@@ -47,20 +48,28 @@ from randsmooth.metrics.summary import P_A, Summary, per_class, summarize, usual
 from randsmooth.metrics.waterfall import Waterfall, acr_waterfall, contributions, waterfall
 
 __all__ = [
-    "BETTER",
+    "AHEAD",
+    "AHEAD_EVERYWHERE",
+    "BEHIND",
+    "BEHIND_EVERYWHERE",
     "CROSSES",
+    "DELTA",
     "LEVEL",
     "NO_DIFFERENCE",
     "NO_ONE_CLASSIFIER",
     "PA",
     "P_A",
-    "WORSE",
-    "CurveDifference",
+    "Comparison",
+    "Crossing",
+    "Difference",
     "Envelope",
     "Estimate",
     "GivenUp",
     "PABand",
     "PairedAccuracy",
+    "Point",
+    "Scope",
+    "Stretch",
     "Summary",
     "Verdict",
     "Waterfall",
@@ -78,15 +87,17 @@ __all__ = [
     "chance_certified",
     "check_radius",
     "clean_accuracy",
+    "compare",
     "conditional_difference",
     "contributions",
-    "curve_difference",
     "dkw",
     "envelope",
     "expected_radius",
     "fresh_difference",
     "given_up",
     "holm",
+    "in_points",
+    "judge",
     "mcnemar",
     "mean",
     "p_a",

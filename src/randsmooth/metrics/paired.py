@@ -1,8 +1,7 @@
-"""Certified accuracy of two tables at each radius: exact tests on the images on which they differ."""
+"""Certified accuracy of two tables at a few radii: exact tests on the images on which they differ."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified
 from randsmooth.metrics.difference import require_same_images
 from randsmooth.metrics.estimate import LEVEL, Estimate, require_images
+from randsmooth.metrics.intervals import agresti_min
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,9 @@ class PairedAccuracy:
 
 
 def paired_accuracy(a: Certificates, b: Certificates, radii: Sequence[float]) -> list[PairedAccuracy]:
-    """The difference in certified accuracy at each of `radii`.
+    """The difference in certified accuracy at each of `radii`, two tables by themselves.
+
+    Of several methods, or at every radius, take `compare`, which corrects for all of them together.
 
     Raises:
         InputError: the tables are not about the same images (see `pair`), hold none, or a radius makes no sense.
@@ -90,10 +92,8 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     Source: Agresti & Min 2005, section 3.
     """
     _check_pairs(only_a, only_b, images)
-    total, ahead, pairs = images + 2.0, only_a - only_b, only_a + only_b + 1.0
-    middle = ahead / total
-    half = float(special.ndtri(0.5 + LEVEL / 2.0)) * math.sqrt(pairs - ahead * ahead / total) / total
-    return Estimate(ahead / images, max(-1.0, middle - half), min(1.0, middle + half), images)
+    low, high = agresti_min(only_a, only_b, images, float(special.ndtri(0.5 + LEVEL / 2.0)))
+    return Estimate((only_a - only_b) / images, float(low), float(high), images)
 
 
 def conditional_difference(only_a: int, only_b: int, images: int) -> Estimate:

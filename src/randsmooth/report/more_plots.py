@@ -1,4 +1,4 @@
-"""Two more plots of the page: where a difference in ACR came from, and how ACR depends on the budget."""
+"""Three more plots of the page: differences by radius, where one in ACR came from, how ACR depends on the budget."""
 
 from __future__ import annotations
 
@@ -6,13 +6,37 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from randsmooth.metrics import Difference
 from randsmooth.report import budgets
 from randsmooth.report.colours import Look
 from randsmooth.report.plots import Plot, text
 from randsmooth.report.sheet import Sheet
 from randsmooth.report.versus import Versus
 
+POINTS = 200  # of a curve of differences
 PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x"}
+
+
+def difference_plot(sheet: Sheet, compared: Sequence[Versus], looks: Sequence[Look]) -> Plot | None:
+    """Each method's certified accuracy minus the baseline's, with its band; None where no pair has a curve."""
+    told = [(one.row, one.comparison.curve) for one in compared if one.comparison.curve is not None]
+    data = [trace for row, curve in told for trace in _band(curve, looks[row], row, text(sheet.tables[row].name))]
+    layout = _layout("certified L2 radius (pixels in [0, 1])", "difference (points)")
+    layout["yaxis"] |= {"zeroline": True, "zerolinewidth": 2}
+    return {"data": data, "layout": layout} if told else None
+
+
+def _band(curve: Difference, look: Look, row: int, name: str) -> list[Plot]:
+    """Lower end, upper end filled down to it, and the difference; dots where it is known at particular radii only."""
+    shown = slice(None, None, max(1, len(curve.radii) // POINTS))
+    x = curve.radii[shown].tolist()
+    low, high, value = ([round(100.0 * float(v), 2) for v in of[shown]] for of in (curve.low, curve.high, curve.value))
+    every = {"type": "scatter", "x": x, "legendgroup": str(row), "showlegend": False, "name": name}
+    edge = every | {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    line = {"color": look.colour, "dash": look.dash, "width": 2}
+    drawn = {"mode": "lines" if curve.whole else "markers", "line": line, "marker": {"color": look.colour}}
+    filled = edge | {"y": high, "fill": "tonexty", "fillcolor": look.faint(0.15)}
+    return [edge | {"y": low}, filled, every | drawn | {"y": value, "hovertemplate": "%{y:+.1f}"}]
 
 
 def waterfall_plot(sheet: Sheet, compared: Sequence[Versus], looks: Sequence[Look]) -> Plot | None:

@@ -61,6 +61,7 @@ def page(
     drawings = {
         "radius": plots.radius_plot(content.tables, drawn),
         "p_a": plots.p_a_plot(knowing, drawn),
+        "difference": more_plots.difference_plot(content, compared, drawn),
         "waterfall": more_plots.waterfall_plot(content, compared, drawn),
         "budget": more_plots.budget_plot(content, drawn),
     }
@@ -128,9 +129,10 @@ def _against(content: sheet.Sheet, compared: Sequence[versus.Versus], pictures: 
         return {"versus": []}
     return {
         "versus": compared,
-        "certain": versus.CERTAIN,
-        "resamples": versus.RESAMPLES,
-        "verdicts": [verdicts.words(one, content.tables[one.row].name) for one in compared],
+        "scope": compared[0].comparison.scope,
+        "allowed": metrics.in_points(metrics.DELTA),
+        "together": verdicts.together(compared[0].comparison.scope),
+        "verdicts": [verdicts.words(one.comparison) for one in compared],
         "changes": [lost.changes(content, one) for one in compared],
         "lost_by_class": lost.by_class(content, compared),
         "gallery": lost.gallery(content, compared, pictures),

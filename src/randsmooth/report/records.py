@@ -9,10 +9,10 @@ import json
 from typing import Any
 
 from randsmooth import metrics
-from randsmooth.errors import InputError
-from randsmooth.metrics import LEVEL, P_A, Estimate
-from randsmooth.report import versus
+from randsmooth.metrics import LEVEL, P_A, Comparison, Estimate, Point
+from randsmooth.report import verdicts, versus
 from randsmooth.report.sheet import Sheet
+from randsmooth.report.versus import Versus
 
 
 def to_csv(sheet: Sheet) -> str:
@@ -36,16 +36,20 @@ def to_json(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
     A table's `abstention` is null, and its `p_A` empty, where it does not tell them.
-    `against` holds each table's comparison with the baseline, or why there is none.
+    `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
+    over what `judged_together` says. `p_value_alone` is McNemar's of one radius, corrected for nothing.
     """
     named = None if sheet.baseline is None else sheet.tables[sheet.baseline].name
+    compared, refused = versus.possible(sheet)
     content = {
         "level": LEVEL,
         "radii": sheet.radii,
         "baseline": named,
         "remarks": sheet.remarks,
         "tables": [_table(sheet, row) for row in range(len(sheet.tables))],
-        "against": [_against(sheet, row) for row in range(len(sheet.tables)) if sheet.baseline not in (None, row)],
+        "judged_together": _scope(compared[0]) if compared else None,
+        "against": [_against(sheet, one) for one in compared]
+        + [{"name": name, "not_compared": reason} for name, reason in refused.items()],
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -64,38 +68,54 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
     }
 
 
-def _against(sheet: Sheet, row: int) -> dict[str, Any]:
-    name = sheet.tables[row].name
-    try:
-        pair = metrics.pair(sheet.tables[row], sheet.tables[sheet.baseline or 0])
-    except InputError as reason:
-        return {"name": name, "not_compared": str(reason)}
-    one = versus.against(sheet, row, *pair)
+def _scope(one: Versus) -> dict[str, Any]:
+    return {"words": verdicts.together(one.comparison.scope), **dataclasses.asdict(one.comparison.scope)}
+
+
+def _against(sheet: Sheet, one: Versus) -> dict[str, Any]:
+    compared = one.comparison
     return {
-        "name": name,
-        "images": one.images,
-        "acr_difference": _estimate(one.acr),
-        **_by_p_a(one),
-        "certified_accuracy": [dataclasses.asdict(at) for at in one.paired],
+        "name": sheet.tables[one.row].name,
+        "images": compared.images,
+        "limit": compared.limit or None,
+        "verdict": _verdict(compared),
+        "acr_difference": compared.acr and _estimate(compared.acr),
+        "certified_accuracy": [_point(*at) for at in zip(sheet.radii, one.points, strict=True)],
+        "curve": _curve(compared),
+        "waterfall": _waterfall(one),
         "given_up": [{"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()} for at in one.given_up],
     }
 
 
-def _by_p_a(one: versus.Versus) -> dict[str, Any]:
-    """Verdict and parts of the difference in ACR; null where p_A is not known."""
-    said, parts = one.verdict, one.waterfall
-    place = said and {
-        "outcome": said.outcome,
-        "ahead_beyond": said.overtaker,
-        "p_A": said.p_a and _estimate(said.p_a),
-        "radius": said.radius and _estimate(said.radius),
-    }
-    split = parts and {
+def _verdict(one: Comparison) -> dict[str, Any] | None:
+    if one.verdict is None:
+        return None
+    return {"words": str(one.verdict), **dataclasses.asdict(one.verdict)}
+
+
+def _point(r: float, at: Point | None) -> dict[str, Any]:
+    if at is None:
+        return {"radius": r, "difference": None}
+    p_value = metrics.mcnemar(at.only_a, at.only_b)
+    return {"radius": r, **dataclasses.asdict(at), "p_value_alone": p_value}
+
+
+def _curve(one: Comparison) -> dict[str, Any] | None:
+    if one.curve is None:
+        return None
+    return {what: getattr(one.curve, what).tolist() for what in ("radii", "value", "low", "high")}
+
+
+def _waterfall(one: Versus) -> dict[str, Any] | None:
+    """Parts of the difference in ACR; null where p_A is not known."""
+    parts = one.waterfall
+    if parts is None:
+        return None
+    return {
         "edges": parts.edges.tolist(),
         "parts": parts.difference.tolist(),
         "from_easy": parts.easy_difference,
     }
-    return {"verdict": place, "waterfall": split}
 
 
 def _estimate(estimate: Estimate) -> dict[str, float | int]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.metrics import CurveDifference
+from randsmooth.errors import InputError
+from randsmooth.metrics import Comparison, Difference
 from randsmooth.report.naming import printable
 
 
@@ -20,47 +21,60 @@ class Contrast:
     Attributes:
         first, second: their names, printable.
         figures: ACR of each.
-        acr: -1, 0 or 1: the first's ACR is lower, not told apart, higher, at 95% over the images.
-        curve: the p_A curves' difference with its simultaneous 95% band.
-        shares: p_A curve of each on the grid of `curve`.
+        acr: -1, 0 or 1: the first's ACR is shown to be lower, neither, higher.
+        curve: the difference in certified accuracy with its band.
+        most, least: certified accuracy of each, in percent, at the radius where the difference is largest, smallest.
+        limit: what the comparison does not reach; often empty.
     """
 
     first: str
     second: str
     figures: tuple[float, float]
     acr: int
-    curve: CurveDifference
-    shares: tuple[NDArray[np.float64], NDArray[np.float64]]
+    curve: Difference
+    most: tuple[float, float]
+    least: tuple[float, float]
+    limit: str
 
 
-def what_acr_hides(first: Certificates, second: Certificates) -> str:
-    """One plain sentence: whose ACR is higher, where the p_A curves part, and what ACR therefore hides.
+def what_acr_hides(first: Certificates, second: Certificates, compared: Comparison | None = None) -> str:
+    """One plain sentence: whose ACR is higher, where certified accuracies part, and what ACR therefore hides.
 
-    Only differences beyond chance are called differences: a paired bootstrap interval for ACR, a
-    simultaneous band for the curves, both at 95%.
+    Only what is shown counts as a difference: one 95% band over ACR and all radii together (see `metrics.compare`).
+
+    Args:
+        compared: the first against the second, where it was judged together with others; by itself if None.
 
     Raises:
-        InputError: the tables are not about the same images, hold none, or p_A is unknown (a log whose
-            sigma, n or alpha is not given).
+        InputError: the tables are not about the same images, hold none, or a rule answered particular radii only.
     """
-    contrast = contrast_of(first, second)
+    contrast = contrast_of(first, second, compared or metrics.compare([(first, second)])[0])
     joint = ", yet " if _surprising(contrast) else ", and "
     said = f"{_acr_clause(contrast)}{joint}{_curve_clause(contrast)}: {_verdict(contrast)}"
-    return f"{said[0].upper() if contrast.acr == 0 else said[0]}{said[1:]}{_scope(contrast.curve)}."
+    scope = f"; compared {contrast.limit}" if contrast.limit else ""
+    return f"{said[0].upper() if contrast.acr == 0 else said[0]}{said[1:]}{scope}."
 
 
-def contrast_of(first: Certificates, second: Certificates) -> Contrast:
+def contrast_of(first: Certificates, second: Certificates, compared: Comparison) -> Contrast:
     """The numbers behind the sentence. Errors as `what_acr_hides`."""
-    curve = metrics.curve_difference(first, second)
-    gap = metrics.acr_difference(first, second)
+    if compared.curve is None or compared.acr is None:
+        raise InputError(f"{first.name} and {second.name} are compared {compared.limit}: their ACR is not known")
+    curve = compared.curve
     return Contrast(
         printable(first.name).strip() or "the first table",
         printable(second.name).strip() or "the second table",
         (metrics.acr(first).value, metrics.acr(second).value),
-        int(gap.low > 0.0) - int(gap.high < 0.0),
+        compared.acr_shown,
         curve,
-        (metrics.p_a_curve(first, curve.x), metrics.p_a_curve(second, curve.x)),
+        _accuracies(first, second, float(curve.radii[np.argmax(curve.value)])),
+        _accuracies(first, second, float(curve.radii[np.argmin(curve.value)])),
+        compared.limit,
     )
+
+
+def _accuracies(first: Certificates, second: Certificates, r: float) -> tuple[float, float]:
+    one, other = (100.0 * metrics.certified_accuracy(table, r).value for table in (first, second))
+    return one, other
 
 
 def _of(name: str) -> str:
@@ -87,29 +101,27 @@ def _apart(one: float, other: float) -> tuple[str, str]:
 
 
 def _curve_clause(c: Contrast) -> str:
-    band = f"(95% band ±{100.0 * c.curve.band:.1f} points)"
-    range_ = f"between p_A = {c.curve.x[0]:.2f} and {c.curve.x[-1]:.2f}"
     below, above = _stretch(c.curve, c.curve.below), _stretch(c.curve, c.curve.above)
-    whose = f"{'its' if c.acr else _of(c.first)} p_A curve lies"
+    its = "its" if c.acr else _of(c.first)
     if below and above:
-        return f"{whose} below {_of(c.second)} {below} and above it {above} {band}"
+        return f"{its} certified accuracy is below {_of(c.second)} {below} and above it {above}"
     if below:
-        return f"{whose} below {_of(c.second)} {below} and not above it beyond chance {range_} {band}"
+        return f"{its} certified accuracy is below {_of(c.second)} {below} and nowhere shown above it"
     if above:
-        return f"{whose} above {_of(c.second)} {above} and not below it beyond chance {range_} {band}"
-    if not c.curve.difference.any():
-        return f"their p_A curves coincide {range_}"
-    return f"their p_A curves differ nowhere beyond chance {range_} {band}"
+        return f"{its} certified accuracy is above {_of(c.second)} {above} and nowhere shown below it"
+    if not c.curve.value.any():
+        return f"their certified accuracies coincide from r = 0 to {c.curve.radii[-1]:g}"
+    return f"their certified accuracies differ nowhere beyond chance from r = 0 to {c.curve.radii[-1]:g}"
 
 
-def _stretch(curve: CurveDifference, where: NDArray[np.bool_]) -> str:
-    """`from p_A = 0.50 to 0.74, by up to 9.1 points`; empty when `where` (M,) holds nowhere."""
+def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
+    """`from r = 0 to 0.31 by up to 9.1 points`; empty when `where` (M,) holds nowhere."""
     if not where.any():
         return ""
     inside = np.flatnonzero(where)
-    low, high = curve.x[inside[0]], curve.x[inside[-1]]
-    most = 100.0 * np.abs(curve.difference[where]).max()
-    span = f"at p_A = {low:.2f}" if low == high else f"from p_A = {low:.2f} to {high:.2f}"
+    low, high = curve.radii[inside[0]], curve.radii[inside[-1]]
+    most = 100.0 * np.abs(curve.value[where]).max()
+    span = f"at r = {low:g}" if low == high else f"from r = {low:g} to {high:g}"
     gaps = " (with gaps)" if inside[-1] - inside[0] >= len(inside) else ""
     return f"{span}{gaps} by up to {most:.1f} points"
 
@@ -129,15 +141,7 @@ def _verdict(c: Contrast) -> str:
     if not _surprising(c):
         return "here the curve bears ACR out"
     fewer = below and c.acr >= 0
-    place = int(np.argmin(c.curve.difference) if fewer else np.argmax(c.curve.difference))
-    one, other = (100.0 * share[place] for share in c.shares)
+    r = c.curve.radii[np.argmin(c.curve.value) if fewer else np.argmax(c.curve.value)]
+    one, other = c.least if fewer else c.most
     word = "fewer" if fewer else "more"
-    return (
-        f"ACR hides that {word} images reach p_A = {c.curve.x[place]:.2f} under {c.first} "
-        f"({one:.1f}% against {other:.1f}%)"
-    )
-
-
-def _scope(curve: CurveDifference) -> str:
-    """What the sentence does not cover: a log tells nothing of p_A below 1/2."""
-    return "; p_A below 1/2 is not in the logs" if curve.x[0] >= 0.5 else ""
+    return f"ACR hides that {word} images are certified at r = {r:g} under {c.first} ({one:.1f}% against {other:.1f}%)"

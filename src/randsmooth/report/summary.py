@@ -22,16 +22,18 @@ def sentences(sheet: Sheet, compared: Sequence[Versus] = ()) -> list[str]:
     """One table: its figures. More: who leads in ACR and at how many radii, `what_acr_hides`, then the verdicts."""
     if len(sheet.tables) == 1:
         return [_alone(sheet)]
-    said = [_leaders(sheet), _hidden(*_pair(sheet)), verdicts.sentence(sheet, compared)]
+    said = [_leaders(sheet), _hidden(sheet, compared), verdicts.sentence(sheet, compared)]
     return [sentence for sentence in said if sentence]
 
 
-def _hidden(first: Certificates, second: Certificates) -> str:
-    if None not in (first.header.sigma, second.header.sigma) and first.header.sigma != second.header.sigma:
-        both = f"{first.name} and {second.name}"
-        return f"What ACR hides cannot be said here: p_A of {both} was measured at different sigma."
+def _hidden(sheet: Sheet, compared: Sequence[Versus]) -> str:
+    """Of the highest ACR and the baseline's, as all methods were judged; of the two highest without a baseline."""
+    others = [row for row in _top(sheet.acr) if row != sheet.baseline]
+    rows = others[0], others[1] if sheet.baseline is None else sheet.baseline
+    first, second = (sheet.tables[row] for row in rows)
+    judged = next((one.comparison for one in compared if one.row == rows[0]), None)
     try:
-        return what_acr_hides(*metrics.pair(first, second))
+        return what_acr_hides(*metrics.pair(first, second), judged)
     except InputError as reason:
         return f"What ACR hides cannot be said here: {reason}."
 
@@ -82,12 +84,3 @@ def _radii_led(sheet: Sheet, names: list[str]) -> str:
 def _top(column: Ranked) -> list[int]:
     """Rows from the highest value down."""
     return sorted(range(len(column.estimates)), key=lambda row: -column.estimates[row].value)
-
-
-def _pair(sheet: Sheet) -> tuple[Certificates, Certificates]:
-    """The highest ACR but the baseline's, and the baseline; the two highest where there is no baseline."""
-    order = _top(sheet.acr)
-    if sheet.baseline is not None:
-        order = [row for row in order if row != sheet.baseline] + [sheet.baseline]
-        return sheet.tables[order[0]], sheet.tables[order[-1]]
-    return sheet.tables[order[0]], sheet.tables[order[1]]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
+from randsmooth.report import verdicts, versus
 from randsmooth.report.sheet import Column, Sheet
+
+WIDTH = 110
 
 LEGEND = "ACR and certified accuracy (%) at each L2 radius (pixels in [0, 1]); 95% intervals below the figures."
 
@@ -18,7 +22,7 @@ def render(sheet: Sheet) -> str:
     """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
     lines = _grid(sheet.titles, [images, *map(_lines, sheet.columns)])
-    return "\n".join([*lines, "", LEGEND, *sheet.remarks, *_p_a_lines(sheet)]) + "\n"
+    return "\n".join([*lines, "", LEGEND, *sheet.remarks, *_p_a_lines(sheet), *_verdict_lines(sheet)]) + "\n"
 
 
 def _p_a_lines(sheet: Sheet) -> list[str]:
@@ -29,6 +33,18 @@ def _p_a_lines(sheet: Sheet) -> list[str]:
     names, shares = zip(*telling, strict=True)
     columns = [Column(f"p_A>={x:g}", [row[x] for row in shares], [], 100.0, 1) for x in shares[0]]
     return ["", *_grid(names, list(map(_lines, columns))), "", P_A_LEGEND]
+
+
+def _verdict_lines(sheet: Sheet) -> list[str]:
+    """Every method against the baseline, in one line each."""
+    compared, refused = versus.possible(sheet)
+    said = {sheet.tables[one.row].name: verdicts.words(one.comparison) for one in compared} | refused
+    if sheet.baseline is None or not said:
+        return []
+    head = f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
+    lines = [f"  {name}  {words}" for name, words in zip(left(list(said)), said.values(), strict=True)]
+    together = textwrap.wrap(verdicts.together(compared[0].comparison.scope), WIDTH) if compared else []
+    return ["", head, *lines, *together]
 
 
 def _grid(names: Sequence[str], columns: Sequence[list[str]]) -> list[str]:

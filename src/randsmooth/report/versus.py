@@ -9,12 +9,20 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.metrics import Estimate, GivenUp, PairedAccuracy, Verdict, Waterfall
+from randsmooth.errors import InputError
+from randsmooth.metrics import Comparison, GivenUp, Point, Waterfall
 from randsmooth.report.sheet import Sheet
 
-RESAMPLES = 200  # bootstrap resamples of the figures here, said on the page: twenty pairs are to take seconds
-CERTAIN = 0.05  # corrected p-value below which a difference is marked
 SHOWN = 12  # lost images to show
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The table of `row` and the baseline, both on the images in common (see `metrics.pair`)."""
+
+    row: int
+    ours: Certificates
+    theirs: Certificates
 
 
 @dataclass(frozen=True)
@@ -22,22 +30,18 @@ class Versus:
     """One method against the baseline, on the images that both have.
 
     Attributes:
-        row: of the method in the sheet. images: in common.
-        verdict: on the p_A curves; None where these cannot be compared, for the reason that `untold` gives.
-        acr: the method's ACR minus the baseline's.
-        waterfall: of that difference, by the baseline's p_A; None where this is not known.
-        paired: certified accuracy at the sheet's radii.
+        row: of the method in the sheet.
+        comparison: at every radius and in ACR, judged together with all other methods' (see `metrics.compare`).
+        points: the difference in certified accuracy at each of the sheet's radii; None where it cannot be compared.
+        waterfall: of the difference in ACR, by the baseline's p_A; None where one of the two is not known.
         given_up: at radius 0 and at the page's middle radius.
         shown: idx of images lost at radius `shown_at`, those that the baseline certifies farthest first.
     """
 
     row: int
-    images: int
-    verdict: Verdict | None
-    untold: str
-    acr: Estimate
+    comparison: Comparison
+    points: list[Point | None]
     waterfall: Waterfall | None
-    paired: list[PairedAccuracy]
     given_up: list[GivenUp]
     shown: list[int]
     shown_at: float
@@ -52,36 +56,43 @@ def view(sheet: Sheet) -> list[Versus]:
     """
     reference = sheet.tables[sheet.baseline or 0]
     rows = [row for row, table in enumerate(sheet.tables) if table is not reference]
-    pairs = [(row, metrics.pair(sheet.tables[row], reference)) for row in rows]
-    if sheet.baseline is None:
-        return []
-    return [against(sheet, row, *pair) for row, pair in pairs]
+    pairs = [Pair(row, *metrics.pair(sheet.tables[row], reference)) for row in rows]
+    return [] if sheet.baseline is None else against(sheet, pairs)
 
 
-def against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates) -> Versus:
-    """The table of `row` and the baseline, both on the images in common (see `metrics.pair`)."""
+def possible(sheet: Sheet) -> tuple[list[Versus], dict[str, str]]:
+    """As `view`, of the tables that can be paired with the baseline; and why each other one cannot, by name."""
+    pairs, refused = [], {}
+    for row, table in enumerate(sheet.tables):
+        if sheet.baseline in (None, row):
+            continue
+        try:
+            pairs.append(Pair(row, *metrics.pair(table, sheet.tables[sheet.baseline or 0])))
+        except InputError as reason:
+            refused[table.name] = str(reason)
+    return against(sheet, pairs), refused
+
+
+def against(sheet: Sheet, pairs: Sequence[Pair]) -> list[Versus]:
+    """All pairs, judged together."""
+    compared = metrics.compare([(pair.ours, pair.theirs) for pair in pairs], sheet.radii)
+    return [_versus(sheet, pair, one) for pair, one in zip(pairs, compared, strict=True)]
+
+
+def _versus(sheet: Sheet, pair: Pair, one: Comparison) -> Versus:
+    ours, theirs = pair.ours, pair.theirs
     given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, middle(sheet.radii)))]
     at = next((change for change in given_up if len(change.lost)), given_up[0])
-    untold = _untold(ours, theirs)
+    told = one.acr is not None and metrics.tells_p_a(theirs)
     return Versus(
-        row,
-        len(ours),
-        None if untold else metrics.verdict(ours, theirs, resamples=RESAMPLES),
-        untold,
-        metrics.acr_difference(ours, theirs, resamples=RESAMPLES),
-        metrics.waterfall(ours, theirs) if metrics.tells_p_a(theirs) else None,
-        metrics.paired_accuracy(ours, theirs, sheet.radii),
+        pair.row,
+        one,
+        [one.at(r) for r in sheet.radii],
+        metrics.waterfall(ours, theirs) if told else None,
         given_up,
         _shown(theirs, at),
         at.r,
     )
-
-
-def _untold(ours: Certificates, theirs: Certificates) -> str:
-    """Why the p_A curves cannot be compared; empty where they can. Less noise makes p_A larger for nothing."""
-    if not (metrics.tells_p_a(ours) and metrics.tells_p_a(theirs)):
-        return "p_A is not known"
-    return "" if ours.header.sigma == theirs.header.sigma else "p_A was measured at another sigma"
 
 
 def middle(radii: Sequence[float]) -> float:

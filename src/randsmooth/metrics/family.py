@@ -1,0 +1,192 @@
+"""Several comparisons judged together, so that with 95% probability nothing at all is claimed falsely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics.estimate import LEVEL, Estimate
+from randsmooth.metrics.intervals import paired_mean, paired_shares
+from randsmooth.metrics.outcome import DELTA, Difference, Verdict, judge
+from randsmooth.metrics.reach import DIGITS, reach
+from randsmooth.metrics.scores import Scores
+
+Floats = NDArray[np.float64]
+
+DRAWS = 1000  # of signs: the 95% level is met to less than a percent
+BLOCK = 2**23  # signs held at a time: 32 MiB
+SURE = 1.0 + 1e-6  # rounding turns no tie of a sum of signs into a claim
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the bands of a family hold over, all together with 95% probability.
+
+    Attributes:
+        pairs: how many comparisons.
+        figures: how many differences, over all radii and ACR of every pair.
+        critical: the critical value of each; a single difference would have 1.96.
+        draws: how many draws of signs it was read from.
+    """
+
+    pairs: int
+    figures: int
+    critical: float
+    draws: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """The difference at one radius, with its ends of the band, and the images that only the one or the other certifies.
+
+    Attributes:
+        shown: -1, 0 or 1: the band is below 0, holds it, is above.
+    """
+
+    difference: Estimate
+    only_a: int
+    only_b: int
+    shown: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Table `a` against table `b` over the same images.
+
+    Attributes:
+        a, b: their names.
+        images: how many were compared.
+        limit: what keeps the comparison from more radii, in words (see `Reach`); often empty.
+        curve: their certified accuracies' difference; None where no radius was asked of both.
+        acr: ACR of `a` minus that of `b`; None where a rule's radii are lower bounds, which do not make an ACR.
+        verdict: what `curve` says; None without it.
+        scope: all that is judged together with this.
+    """
+
+    a: str
+    b: str
+    images: int
+    limit: str
+    curve: Difference | None
+    acr: Estimate | None
+    verdict: Verdict | None
+    scope: Scope
+
+    def at(self, r: float) -> Point | None:
+        """The difference at `r`, one of the radii asked for; None where the two cannot be compared there."""
+        place = np.zeros(0) if self.curve is None else np.flatnonzero(self.curve.radii == round(r, DIGITS))
+        if self.curve is None or len(place) == 0:
+            return None
+        i, curve = place[0], self.curve
+        estimate = Estimate(float(curve.value[i]), float(curve.low[i]), float(curve.high[i]), self.images)
+        return Point(estimate, int(curve.only_a[i]), int(curve.only_b[i]), int(curve.above[i]) - int(curve.below[i]))
+
+    @property
+    def acr_shown(self) -> int:
+        """-1, 0 or 1: the ACR of `a` is shown to be lower, neither, higher."""
+        return 0 if self.acr is None else int(self.acr.low > 0.0) - int(self.acr.high < 0.0)
+
+
+def compare(
+    pairs: Sequence[tuple[Certificates, Certificates]],
+    radii: Sequence[float] = (),
+    *,
+    delta: float = DELTA,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Compare the first table of each pair with the second: certified accuracy at every radius, and ACR.
+
+    Every difference is a mean over images of x_i (1, 0 or -1 at a radius; a difference of radii for ACR). Each draw
+    gives every image a random sign e_i, the same in all pairs and at all radii, so that what depends on each other
+    stays so. The 95% quantile over the draws of the largest |sum e_i (x_i - mean)| / sqrt(sum (x_i - mean)^2) of all
+    is the critical value z of all intervals, unless that of |sum e_i x_i| / sqrt(sum x_i^2) is larger. This second one
+    is McNemar's exact test where a radius is judged alone: nothing is claimed that it does not find at 5%, however few
+    images differ. The intervals are `paired_shares` and, for ACR, `paired_mean` at z.
+
+    Args:
+        pairs: tables over the same images in the same order (see `pair`), usually of several methods and one baseline.
+        radii: to be among those compared, where both tables were asked for them (see `reach`).
+        delta: share of the images by which a table may be behind, for all that is shown, and still be called ahead
+            everywhere.
+
+    Raises:
+        InputError: tables that are not about the same images or hold none, a radius that makes no sense, or a delta
+            outside (0, 1).
+
+    Source: the multiplier bootstrap of Chernozhukov, Chetverikov & Kato 2013, with Rademacher's multipliers; the
+    largest |t| of a family as in Romano & Wolf 2005.
+    """
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
+    reached = [reach(a, b, radii) for a, b in pairs]
+    scores = [Scores.of(a, b, at.radii, with_acr=at.whole) for (a, b), at in zip(pairs, reached, strict=True)]
+    scope = Scope(len(pairs), sum(one.figures for one in scores), _critical(scores, draws, seed), draws)
+    limits = [at.limit for at in reached]
+    return [_comparison(*of, scope, delta) for of in zip(pairs, limits, scores, strict=True)]
+
+
+def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int = 0) -> Verdict:
+    """Where the certified accuracy of `a` is above or below that of `b`, judged at all radii and for ACR together.
+
+    Of several methods, take `compare`, which corrects for all of them.
+
+    Raises:
+        InputError: as `compare`, or no radius at which the two can be compared.
+    """
+    (one,) = compare([(a, b)], delta=delta, seed=seed)
+    if one.verdict is None:
+        raise InputError(f"{a.name} and {b.name} cannot be compared: {one.limit}")
+    return one.verdict
+
+
+def _comparison(
+    pair: tuple[Certificates, Certificates], limit: str, scores: Scores, scope: Scope, delta: float
+) -> Comparison:
+    curve = acr = None
+    images, z = len(scores.idx), scope.critical
+    if len(scores.radii):
+        value = (scores.only_a - scores.only_b) / images
+        ends = paired_shares(scores.only_a, scores.only_b, images, z)
+        curve = Difference(scores.radii, value, *ends, scores.only_a, scores.only_b, scores.gain is not None)
+    if scores.gain is not None:
+        acr = Estimate(float(scores.gain.mean()), *paired_mean(scores.gain, z), images)
+    said = None if curve is None else judge(curve, delta)
+    return Comparison(pair[0].name, pair[1].name, images, limit, curve, acr, said, scope)
+
+
+def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
+    """The value that the largest |t| of all pairs exceeds in 5% of the draws; never below that of one figure."""
+    alone = float(special.ndtri(0.5 + LEVEL / 2.0))
+    if not scores:
+        return alone
+    images = np.unique(np.concatenate([one.idx for one in scores]))
+    blocks = [_largest(scores, images, signs) for signs in _signs(len(images), draws, seed)]
+    largest = np.sort(np.concatenate(blocks, axis=1), axis=1)
+    place = min(math.ceil(LEVEL * (draws + 1)), draws) - 1
+    return max(float(largest[:, place].max()) * SURE, alone)
+
+
+def _largest(scores: Sequence[Scores], images: NDArray[np.int64], signs: NDArray[np.float32]) -> Floats:
+    """(2, D) over all pairs; every pair takes the signs of its own images."""
+    most = np.zeros((2, signs.shape[1]))
+    for one in scores:
+        own = signs if np.array_equal(one.idx, images) else signs[np.searchsorted(images, one.idx)]
+        most = np.maximum(most, one.largest(own))
+    return most
+
+
+def _signs(images: int, draws: int, seed: int) -> Iterator[NDArray[np.float32]]:
+    """Random signs (N, D), in blocks of D draws that fit into memory."""
+    rng = np.random.default_rng(seed)
+    block = max(1, min(draws, BLOCK // images))
+    for start in range(0, draws, block):
+        drawn = rng.integers(0, 2, (images, min(block, draws - start)), dtype=np.int8)
+        yield (2 * drawn - 1).astype(np.float32)

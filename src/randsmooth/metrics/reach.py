@@ -1,0 +1,116 @@
+"""At which radii two tables can be compared: where the samples of both were asked for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates import Certificates, rule_of
+from randsmooth.certificates.rules import Anytime, Grid, Rule
+from randsmooth.metrics.accuracy import check_radius
+
+Floats = NDArray[np.float64]
+
+POINTS = 800  # at most, on the smallest round step that keeps to it: 0.005 at sigma 0.5 and 1
+DIGITS = 9  # radii that agree in them are one: 3 * 0.1 is not 0.3 in floating point
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The radii (M,), ascending, at which two tables are compared.
+
+    Attributes:
+        whole: every radius from 0 to the last was asked of both, so that a curve can be drawn through them.
+        limit: what keeps the comparison from more, in words; empty where both tables reach equally far.
+    """
+
+    radii: Floats
+    whole: bool
+    limit: str
+
+
+def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reach:
+    """Radii from 0 through the farthest that the n of both allow, the radii `asked` for up to there among them.
+
+    Beyond the nearer of the two ends one table can certify nothing, whatever its classifier: a smaller n or less noise
+    would be called worse there for what it was not asked. A table whose samples answered particular radii only
+    (--rule radius, grid or union) is compared at those; between them its radii are lower bounds.
+
+    Raises:
+        InputError: a radius that makes no sense.
+    """
+    for r in asked:
+        check_radius(r)
+    ends = farthest(a), farthest(b)
+    end, nearer = min(ends), a if ends[0] < ends[1] else b
+    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the farthest that {_told(nearer)}"
+    few = [answers(table) for table in (a, b)]
+    shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
+    if not shared:
+        radii = np.unique(np.round([*grid(end), *(r for r in asked if r <= end)], DIGITS))
+        return Reach(radii, True, limit)
+    common = np.intersect1d(shared[0], shared[-1])
+    common = common[common <= end]
+    return Reach(common, False, _particular(common, a, b, few))
+
+
+def farthest(table: Certificates) -> float:
+    """The radius that the table's rule proves if all samples of an image agree; of a log without n, the largest seen.
+
+    Samples that stop once a target is proved were not asked for more than the target.
+    """
+    if None in (table.header.sigma, table.header.n, table.header.alpha):
+        return float(table.radius.max(initial=0.0))
+    rule = rule_of(table.header)
+    if isinstance(rule, Anytime) and rule.target is not None:
+        return rule.target
+    return _all_agree(rule)
+
+
+def _all_agree(rule: Rule) -> float:
+    path: list[int] = []
+    while (look := rule.next_look(path)) is not None:
+        path.append(look)
+    return rule.claim(path).radius
+
+
+def answers(table: Certificates) -> Floats | None:
+    """(K,) the only radii that the table's samples were asked for; None where they were asked for all."""
+    if None in (table.header.sigma, table.header.n, table.header.alpha):
+        return None
+    rule = rule_of(table.header)
+    return np.array(rule.radii, np.float64) if isinstance(rule, Grid) else None
+
+
+def grid(end: float) -> Floats:
+    """Radii from 0 to `end` on a round step, at most POINTS of them and then `end` itself, rounded down."""
+    if end == 0.0:
+        return np.zeros(1)
+    exponent = int(np.floor(np.log10(end / POINTS)))
+    step = next(s for e in (exponent, exponent + 1) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if end <= s * POINTS)
+    return np.round([*(np.arange(int(end / step) + 1) * step), _down(end)], DIGITS)
+
+
+def _down(r: float) -> float:
+    """`r` to four significant digits, never above it."""
+    scale = 10.0 ** (3 - int(np.floor(np.log10(r)))) if r > 0.0 else 1.0
+    return float(np.floor(r * scale) / scale)
+
+
+def _told(table: Certificates) -> str:
+    if table.header.n is None:
+        return f"{table.name} certifies"
+    return f"n = {table.header.n:,} allows at the sigma of {table.name}"
+
+
+def _particular(common: Floats, a: Certificates, b: Certificates, few: Sequence[Floats | None]) -> str:
+    """Which tables limit the comparison to the radii `common`."""
+    names = " and ".join(table.name for table, radii in zip((a, b), few, strict=True) if radii is not None)
+    verb = "answers" if sum(radii is not None for radii in few) == 1 else "answer"
+    if len(common) == 0:
+        return f"no radius that {names} {verb} is one that the other can be asked for"
+    where = f"r = {common[0]:g}" if len(common) == 1 else f"{len(common)} radii from {common[0]:g} to {common[-1]:g}"
+    return f"at {where} only, which is all that {names} {verb}"
