@@ -49,6 +49,40 @@ def test_p_a_curve(logs: Path, method: str) -> None:
 
 
 def test_ours_overtakes_gaussian_between_77_and_78_percent(logs: Path) -> None:
-    curve = metrics.curve_difference(table(logs, "ours"), table(logs, "gaussian"), resamples=50)
-    place = {round(float(x), 2): d for x, d in zip(curve.x, curve.difference, strict=True)}
-    assert place[0.77] < 0.0 < place[0.78]
+    ours, gaussian = (metrics.p_a_curve(table(logs, name), [0.77, 0.78]) for name in ("ours", "gaussian"))
+    assert ours[0] < gaussian[0] and ours[1] > gaussian[1]
+
+
+# By the p_A curves' change of sign, each with a bootstrap interval, as they were published here before.
+CROSSINGS = {
+    "catrs": 0.307,
+    "consistency": 0.273,
+    "macer": 0.297,
+    "ours": 0.371,
+    "smoothadv": 0.197,
+    "smoothmix": 0.371,
+}
+
+
+def test_all_six_cross_gaussian(logs: Path) -> None:
+    gaussian = table(logs, "gaussian")
+    for one in metrics.compare([(table(logs, method), gaussian) for method in CROSSINGS]):
+        assert one.verdict is not None and one.verdict.outcome == metrics.CROSSES
+        (crossing,) = one.verdict.crossings
+        assert crossing.radius == pytest.approx(CROSSINGS[one.a], abs=0.01) and crossing.ahead
+        assert crossing.low < crossing.radius < crossing.high
+
+
+def test_ours_is_not_worse_than_catrs_everywhere(logs: Path) -> None:
+    ours, catrs = table(logs, "ours"), table(logs, "catrs")
+    assert [(at.only_a, at.only_b) for at in metrics.paired_accuracy(ours, catrs, [1.25])] == [(497, 358)]
+    (one,) = metrics.compare([(ours, catrs)], [1.25, 1.5, 1.75])
+    assert one.verdict is not None and one.verdict.outcome == metrics.CROSSES
+    assert [point.shown for r in (1.25, 1.5, 1.75) if (point := one.at(r))] == [1, 1, 1]
+
+
+def test_every_twentieth_image_shows_nobody_ahead_everywhere(logs: Path) -> None:
+    some = np.arange(10_000) % 20 == 0
+    gaussian = table(logs, "gaussian").rows(some)
+    compared = metrics.compare([(table(logs, method).rows(some), gaussian) for method in CROSSINGS])
+    assert {one.verdict.outcome for one in compared if one.verdict} == {metrics.AHEAD, metrics.CROSSES}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth import bounds
 from randsmooth.certificates import Certificates, rule_of
-from randsmooth.certificates.rules import Anytime, Grid, Rule
+from randsmooth.certificates.rules import Anytime, Fixed, Grid, Rule
 from randsmooth.metrics.accuracy import check_radius
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,8 @@ def farthest(table: Certificates) -> float:
 
 
 def _all_agree(rule: Rule) -> float:
+    if isinstance(rule, Fixed):  # what lies beyond, by chance, under the randomised bound is not asked of every image
+        return bounds.largest_radius(rule.n, rule.alpha / (2.0 if rule.bound == "two-sided" else 1.0), rule.sigma)
     path: list[int] = []
     while (look := rule.next_look(path)) is not None:
         path.append(look)
@@ -91,7 +94,7 @@ def grid(end: float) -> Floats:
         return np.zeros(1)
     exponent = int(np.floor(np.log10(end / POINTS)))
     step = next(s for e in (exponent, exponent + 1) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if end <= s * POINTS)
-    return np.round([*(np.arange(int(end / step) + 1) * step), _down(end)], DIGITS)
+    return np.unique(np.round([*(np.arange(int(_down(end) / step) + 1) * step), _down(end)], DIGITS))
 
 
 def _down(r: float) -> float:

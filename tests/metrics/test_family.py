@@ -1,0 +1,246 @@
+"""Comparisons judged together: known differences are found where they are, and no more than 5% claim what is not."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special
+
+from randsmooth import bounds, metrics
+from randsmooth.certificates import Certificates, Header
+from randsmooth.errors import InputError
+from randsmooth.metrics.intervals import paired_shares
+
+Make = Callable[..., Certificates]
+Floats = NDArray[np.float64]
+
+SIGMA, N, ALPHA = 0.5, 1000, 0.001
+DRAWS = 400
+
+
+def sampled(p: Floats, rng: np.random.Generator, name: str = "") -> Certificates:
+    """A table of images of class 0 whose p_A are `p`, certified with N samples each."""
+    hits = rng.binomial(N, p)
+    tail = bounds.lower_tail(np.maximum(hits, N - hits), N, ALPHA)
+    return of_radii(np.where(hits > N / 2, 1.0, -1.0) * bounds.radius_of_tail(tail, SIGMA), name)
+
+
+def of_radii(radii: Floats, name: str = "") -> Certificates:
+    """A table of images of class 0; a radius below 0 is that of a wrong class."""
+    zeros, header = np.zeros(len(radii), np.int64), Header(sigma=SIGMA, n=N, alpha=ALPHA)
+    wrong = (radii <= 0.0).astype(np.int64)
+    return Certificates(header, np.arange(len(radii)), zeros, wrong, np.abs(radii), zeros * 1.0, name=name)
+
+
+def claims(tables: Sequence[Certificates], **options: int) -> bool:
+    """Whether a report on the tables, the first being the baseline, would hold a verdict or a bold figure."""
+    compared = metrics.compare([(table, tables[0]) for table in tables[1:]], [0.0, 0.25, 0.5], **options)
+    return any(one.acr_shown or (one.verdict and one.verdict.outcome != metrics.NO_DIFFERENCE) for one in compared)
+
+
+def exchangeable(rng: np.random.Generator, methods: int = 10, images: int = 500) -> list[Certificates]:
+    """Methods whose p_A is drawn alike around what an image has in common."""
+    hard = rng.normal(0.8, 1.0, images)
+    return [sampled(special.ndtr(hard + 0.6 * rng.normal(size=images)), rng, str(i)) for i in range(methods)]
+
+
+def gives_up(rng: np.random.Generator, images: int = 500) -> list[Certificates]:
+    """A baseline, and a method that loses the 3% of the images just above p_A = 1/2 and gains on the surer ones."""
+    p = rng.beta(3.0, 0.8, images)
+    p = np.where((p > 0.5) & (p < 0.65), 0.45, p)
+    hard = rng.random(images) < 0.03
+    surer = np.where(p > 0.65, p + 0.5 * (1.0 - p), p)
+    return [sampled(np.where(hard, 0.58, p), rng, "b"), sampled(np.where(hard, 0.3, surer), rng, "a")]
+
+
+def everywhere_before(a: Certificates, b: Certificates, rng: np.random.Generator) -> bool:
+    """The control: a band of one width around the p_A curves' difference, as the verdicts were once read from."""
+    x = np.arange(50, 100) / 100
+    first, second = (np.nan_to_num(metrics.p_a(table).values, nan=-1.0)[:, None] >= x for table in (a, b))
+    paired = first.astype(np.float64) - second
+    images, difference = len(paired), paired.mean(axis=0)
+    picks = rng.multinomial(images, np.full(images, 1.0 / images), size=DRAWS)
+    band = np.quantile(np.abs(picks @ paired / images - difference).max(axis=1), 0.95)
+    return bool((difference > band).any() and not (difference < -band).any())
+
+
+def test_a_known_difference_is_found_where_it_is() -> None:
+    # 200 of 500 images reach 0.8 under a and 0.3 under b; the others agree
+    rest = np.full(300, 0.5)
+    a, b = (of_radii(np.concatenate([np.full(200, r), rest]), name) for r, name in ((0.8, "a"), (0.3, "b")))
+    found = metrics.verdict(a, b)
+    (stretch,) = found.stretches
+    assert (stretch.low, stretch.high, stretch.ahead, stretch.gaps) == (0.302, 0.8, True, False)
+    assert metrics.verdict(b, a).outcome == metrics.BEHIND_EVERYWHERE
+    some = np.arange(500) % 2 == 0  # too few images to rule out a point where none differs
+    assert metrics.verdict(b.rows(some), a.rows(some)).outcome == metrics.BEHIND
+    (one,) = metrics.compare([(a, b)], [0.25, 0.5])
+    assert (one.images, one.scope.pairs, one.scope.figures) == (500, 1, len(one.curve.radii) + 1)  # type: ignore[union-attr]
+    at = one.at(0.5)
+    assert at is not None and (at.only_a, at.only_b, at.shown, at.difference.value) == (200, 0, 1, 0.4)
+    assert one.at(0.333) is None
+    acr = one.acr
+    assert acr is not None and acr.value == pytest.approx(0.2) and acr.low < 0.2 < acr.high and one.acr_shown == 1
+
+
+def test_everywhere_is_said_of_enough_images_and_not_of_a_loss_beyond_delta() -> None:
+    rng = np.random.default_rng(0)
+    b = rng.normal(0.6, 0.4, 8000)
+    found = metrics.verdict(of_radii(np.where(b > 0, b + 0.1, b)), of_radii(b))
+    assert found.outcome == metrics.AHEAD_EVERYWHERE and "to within 1 point" in str(found)
+    lost = np.where(rng.random(8000) < 0.02, -0.1, np.where(b > 0, b + 0.1, b))
+    assert metrics.verdict(of_radii(lost), of_radii(b)).outcome == metrics.CROSSES
+    assert metrics.verdict(of_radii(b), of_radii(b)).outcome == metrics.NO_DIFFERENCE
+
+
+def test_nothing_is_claimed_that_mcnemars_test_does_not_find() -> None:
+    for images in (6, 200):
+        for only_a in range(4, min(images, 13) + 1):
+            for only_b in range(0, min(images - only_a, 4) + 1, 2):
+                a, b = np.full(images, 0.5), np.full(images, 0.5)
+                b[:only_a] = a[only_a : only_a + only_b] = -0.5
+                (one,) = metrics.compare([(of_radii(a), of_radii(b))], [0.25], draws=DRAWS)
+                at = one.at(0.25)
+                assert at is not None and (at.only_a, at.only_b) == (only_a, only_b)
+                assert not at.shown or metrics.mcnemar(only_a, only_b) <= 0.05, (images, only_a, only_b)
+
+
+def test_a_family_is_judged_more_strictly_and_equal_methods_cost_nothing() -> None:
+    tables = exchangeable(np.random.default_rng(0), methods=6)
+    alone = metrics.compare([(tables[1], tables[0])])[0].scope.critical
+    twice = metrics.compare([(tables[1], tables[0])] * 2)[0].scope.critical
+    together = metrics.compare([(table, tables[0]) for table in tables[1:]])[0].scope.critical
+    assert 1.96 < alone == twice < together < 5.0
+
+
+def test_the_same_seed_gives_the_same_and_rows_may_come_in_any_order() -> None:
+    a, b = exchangeable(np.random.default_rng(1), methods=2)
+    first, second = (metrics.compare([(a, b)], seed=seed)[0].scope.critical for seed in (0, 0))
+    assert first == second != metrics.compare([(a, b)], seed=1)[0].scope.critical
+    order = np.random.default_rng(0).permutation(500)
+    shuffled = metrics.compare([(a.rows(order), b.rows(order))])[0].scope.critical
+    assert shuffled == pytest.approx(first, rel=1e-5)  # signs go by the image, not by the row
+
+
+def test_pairs_over_other_images_make_one_family() -> None:
+    a, b, c = exchangeable(np.random.default_rng(2), methods=3)
+    some = np.arange(500) % 2 == 0
+    one, other = metrics.compare([(a, b), (c.rows(some), b.rows(some))])
+    assert (one.images, other.images) == (500, 250) and one.scope is other.scope
+    assert other.scope.critical > metrics.compare([(a, b)])[0].scope.critical
+
+
+def test_other_sigmas_are_compared_as_far_as_both_reach(counted: Make) -> None:
+    rng = np.random.default_rng(3)
+    a, b = counted(rng.integers(400, 1001, 300), name="calm", sigma=0.25), counted(rng.integers(400, 1001, 300))
+    (one,) = metrics.compare([(a, b)], [0.5, 1.0])
+    assert one.verdict is not None and one.verdict.outcome == metrics.BEHIND and "sigma of calm" in one.limit
+    assert one.at(0.5) is not None and one.at(1.0) is None
+
+
+@pytest.mark.parametrize("delta", [0.0, -0.1, 1.0, float("nan")])
+def test_a_delta_must_be_a_share(counted: Make, delta: float) -> None:
+    with pytest.raises(InputError, match="delta="):
+        metrics.verdict(counted([900]), counted([800]), delta=delta)
+
+
+def test_no_pair_makes_no_comparison() -> None:
+    assert metrics.compare([]) == []
+
+
+def everywhere_rates(runs: int) -> tuple[float, float]:
+    """How often the method that gives up 3% is called ahead everywhere: by the band of today, and by the control."""
+    rng = np.random.default_rng(0)
+    said = control = 0
+    for seed in range(runs):
+        b, a = gives_up(rng)
+        said += metrics.verdict(a, b, seed=seed).outcome == metrics.AHEAD_EVERYWHERE
+        control += everywhere_before(a, b, rng)
+    return said / runs, control / runs
+
+
+def claim_rates(runs: int) -> tuple[float, float]:
+    """How often a report on ten equal methods claims anything: judged together, and each by itself (the control)."""
+    rng = np.random.default_rng(1)
+    said, control = [], []
+    for seed in range(runs):
+        tables = exchangeable(rng)
+        said.append(claims(tables, seed=seed, draws=DRAWS))
+        if seed % 5 == 0:
+            control.append(any(claims([tables[0], one], seed=seed, draws=DRAWS) for one in tables[1:]))
+    return float(np.mean(said)), float(np.mean(control))
+
+
+def test_few_draws_bear_out_both_rates() -> None:
+    said, control = everywhere_rates(10)
+    assert said == 0.0 and control > 0.5
+    said, control = claim_rates(30)
+    assert said <= 0.15 and control > 0.15
+
+
+@pytest.mark.slow
+def test_a_method_that_gives_up_images_is_not_called_ahead_everywhere() -> None:
+    said, control = everywhere_rates(200)
+    assert said <= 0.05 and control > 0.6
+
+
+@pytest.mark.slow
+def test_ten_equal_methods_are_seldom_told_apart() -> None:
+    said, control = claim_rates(300)
+    assert said <= 0.07 and control > 0.15
+
+
+def populations(kind: str, images: int, rng: np.random.Generator) -> list[Certificates]:
+    """A baseline and methods whose differences are lopsided, large, or many."""
+    b = rng.normal(0.6, 0.5, images)
+    noise = rng.normal(0.0, 0.2, (3, images))
+    made = {
+        "loses 3%": [np.where(rng.random(images) < 0.03, -0.1, b)],
+        "a little farther": [b + 0.01],
+        "far ahead": [b + 1.0 + noise[0]],
+        "three methods": [b + noise[0], b + 0.1 + noise[1], b - 0.2 + noise[2]],
+    }[kind]
+    return [of_radii(np.clip(radii, -0.1, bounds.largest_radius(N, ALPHA, SIGMA))) for radii in [b, *made]]
+
+
+def truth(a: Certificates, b: Certificates, radii: Floats) -> Floats:
+    """The difference in certified accuracy of a whole population, and that of ACR after it."""
+    held = [np.sort(table.radius * table.correct - ~table.correct) for table in (a, b)]
+    fewer = [np.searchsorted(of, radii, side="left") for of in held]
+    return np.append(fewer[1] - fewer[0], (np.maximum(held[0], 0.0) - np.maximum(held[1], 0.0)).sum()) / len(a)
+
+
+def coverage(kind: str, runs: int) -> tuple[float, float]:
+    """How often all intervals of a family hold at once, and the control: those of a single difference."""
+    rng = np.random.default_rng(0)
+    whole = populations(kind, 200_000, rng)
+    true: dict[int, Floats] = {}
+    held = control = 0
+    for seed in range(runs):
+        baseline, *methods = populations(kind, 500, rng)
+        inside, alone = [], []
+        for k, one in enumerate(metrics.compare([(m, baseline) for m in methods], draws=DRAWS, seed=seed)):
+            curve, acr = one.curve, one.acr
+            assert curve is not None and acr is not None
+            if k not in true:
+                true[k] = truth(whole[k + 1], whole[0], curve.radii)
+            ends = np.append(curve.low, acr.low), np.append(curve.high, acr.high)
+            inside.append(np.all((ends[0] <= true[k] + 1e-3) & (true[k] - 1e-3 <= ends[1])))
+            low, high = paired_shares(curve.only_a, curve.only_b, 500, 1.96)
+            alone.append(np.all((low <= true[k][:-1] + 1e-3) & (true[k][:-1] - 1e-3 <= high)))
+        held, control = held + all(inside), control + all(alone)
+    return held / runs, control / runs
+
+
+def test_few_runs_bear_out_the_coverage() -> None:
+    held, control = coverage("three methods", 15)
+    assert held >= 0.8 and control < 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["loses 3%", "a little farther", "far ahead", "three methods"])
+def test_all_intervals_hold_at_once(kind: str) -> None:
+    held, control = coverage(kind, 300)
+    assert held >= 0.95 - 3.0 * np.sqrt(0.05 * 0.95 / 300)
+    assert control < 0.85

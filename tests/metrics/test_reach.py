@@ -1,0 +1,81 @@
+"""At which radii two tables can be compared, and why not at others."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from randsmooth import bounds, metrics
+from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
+from randsmooth.metrics.reach import POINTS, farthest, grid, reach
+
+Make = Callable[..., Certificates]
+HITS = [600, 900, 1000]
+
+
+def under(table: Certificates, **facts: object) -> Certificates:
+    """`table` as though its header said so."""
+    return replace(table, header=table.header.model_copy(update=facts))
+
+
+def test_a_curve_reaches_through_the_farthest_that_n_allows(counted: Make) -> None:
+    table = counted(HITS)
+    at = reach(table, table, [0.25, 9.0])
+    end = bounds.largest_radius(1000, 0.001, 0.5)
+    assert at.radii[0] == 0.0 and end - 1e-3 < at.radii[-1] <= end and at.whole and at.limit == ""
+    assert np.diff(at.radii).max() <= 0.01 and 0.25 in at.radii
+
+
+@pytest.mark.parametrize("end", [0.0021, 0.047, 0.95, 1.9056, 3.8, 7.62, 123.4])
+def test_a_grid_is_round_and_small(end: float) -> None:
+    radii = grid(end)
+    assert len(radii) <= POINTS + 2 and 0.999 * end <= radii[-1] <= end
+    assert np.all(np.diff(radii) > 0.0) and np.diff(radii).max() <= end / 380
+    assert grid(0.0).tolist() == [0.0]
+
+
+def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
+    far, near = counted(HITS, name="far"), counted(HITS, name="near", sigma=0.25)
+    fewer = counted([60, 90, 100], n=100, name="fewer")
+    for pair in ((far, near), (near, far)):
+        at = reach(*pair)
+        assert at.radii[-1] <= farthest(near) == pytest.approx(farthest(far) / 2.0)
+        assert at.limit == f"through r = {at.radii[-1]:g}, the farthest that n = 1,000 allows at the sigma of near"
+    assert reach(far, fewer).limit.endswith("n = 100 allows at the sigma of fewer")
+    two = under(far, bound="two-sided")
+    assert farthest(two) == pytest.approx(bounds.largest_radius(1000, 0.0005, 0.5))
+
+
+def test_a_log_without_its_facts_reaches_as_far_as_it_certifies(log: Make, counted: Make) -> None:
+    bare = log([(0, 0, 0.7), (0, 1, 0.9), (0, 0, 0.2)], name="bare")
+    assert farthest(bare) == 0.9
+    assert reach(bare, counted(HITS)).limit == "through r = 0.9, the farthest that bare certifies"
+
+
+def test_a_rule_that_answers_few_radii_is_compared_at_those(counted: Make) -> None:
+    table = counted(HITS, name="fixed")
+    half, steps = under(table.renamed("half"), rule="radius=0.5"), under(table.renamed("steps"), rule="grid=0.25")
+    at = reach(half, table, [0.0, 0.5, 1.0])
+    assert (at.radii.tolist(), at.whole) == ([0.5], False)
+    assert at.limit == "at r = 0.5 only, which is all that half answers"
+    assert reach(table, steps).radii.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert reach(table, steps).limit == "at 5 radii from 0 to 1 only, which is all that steps answers"
+    assert reach(half, steps).limit == "at r = 0.5 only, which is all that half and steps answer"
+    other = under(table.renamed("other"), rule="radius=0.6")
+    assert reach(half, other).limit == "no radius that half and other answer is one that the other can be asked for"
+    assert farthest(under(table, rule="anytime=0.4")) == 0.4  # samples stopped there
+    assert 0.9 < farthest(under(table, rule="anytime")) < farthest(table)
+
+
+def test_what_such_rules_do_not_answer_is_not_compared(counted: Make) -> None:
+    table = counted([600] * 50 + [1000] * 50)
+    few = replace(under(table, rule="radius=0.5"), radius=np.where(table.radius >= 0.5, 0.5, 0.0), name="few")
+    (one,) = metrics.compare([(few, table)], [0.0, 0.5, 1.0])
+    assert one.acr is None and one.acr_shown == 0 and one.at(0.0) is None and one.at(1.0) is None
+    assert one.verdict is not None and one.verdict.outcome == metrics.NO_DIFFERENCE
+    (none,) = metrics.compare([(few, under(table, rule="radius=0.6"))], [0.5])
+    assert none.curve is None and none.verdict is None and none.at(0.5) is None
+    with pytest.raises(InputError, match="cannot be compared: no radius"):
+        metrics.verdict(few, under(table, rule="radius=0.6"))
