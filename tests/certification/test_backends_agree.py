@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from randsmooth import models
 from randsmooth.certification import Engine
 from randsmooth.certification.backends import BACKENDS, candidates, fastest, make_backend
 from randsmooth.certification.backends.folding import fold_batch_norm
+from randsmooth.certification.backends.openvino_backend import computes
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
 
@@ -102,13 +106,67 @@ def test_what_cannot_be_folded_is_left_alone(kind: type[nn.Module]) -> None:
     [("torch", "32", 1e-4), ("openvino", "32", 1e-4), ("torch", "bf16", 0.06), ("openvino", "bf16", 0.06)],
 )
 def test_backends_agree_with_float64(arch: str, backend: str, precision: str, tolerance: float) -> None:
-    if backend == "openvino":
-        pytest.importorskip("openvino")
+    if backend == "openvino" and not computes(pytest.importorskip("openvino").Core(), precision):
+        pytest.skip(f"OpenVINO does not compute in {precision} on this processor")
     model, x = network(arch), noisy(arch)
     with torch.inference_mode():
         truth = network(arch).double()(x.double()).numpy()
         found = make_backend(backend, model, CPU, precision).logits(x).double().numpy()
     assert np.abs(found - truth).max() <= tolerance * np.abs(truth).max()
+
+
+class Limited:
+    """OpenVINO on a processor without bfloat16: it takes float32 without a word, or fails at the first image."""
+
+    def __init__(self, fails: bool) -> None:
+        self.core, self.fails = pytest.importorskip("openvino").Core(), fails
+
+    def compile_model(self, model: Any, device: str, config: dict[str, str]) -> Any:
+        compiled = self.core.compile_model(model, device, config | {"INFERENCE_PRECISION_HINT": "f32"})
+        return self.fail if self.fails and config["INFERENCE_PRECISION_HINT"] != "f32" else compiled
+
+    def fail(self, images: Any) -> None:
+        raise RuntimeError("object is not initialized")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_precision_that_openvino_does_not_compute_in_is_refused(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    core = Limited(fails)
+    assert computes(core, "32") and not computes(core, "bf16")
+    monkeypatch.setattr("openvino.Core", lambda: core)
+    with pytest.raises(InputError, match=r"precision=bf16: OpenVINO does not compute in bfloat16 .* torch backend"):
+        make_backend("openvino", network("small-cnn"), CPU, "bf16")
+    engine = Engine(network("small-cnn"), 0.5, device=CPU, backend="auto", precision="bf16")
+    assert engine.prepare(SHAPES["small-cnn"]).name == "torch"
+
+
+BFLOAT16 = """
+import openvino, torch
+from randsmooth import models
+from randsmooth.certification.backends import make_backend
+from randsmooth.errors import InputError
+torch.manual_seed(0)
+model = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
+x = torch.rand(64, 1, 8, 8)
+try:
+    found = make_backend("openvino", model, torch.device("cpu"), "bf16").logits(x)
+except InputError:
+    exit("refused")
+float32 = model(x).detach()
+exit(None if 1e-4 < (found - float32).abs().max() / float32.abs().max() < 0.06 else "float32 or wrong")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["AVX2", "AVX512_CORE", "ALL"])
+def test_bfloat16_is_refused_or_computed_whatever_the_instruction_set(limit: str) -> None:
+    """In a process of its own: oneDNN reads the limit once."""
+    pytest.importorskip("openvino")
+    environment = os.environ | {"ONEDNN_MAX_CPU_ISA": limit}
+    done = subprocess.run(
+        [sys.executable, "-c", BFLOAT16], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 or done.stderr.strip() == "refused", done.stderr
 
 
 @pytest.mark.parametrize("backend", ["openvino", "onnx"])
