@@ -28,7 +28,7 @@ addEventListener("load", () => {
   const plot = (id) => document.getElementById(id), told = {};
   const shown = (id) => plot(id).data.filter((trace) => trace.visible !== false).length;
   const marks = () => ["radius", "p_a"].map((id) => (plot(id).layout.shapes || []).map((shape) => shape.x0));
-  const ids = ["radius", "p_a", "waterfall", "budget"];
+  const ids = ["radius", "p_a", "difference", "waterfall", "budget"];
   told.drawn = ["scatterlayer", "barlayer"].map((what) => document.querySelectorAll(`.plot .${what} .trace`).length);
   told.widths = ids.map((id) => plot(id).querySelector("svg").clientWidth);
   told.start = [marks(), plot("stop").textContent];
@@ -81,7 +81,7 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     tables = [make(name, seed=seed) for seed, name in enumerate(names)]
     (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5]) + PROBE)
     told = opened(tmp_path / "report.html", "--virtual-time-budget=10000")
-    assert told["drawn"] == [21, 2]  # 2 plots x 3 tables x 3 traces, 3 lines of budgets; 2 methods' bars
+    assert told["drawn"] == [27, 2]  # 3 traces of 3 tables in 2 plots, of 2 differences; 3 budgets; 2 methods' bars
     assert min(told["widths"]) > 800
     ((radius,), (p_a,)), text, where = told["moved"]
     assert told["start"][0] != told["moved"][0] and 0 < radius < 1.5 and 0.5 < p_a <= 1
@@ -94,8 +94,8 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     at, (_, (pointed,)), linked = told["hovered"]
     assert abs(pointed - 0.75) < 0.02 and int(at) != 80 and linked == 1
     traces, off, text = told["hidden"]
-    assert told["focused"] and traces == [6, 6, 1, 2] and off == 4 and "<b>b</b>" not in text
-    assert told["back"] == [[9, 9, 2, 3], 0]
+    assert told["focused"] and traces == [6, 6, 3, 1, 2] and off == 5 and "<b>b</b>" not in text
+    assert told["back"] == [[9, 9, 6, 2, 3], 0]
     assert told["at"] == "0.5"
 
 

@@ -71,7 +71,8 @@ def test_nothing_is_fetched(evil: Read) -> None:
 def test_the_plots_are_valid_and_true(make: Make) -> None:
     table = make("gaussian")
     data = Read(page([table, make("b", seed=1)])).data
-    traces = {"radius": 6, "p_a": 6, "waterfall": 1, "budget": 2}  # a band and a line a table; bars of b; lines
+    # a band and a line a table, and of b's difference; bars of b; lines
+    traces = {"radius": 6, "p_a": 6, "difference": 3, "waterfall": 1, "budget": 2}
     assert {name: len(go.Figure(plot).data) for name, plot in data["plots"].items()} == traces
     curve = data["plots"]["radius"]["data"][2]
     for r, share in zip(curve["x"], curve["y"], strict=True):

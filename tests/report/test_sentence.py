@@ -1,10 +1,12 @@
 """The sentence about ACR: each case it can meet, and no claim that chance could make."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from randsmooth import metrics
 from randsmooth.certificates import Certificates, Header, from_counts
 from randsmooth.errors import InputError
 from randsmooth.report import what_acr_hides
@@ -24,21 +26,24 @@ def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
 
 
 PLAIN = [0.3, 0.6, 0.7, 0.8]
+MIXED = [0.58, 0.3, 0.7, 0.7, 0.9, 0.9, 0.6, 0.6]
+SWAPPED = [0.3, 0.3, 0.9, 0.9, 0.7, 0.7, 0.6, 0.6]  # far radii change hands, which drowns the near ones that are lost
 CASES = {
-    "higher, crosses": ([0.1, 0.2, 0.999, 0.999], "higher", "below", "above it", "ACR hides that fewer images"),
-    "lower, crosses": ([0.62, 0.62, 0.62, 0.62], "lower", "below", "above it", "ACR hides that more images"),
-    "higher, above": ([0.4, 0.7, 0.8, 0.9], "higher", "above", "not below it", "bears ACR out"),
-    "lower, below": ([0.2, 0.5, 0.6, 0.7], "lower", "below", "not above it", "bears ACR out"),
-    "same, below": ([0.1, 0.6, 0.7, 0.8], "have the same ACR", "below", "not above it", "ACR hides that fewer"),
-    "same, above": ([0.45, 0.6, 0.7, 0.8], "have the same ACR", "above", "not below it", "ACR hides that more"),
-    "same, same": (PLAIN, "have the same ACR", "coincide", "do not tell", "apart"),
+    "higher, crosses": ([0.1, 0.2, 0.999, 0.999], PLAIN, "higher", "below", "above it", "ACR hides that fewer images"),
+    "lower, crosses": ([0.62, 0.62, 0.62, 0.62], PLAIN, "lower", "below", "above it", "ACR hides that more images"),
+    "higher, above": ([0.4, 0.7, 0.8, 0.9], PLAIN, "higher", "above", "nowhere shown below it", "bears ACR out"),
+    "lower, below": ([0.2, 0.4, 0.6, 0.7], PLAIN, "lower", "below", "nowhere shown above it", "bears ACR out"),
+    "unsure, below": (SWAPPED, MIXED, "do not differ", "below", "nowhere shown above it", "ACR hides that fewer"),
+    "unsure, above": (MIXED, SWAPPED, "do not differ", "above", "nowhere shown below it", "ACR hides that more"),
+    "same, same": (PLAIN, PLAIN, "have the same ACR", "coincide", "do not tell", "apart"),
+    "same, where it counts": ([0.1, 0.6, 0.7, 0.8], PLAIN, "have the same ACR", "coincide", "do not tell", "apart"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_case_is_said(case: str) -> None:
-    shares, *parts = CASES[case]
-    sentence = what_acr_hides(of_p_a("Amplify", shares), of_p_a("Gaussian", PLAIN))
+    first, second, *parts = CASES[case]
+    sentence = what_acr_hides(of_p_a("Amplify", first), of_p_a("Gaussian", second))
     for part in parts:
         assert part in sentence, sentence
     assert sentence.endswith(".") and ". " not in sentence and "\n" not in sentence
@@ -46,11 +51,21 @@ def test_each_case_is_said(case: str) -> None:
 
 
 def test_the_figures_are_right() -> None:
-    sentence = what_acr_hides(of_p_a("Amplify", [0.1, 0.2, 0.999, 0.999]), of_p_a("Gaussian", PLAIN))
-    # Gaussian has 3 of 4 parts from 0.31 to 0.60, Amplify 2 of 4; above 0.70 it is 2 against 1, above 0.80 none.
-    assert "below Gaussian's from p_A = 0.11 to 0.60 by up to 50.0 points" in sentence
-    assert "above it from p_A = 0.71 to 0.99 by up to 50.0 points" in sentence
-    assert "reach p_A = 0.21 under Amplify (50.0% against 100.0%)" in sentence
+    amplify, gaussian = of_p_a("Amplify", [0.1, 0.2, 0.999, 0.999]), of_p_a("Gaussian", PLAIN)
+    sentence = what_acr_hides(amplify, gaussian)
+    # Gaussian has 3 of 4 parts at r = 0, then 2 of 4 as Amplify has throughout, then 1, then none
+    near, middle = (f"{np.floor(r / 0.002) * 0.002:g}" for r in np.unique(gaussian.radius[gaussian.correct])[:2])
+    assert f"below Gaussian's from r = 0 to {near} by up to 25.0 points" in sentence
+    assert f"above it from r = {float(middle) + 0.002:g} to " in sentence and "by up to 50.0 points" in sentence
+    assert "certified at r = 0 under Amplify (50.0% against 75.0%)" in sentence
+
+
+def test_it_says_what_was_judged_together(make: Make) -> None:
+    tables = [make("gaussian"), make("polar", seed=1, a=0.8, b=0.4), make("c", seed=2), make("d", seed=3)]
+    alone = what_acr_hides(tables[1], tables[0])
+    together = metrics.compare([(table, tables[0]) for table in tables[1:]])[0]
+    assert alone != what_acr_hides(tables[1], tables[0], together)  # more is judged, so less is shown
+    assert "compared through r = " in what_acr_hides(make("A"), make("B", sigma=0.25))
 
 
 def test_chance_is_seldom_called_a_difference(make: Make) -> None:
@@ -66,15 +81,17 @@ def test_figures_that_print_alike_get_more_digits(log: Make) -> None:
     assert "(0.50003 against 0.50001)" in what_acr_hides(first, second)
 
 
-def test_a_log_limits_the_claim_and_odd_names_read_well(log: Make) -> None:
+def test_odd_names_read_well(log: Make) -> None:
     facts = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
     sentence = what_acr_hides(log([1.0] * 40, "ours", **facts), log([0.2] * 40, "", **facts))
     assert sentence.startswith("ours' ACR is higher than the second table's")
-    assert sentence.endswith("p_A below 1/2 is not in the logs.")
+    assert sentence.endswith("by up to 100.0 points and nowhere shown below it: here the curve bears ACR out.")
 
 
-def test_what_cannot_be_compared_is_refused(make: Make, log: Make) -> None:
+def test_what_cannot_be_compared_is_refused(make: Make) -> None:
     with pytest.raises(InputError, match="same images"):
         what_acr_hides(make(), make(images=20))
-    with pytest.raises(InputError, match="sigma, n and alpha"):
-        what_acr_hides(log([1.0, 2.0]), log([1.0, 1.0]))
+    one = make("one")
+    one = replace(one, header=one.header.model_copy(update={"rule": "radius=0.25"}))
+    with pytest.raises(InputError, match=r"compared at r = 0\.25 only, which is all that one answers: their"):
+        what_acr_hides(make(), one)

@@ -38,7 +38,7 @@ LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
 @pytest.fixture(scope="module")
 def pair(make: Make) -> list[Certificates]:
     """A baseline, and a method that is surer of sure images and has given up others."""
-    return [make("gaussian", a=3.0, b=1.5, images=600), make("polar", seed=1, a=0.8, b=0.4, images=600)]
+    return [make("gaussian", a=4.0, b=1.5, images=600), make("polar", seed=1, a=0.6, b=0.3, images=600)]
 
 
 @pytest.fixture(scope="module")
@@ -53,23 +53,46 @@ def cells(text: str, heading: str) -> list[list[str]]:
     return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in rows]
 
 
+def compared(tables: Sequence[Certificates]) -> list[metrics.Comparison]:
+    """Each table but the first against it, as the page judges them."""
+    return metrics.compare([(table, tables[0]) for table in tables[1:]], RADII)
+
+
 def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make: Make) -> None:
     tables = [*pair, make("third", seed=3, images=600)]
     rows = cells(page(tables, radii=RADII), "paired")
     assert [row[0] for row in rows] == ["polar", "third"]
-    for row, table in zip(rows, tables[1:], strict=True):
-        for cell, at in zip(row[3:], metrics.paired_accuracy(table, tables[0], RADII), strict=True):
+    for row, table, one in zip(rows, tables[1:], compared(tables), strict=True):
+        for cell, r in zip(row[2:], RADII, strict=True):
+            at = one.at(r)
+            assert at is not None
             value, low, high = (100 * end for end in (at.difference.value, at.difference.low, at.difference.high))
             assert cell.split() == [f"{value:+.1f}", f"{low:+.1f}", "to", f"{high:+.1f}"]
         gain = metrics.acr(table).value - metrics.acr(tables[0]).value
-        assert row[2].split()[0] == f"{gain:+.3f}"
+        assert row[1].split()[0] == f"{gain:+.3f}"
 
 
-def test_what_is_beyond_chance_is_bold(pair: list[Certificates]) -> None:
+def test_what_the_band_shows_is_bold(pair: list[Certificates]) -> None:
     table = page(pair, radii=RADII).split('aria-labelledby="paired"')[1].split("</table>")[0]
-    for at in metrics.paired_accuracy(pair[1], pair[0], RADII):
+    (one,) = compared(pair)
+    points = [at for r in RADII if (at := one.at(r))]
+    assert len({bool(at.shown) for at in points}) == 2
+    for at in points:
         figure = f"{100 * at.difference.value:+.1f}"
-        assert (f"<b>{figure}</b>" in table) == (at.holm < 0.05)
+        assert (f"<b>{figure}</b>" in table) == bool(at.shown)
+        assert bool(at.shown) == (not at.difference.low <= 0.0 <= at.difference.high)
+
+
+def test_the_plot_of_differences_is_the_band(pair: list[Certificates], one: versus.Versus) -> None:
+    plot = more_plots.difference_plot(sheet.build(pair, RADII), [one], looks(2, 0))
+    assert plot is not None
+    low, high, value = (np.array(trace["y"]) for trace in plot["data"])
+    assert np.all((low <= value) & (value <= high)) and len(value) <= 2 * more_plots.POINTS
+    curve = one.comparison.curve
+    assert curve is not None
+    for x, y in zip(plot["data"][2]["x"], value, strict=True):
+        assert y == pytest.approx(100.0 * curve.value[curve.radii == x][0], abs=0.01)
+    assert more_plots.difference_plot(sheet.build(pair, RADII), [], looks(2, 0)) is None
 
 
 def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: versus.Versus) -> None:
@@ -80,7 +103,7 @@ def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: ver
     assert plot["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
     (row,) = cells(page(pair, radii=RADII), "came")
     easy = metrics.waterfall(pair[1], pair[0]).easy_difference
-    assert [row[2], row[3].split()[0], row[4]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
+    assert [row[1], row[2].split()[0], row[3]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
 
 
 def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Make) -> None:
@@ -105,33 +128,39 @@ def test_tables_that_allow_no_budget_are_left_out(log: Make) -> None:
 
 
 def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: versus.Versus) -> None:
-    assert one.verdict is not None and one.verdict.outcome == metrics.CROSSES
-    r = one.verdict.radius
-    assert r is not None
-    match = re.fullmatch(
-        r"crosses at r = ([\d.]+) \(([\d.]+) to ([\d.]+)\), ahead beyond", verdicts.words(one, "polar")
-    )
-    assert match is not None
-    value, low, high = map(float, match.groups())
-    assert value <= r.value < value + 0.01 and low <= r.low < low + 0.01 and high - 0.01 < r.high <= high
-    assert "behind beyond" in verdicts.words(one, "another")
-    assert verdicts.words(one, "polar") in page(pair, radii=RADII)
-    assert verdicts.words(replace(one, verdict=replace(one.verdict, radius=None)), "polar").startswith(
-        "crosses at p_A = "
-    )
+    said = one.comparison.verdict
+    assert said is not None and said.outcome == metrics.CROSSES
+    assert re.fullmatch(r"crosses at r = [\d.]+ \([\d.]+ to [\d.]+\), ahead beyond", str(said))
+    text = page(pair, radii=RADII)
+    assert cells(text, "said") == [["polar", "600", str(said)]]
+    assert verdicts.together(one.comparison.scope) in text and "the contrary by 1 point or more" in text
+    assert f"polar  {said}" in render(pair, radii=RADII)
+    assert " ".join(verdicts.together(one.comparison.scope).split()) in " ".join(render(pair, radii=RADII).split())
+
+
+def test_a_limit_is_said_with_the_verdict(one: versus.Versus) -> None:
+    limited = replace(one.comparison, limit="through r = 0.4, ...")
+    assert verdicts.words(limited) == f"{one.comparison.verdict} [through r = 0.4, ...]"
+    assert verdicts.words(replace(limited, verdict=None)) == "not compared: through r = 0.4, ..."
 
 
 def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: versus.Versus) -> None:
     content = sheet.build([*pair, *(pair[1].renamed(name) for name in "abcd")], RADII)
-    outcomes = [metrics.BETTER, metrics.BETTER, metrics.WORSE, metrics.NO_DIFFERENCE]
-    ends = [replace(one.verdict, outcome=outcome, p_a=None, radius=None) for outcome in outcomes]  # type: ignore[type-var]
-    compared = [one, *(replace(one, row=2 + i, verdict=end) for i, end in enumerate(ends))]
-    said = verdicts.sentence(content, compared)
-    assert said.startswith(
-        "By p_A, against gaussian: a and b are better everywhere; c is worse everywhere; d shows no difference beyond "
-        "chance; crossing it, ahead beyond: polar at r = "
-    )
-    assert said.endswith(").") and summary.sentences(content, compared)[-1] == said
+
+    def saying(row: int, outcome: str) -> versus.Versus:
+        stretch = (metrics.Stretch(0.1, 0.4, outcome.startswith("ahead"), False),)
+        said = metrics.Verdict(outcome, () if outcome == metrics.NO_DIFFERENCE else stretch, (), 0.01, 1.5)
+        return replace(one, row=row, comparison=replace(one.comparison, verdict=said))
+
+    outcomes = [metrics.AHEAD, metrics.AHEAD, metrics.BEHIND_EVERYWHERE, metrics.NO_DIFFERENCE]
+    told = [one, *(saying(2 + i, outcome) for i, outcome in enumerate(outcomes))]
+    said = verdicts.sentence(content, told)
+    assert said == (
+        f"By certified accuracy, against gaussian: polar {one.comparison.verdict}; a and b are ahead from r = 0.1 to "
+        "0.4, nowhere shown behind; c is behind everywhere to within 1 point from r = 0 to 1.5 (beyond chance from "
+        "r = 0.1 to 0.4); d shows no difference shown."
+    ).replace("shows no difference shown", "shows no difference")
+    assert summary.sentences(content, told)[-1] == said
     assert verdicts.sentence(content, []) == ""
 
 
@@ -187,10 +216,11 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certi
     half = half.rows(np.random.default_rng(0).permutation(300) >= 0)
     content = sheet.build([pair[0], half], RADII)
     (one,) = versus.view(content)
-    assert one.images == 300
-    assert one.paired == metrics.paired_accuracy(half, pair[0].rows(np.isin(pair[0].idx, half.idx)), RADII)
+    assert one.comparison.images == 300
+    common = pair[0].rows(np.isin(pair[0].idx, half.idx))
+    assert one.points == [metrics.compare([(half, common)], RADII)[0].at(r) for r in RADII]
     text = page(content.tables)
-    assert "300 of which are in every table" in text and cells(text, "paired")[0][1] == "300"
+    assert "300 of which are in every table" in text and cells(text, "said")[0][1] == "300"
 
 
 def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> None:
@@ -281,20 +311,41 @@ def test_in_acrs_place(pair: list[Certificates], log: Make) -> None:
 
 
 def test_json_holds_the_comparison(pair: list[Certificates]) -> None:
-    (told,) = json.loads(render(pair, radii=RADII, format="json"))["against"]
-    expected = metrics.verdict(pair[1], pair[0], resamples=versus.RESAMPLES)
-    assert (told["name"], told["images"], told["verdict"]["ahead_beyond"]) == ("polar", 600, "polar")
-    assert told["verdict"]["radius"]["value"] == expected.radius.value  # type: ignore[union-attr]
-    assert [at["holm"] for at in told["certified_accuracy"]] == [
-        at.holm for at in metrics.paired_accuracy(pair[1], pair[0], RADII)
-    ]
+    content = json.loads(render(pair, radii=RADII, format="json"))
+    (told,), (one,) = content["against"], compared(pair)
+    assert one.verdict is not None and one.curve is not None and one.acr is not None
+    assert (told["name"], told["images"], told["limit"]) == ("polar", 600, None)
+    assert told["verdict"]["words"] == str(one.verdict) and told["verdict"]["delta"] == 0.01
+    assert told["verdict"]["crossings"][0]["radius"] == one.verdict.crossings[0].radius
+    assert told["acr_difference"]["low"] == one.acr.low
+    for at, r in zip(told["certified_accuracy"], RADII, strict=True):
+        point = one.at(r)
+        assert point is not None and at["difference"]["high"] == point.difference.high
+        assert (at["radius"], at["shown"]) == (r, point.shown)
+        assert at["p_value_alone"] == metrics.mcnemar(point.only_a, point.only_b)
+    assert told["curve"]["low"] == one.curve.low.tolist()
+    assert content["judged_together"]["figures"] == one.scope.figures and content["judged_together"]["pairs"] == 1
     assert sum(told["waterfall"]["parts"]) == pytest.approx(told["acr_difference"]["value"], abs=1e-12)
     assert told["given_up"][0]["lost"] == metrics.given_up(pair[1], pair[0]).lost.tolist()
 
 
 def test_json_says_what_a_log_does_not_tell(log: Make) -> None:
     (told,) = json.loads(render([log([0.5], "gaussian"), log([0.7], "b")], format="json"))["against"]
-    assert told["verdict"] is None and told["waterfall"] is None and told["images"] == 1
+    assert told["waterfall"] is None and told["images"] == 1
+    assert told["verdict"]["words"] == metrics.NO_DIFFERENCE and "the farthest that gaussian certifies" in told["limit"]
+
+
+def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:
+    few = replace(pair[1], header=pair[1].header.model_copy(update={"rule": "radius=0.25"}))
+    few = replace(few, radius=np.where(few.radius >= 0.25, 0.25, 0.0))
+    text = page([pair[0], few], radii=RADII)
+    row = cells(text, "paired")[0]
+    assert (row[1], row[2], row[4]) == ("–", "–", "–") and row[3] != "–"
+    assert cells(text, "came")[0][1:] == ["–"] * 3
+    assert "[at r = 0.25 only, which is all that polar answers]" in cells(text, "said")[0][2]
+    assert "What ACR hides cannot be said here" in text
+    (told,) = json.loads(render([pair[0], few], radii=RADII, format="json"))["against"]
+    assert told["acr_difference"] is None and told["certified_accuracy"][0] == {"radius": 0.0, "difference": None}
 
 
 def test_names_stay_text_in_every_part(pair: list[Certificates]) -> None:
@@ -317,19 +368,15 @@ def test_quantiles_that_a_log_does_not_tell_are_below_one_half(log: Make) -> Non
     assert [cell for cell, _ in line.cells[1:3]] == ["below 0.5"] * 2
 
 
-def test_curves_of_another_sigma_are_not_called_better(make: Make, log: Make) -> None:
+def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make) -> None:
     tables = [make("gaussian"), make("calm", seed=1, a=9.0, sigma=0.25), make("b", seed=2)]
-    text = page(tables, radii=[0.0])
-    assert cells(text, "came")[0][1] == "p_A was measured at another sigma"
-    assert "of calm p_A was measured at another sigma." in text and "calm is better" not in text
-    content = sheet.build([log([0.4], "gaussian"), log([0.5], "bare")])
-    (bare,) = versus.view(content)
-    assert verdicts.words(bare, "bare") == "p_A is not known" and verdicts.sentence(content, [bare]) == ""
-
-
-def test_what_acr_hides_is_not_said_across_sigmas(make: Make) -> None:
+    text = page(tables, radii=[0.0, 1.0])
+    calm, other = cells(text, "said")
+    limit = "through r = 0.5512, the farthest that n = 500 allows at the sigma of calm"
+    assert calm[2].endswith(f"[{limit}]") and "[" not in other[2]
+    assert cells(text, "paired")[0][3] == "–" != cells(text, "paired")[1][3]
     said = summary.sentences(sheet.build([make("gaussian"), make("b", seed=1, sigma=1.0)]))
-    assert said[1] == "What ACR hides cannot be said here: p_A of b and gaussian was measured at different sigma."
+    assert said[1].endswith("at the sigma of gaussian.") and "compared through r = 1.102" in said[1]
 
 
 def test_ways_of_judging_that_differ_are_told(make: Make) -> None:

@@ -31,8 +31,8 @@ def together(scope: Scope) -> str:
     """What was corrected over what."""
     methods = "the method" if scope.pairs == 1 else f"all {scope.pairs} methods"
     return (
-        f"All radii and the ACR of {methods} are judged together, {scope.figures:,} differences whose intervals hold all "
-        "at once with 95% confidence: many methods and many radii make no difference appear by chance."
+        f"All radii and the ACR of {methods} are judged together, {scope.figures:,} differences whose intervals hold "
+        "all at once with 95% confidence: many methods and many radii make no difference appear by chance."
     )
 
 
