@@ -15,10 +15,11 @@ from randsmooth.errors import InputError
 def assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
     """Share of m images that are truly right and robust, with probability at least 1 - rho over the noise.
 
-    Each certificate claims too much with probability at most alpha, independently of the others if their noises are,
-    so the number W that do is at most Bin(m, alpha) in distribution, whatever the images. At most W of those counted
-    are wrongly counted: the (1 - rho) quantile of W is subtracted. W does not depend on the radius at which images
-    are counted, so one draw of 1 - rho covers a whole curve.
+    Each certificate claims too much with probability at most alpha, independently of the others if their noises are
+    (different images have such here, copies of one image share theirs), so the number W that do is at most
+    Bin(m, alpha) in distribution, whatever the images. At most W of those counted are wrongly counted: the (1 - rho)
+    quantile of W is subtracted. W does not depend on the radius at which images are counted, so one draw of 1 - rho
+    covers a whole curve.
 
     Args:
         correct_certified: images that are right and certified at the radius asked for, 0..m, any shape.

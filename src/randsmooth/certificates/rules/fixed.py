@@ -22,7 +22,7 @@ class Fixed(Rule):
 
     Attributes:
         bound: "clopper-pearson"; "two-sided", with an upper bound on the runner-up too; or "randomised".
-        seed: commits the uniform number of each image that the randomised bound needs.
+        seed: with the row (outside tables, the image) commits the uniform number that the randomised bound needs.
     """
 
     name: ClassVar[str] = "fixed"
