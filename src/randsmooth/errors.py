@@ -1,4 +1,4 @@
-"""The one error that a user's input can cause, and how a mistyped name is answered."""
+"""The one error that a user's input can cause, how a mistyped name is answered, and what is only noted."""
 
 from __future__ import annotations
 
@@ -17,3 +17,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[near[0]]!r}? " if near else ""
     return InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}")
+
+
+class Note(Warning):
+    """Something that a user may want to know, though it was dealt with."""

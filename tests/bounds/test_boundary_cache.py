@@ -1,5 +1,7 @@
-"""The cache of boundaries: made once, checked when made, and never trusted when damaged."""
+"""The cache of boundaries: made once, checked when made and when read, and never trusted by its name."""
 
+import hashlib
+import json
 import multiprocessing
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +10,10 @@ import numpy as np
 import pytest
 
 from randsmooth.bounds import boundary_cache
-from randsmooth.bounds.boundary import Boundary, boundary
+from randsmooth.bounds.boundary import Boundary, boundary, crossing_probability
 from randsmooth.bounds.boundary_cache import cached_boundary
 from randsmooth.bounds.looks import looks
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 
 LOOKS = looks(2_000)
 ASKED = (0.16, LOOKS, 0.05)
@@ -71,38 +73,112 @@ def test_whatever_is_asked_differently_has_its_own_file(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 5
 
 
+def file_of(folder: Path, *asked: object) -> Path:
+    """The file that a question's answer is kept in."""
+    before = set(folder.iterdir()) if folder.is_dir() else set()
+    cached_boundary(*asked)  # type: ignore[arg-type]
+    (path,) = set(folder.iterdir()) - before
+    return path
+
+
+def rewritten(path: Path, **changed: object) -> None:
+    """Another answer in a file that is whole in itself."""
+    stored = json.loads(path.read_bytes().partition(b"\n")[2])
+    body = json.dumps(stored | changed).encode()
+    path.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+
 def test_a_damaged_file_is_made_anew(folder: Path, made: list[float]) -> None:
     right = cached_boundary(*ASKED)
     (path,) = folder.iterdir()
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
-    for place in [0, *rng.integers(0, len(whole), 60).tolist()]:
+    damages = [b"", b"\n", b"garbage", bytes(range(256)), b"PK\x03\x04" + whole, whole + b" "]
+    for place in [0, 64, 65, len(whole) - 1, *rng.integers(0, len(whole), 30).tolist()]:
         flipped = bytearray(whole)
         flipped[place] ^= 1 << int(rng.integers(8))
-        for damaged in (bytes(flipped), whole[:place]):
-            path.write_bytes(damaged)
+        damages += [bytes(flipped), whole[:place]]
+    for damaged in damages:
+        path.write_bytes(damaged)
+        with pytest.warns(Note, match=r"damaged\), so it is made anew"):
             assert same(again(), right)
-    assert len(made) > 61  # every shortened file, at least
-    path.write_bytes(whole[:-1])
-    again()
-    assert same(again(), right) and path.stat().st_size == len(whole)  # written again, whole
+        assert path.read_bytes() == whole  # written again
+    assert len(made) == 1 + len(damages)
+
+
+def test_a_file_copied_over_another_is_made_anew(folder: Path, made: list[float]) -> None:
+    """The table of radius 0 is the most generous one: under the name of another it would claim what is false."""
+    zero, other = file_of(folder, 0.5, LOOKS, 0.05), file_of(folder, *ASKED)
+    right = boundary(*ASKED)
+    copied = cached_boundary(0.5, LOOKS, 0.05).claim
+    assert crossing_probability(copied, LOOKS, ASKED[0]) > 0.99
+    other.write_bytes(zero.read_bytes())
+    with pytest.warns(Note, match=r"made for another q0\)"):
+        assert same(again(), right)
+    assert made == [0.5, 0.16, 0.16]
+    assert same(again(), right) and len(made) == 3  # and kept
 
 
 @pytest.mark.parametrize(
-    "arrays",
+    ("asked", "named"),
     [
-        {"looks": LOOKS},
-        {"looks": LOOKS, "claim": LOOKS[1:], "give_up": LOOKS},
-        {"looks": LOOKS + 1, "claim": LOOKS, "give_up": LOOKS},
-        {"looks": LOOKS, "claim": LOOKS.astype(float), "give_up": LOOKS},
-        {"looks": LOOKS, "claim": LOOKS.astype(object), "give_up": LOOKS},  # a pickle
+        ((0.16, LOOKS, 0.04), "alpha, spending"),
+        ((0.16, LOOKS[1:], 0.05), "looks, spending"),
+        ((0.16, LOOKS, 0.05, 0.02), "beta"),
     ],
 )
-def test_a_file_of_something_else_is_made_anew(folder: Path, made: list[float], arrays: dict[str, np.ndarray]) -> None:
-    right = cached_boundary(*ASKED)
-    (path,) = folder.iterdir()
-    np.savez(path, **arrays)  # type: ignore[arg-type]
-    assert same(again(), right) and len(made) == 2
+def test_a_file_of_another_question_is_made_anew(folder: Path, asked: tuple[object, ...], named: str) -> None:
+    path, other = file_of(folder, *ASKED), file_of(folder, *asked)
+    path.write_bytes(other.read_bytes())
+    with pytest.warns(Note, match=rf"made for another {named}\)"):
+        assert same(again(), boundary(*ASKED))
+
+
+def test_a_file_by_another_spending_or_format_is_made_anew(folder: Path) -> None:
+    path = file_of(folder, *ASKED)
+    for changed in ({"spending": [(0.05).hex()] * len(LOOKS)}, {"format": 1}):
+        rewritten(path, **changed)
+        with pytest.warns(Note, match=f"made for another {next(iter(changed))}"):
+            assert same(again(), boundary(*ASKED))
+
+
+def test_a_file_that_lies_about_its_question_fails_the_check_of_its_level(folder: Path) -> None:
+    path, right = file_of(folder, *ASKED), boundary(*ASKED)
+    for claim in (boundary(0.5, LOOKS, 0.05).claim, boundary(0.16, LOOKS, 0.06).claim, right.claim - 1):
+        rewritten(path, claim=claim.tolist(), give_up=[-1] * len(LOOKS))
+        with pytest.warns(Note, match=r"it claims falsely with probability \S+, more than alpha=0\.05"):
+            assert same(again(), right)
+
+
+COUNTS = LOOKS.tolist()
+STRANGE = [
+    ({"claim": None}, "claim is no list"),
+    ({"claim": COUNTS[1:]}, "claim is no list of"),
+    ({"claim": [COUNTS]}, "claim is no list of"),
+    ({"give_up": [float(n) for n in COUNTS]}, "give_up is no list of .* whole numbers"),
+    ({"claim": [str(n) for n in COUNTS]}, "claim is no list"),
+    ({"claim": [True] * len(COUNTS)}, "claim is no list"),
+    ({"claim": [n + 2 for n in COUNTS]}, "claim is out of range"),
+    ({"give_up": [-2] * len(COUNTS)}, "give_up is out of range"),
+    ({"claim": [10**30] * len(COUNTS)}, "claim is out of range"),
+    ({"give_up": COUNTS}, "gives up where it claims"),
+]
+
+
+@pytest.mark.parametrize(("changed", "named"), STRANGE)
+def test_a_file_of_strange_counts_is_made_anew(folder: Path, changed: dict[str, object], named: str) -> None:
+    path = file_of(folder, *ASKED)
+    rewritten(path, **changed)
+    with pytest.warns(Note, match=named):
+        assert same(again(), boundary(*ASKED))
+
+
+def test_a_file_of_something_else_is_made_anew(folder: Path) -> None:
+    path = file_of(folder, *ASKED)
+    body = b"[1, 2]"
+    path.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    with pytest.warns(Note, match="made for another format"):
+        assert same(again(), boundary(*ASKED))
 
 
 def test_a_folder_that_cannot_be_written_costs_memory_only(
@@ -113,6 +189,14 @@ def test_a_folder_that_cannot_be_written_costs_memory_only(
     first = cached_boundary(*ASKED)
     assert same(first, boundary(*ASKED)) and cached_boundary(*ASKED) is first
     assert made == [0.16]
+
+
+def test_a_file_that_cannot_be_read_or_replaced_costs_memory_only(folder: Path, made: list[float]) -> None:
+    path = file_of(folder, *ASKED)
+    path.unlink()
+    path.mkdir()  # which not even root reads, or replaces by a file
+    assert same(again(), boundary(*ASKED)) and cached_boundary(*ASKED) is not None
+    assert made == [0.16, 0.16] and path.is_dir()
 
 
 def test_a_table_that_fails_its_check_is_refused_and_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +215,7 @@ def test_processes_may_ask_at_the_same_time(folder: Path) -> None:
     with context.Pool(2) as pool:
         tables = pool.starmap(cached_boundary, [ASKED] * 6)
     assert all(same(table, boundary(*ASKED)) for table in tables)
-    assert [path.suffix for path in folder.iterdir()] == [".npz"]
+    assert [path.suffix for path in folder.iterdir()] == [".json"]
 
 
 @pytest.mark.parametrize(

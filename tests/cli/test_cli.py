@@ -18,7 +18,8 @@ import yaml
 from PIL import Image
 
 from randsmooth import load_data, read
-from randsmooth.certificates import write_parquet
+from randsmooth.bounds import boundary_cache
+from randsmooth.certificates import make_rule, write_parquet
 
 Run = Callable[..., Any]  # a Result: code, out, err
 VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "methods")
@@ -224,6 +225,19 @@ def test_every_verb_explains_itself(verb: str, cli) -> None:
     assert told.code == 0
     assert "Usage" in told.out
     assert "--config" in told.out
+
+
+def test_a_note_of_ours_is_told_in_words_alone(cli, made: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
+    certify = ["certify", made / "model", "--take", "2", "--n", "500", "--rule", "radius=0.1"]
+    assert cli(*certify, "--out", tmp_path / "a.parquet").code == 0
+    (table,) = (tmp_path / "cache" / "boundaries").iterdir()
+    table.write_text("garbage")
+    boundary_cache._remembered.cache_clear()
+    make_rule.cache_clear()
+    told = cli(*certify, "--out", tmp_path / "b.parquet")
+    assert told.code == 0 and f"note: {table} is not the table it is named for (damaged), so" in told.err
+    assert "Warning" not in told.err and table.read_text() != "garbage"
 
 
 def test_lists(cli) -> None:

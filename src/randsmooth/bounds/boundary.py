@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,15 +110,13 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
     Raises:
         InputError: looks that do not increase, as many claims as looks missing, or q outside (0, 1).
     """
-    from scipy import stats  # here, since it takes long to load and a table from the cache does without
-
     looks, claim = check_looks(looks), np.asarray(claim)
     check_probability("q", q)
     if claim.shape != looks.shape:
         raise InputError(f"a boundary needs one claim a look; got {claim.size} claims for {looks.size} looks")
     alive, start, crossed = np.ones(1), 0, 0.0  # density of the successes of paths that have not crossed
-    for c, m in zip(claim.tolist(), np.diff(looks, prepend=0).tolist(), strict=True):
-        step, fewest, cut = _trimmed(stats.binom.pmf(np.arange(m, -1, -1), m, q))
+    steps = _successes(np.diff(looks, prepend=0).tolist(), q)
+    for c, (step, fewest, cut) in zip(claim.tolist(), steps, strict=True):
         alive, start, crossed = np.convolve(alive, step), start + fewest, crossed + cut
         below = min(max(0, c - start), alive.size)
         crossed += float(alive[below:].sum())
@@ -126,6 +125,23 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
         if alive.size == 0:
             break
     return min(1.0, crossed)
+
+
+def _successes(drawn: list[int], q: float) -> Iterator[tuple[Floats, int, float]]:
+    """For each number of samples `drawn`: the probabilities of its successes, the first's count, the mass cut off.
+
+    All by SciPy, in one call, since a call costs more than a thousand probabilities.
+    """
+    from scipy import stats  # here, since it takes long to load
+
+    windows = [_window(m, q, 1.0 - q, NEGLIGIBLE) for m in drawn]  # of the failures
+    failures = [np.arange(most, least - 1, -1) for least, most in windows]
+    sizes = [counts.size for counts in failures]
+    masses = stats.binom.pmf(np.concatenate(failures), np.repeat(drawn, sizes), q)
+    for m, (least, most), mass in zip(drawn, windows, np.split(masses, np.cumsum(sizes)[:-1]), strict=True):
+        kept, fewest, cut = _trimmed(mass)
+        outside = 0.0 if (least, most) == (0, m) else 2.0 * NEGLIGIBLE
+        yield kept, m - most + fewest, cut + outside
 
 
 def _largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:

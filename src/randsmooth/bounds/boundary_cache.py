@@ -1,17 +1,16 @@
-"""Boundaries kept on disk, each checked when it is made: one .npz file a table."""
+"""Boundaries kept on disk, one file a table: it says what it answers, and is checked when made and when read."""
 
 from __future__ import annotations
 
 import hashlib
-import io
+import json
 import os
-import struct
-import zipfile
-import zlib
+import warnings
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +18,11 @@ from platformdirs import user_cache_dir
 
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundary import Boundary, boundary, check_question, crossing_probability
+from randsmooth.bounds.boundary import Boundary, boundary, check_question, crossing_probability, spending
+from randsmooth.errors import Note
 
-FORMAT = 1  # to be raised when a table of the same arguments would come out otherwise
+FORMAT = 2  # to be raised when a table of the same question would come out otherwise
 FOLDER = "RANDSMOOTH_CACHE"  # environment variable: where to keep what can be made again
-# What reading raises when bits have turned over: a damaged flag may say that the file is encrypted (RuntimeError).
-DAMAGED = (OSError, EOFError, ValueError, KeyError, RuntimeError, struct.error, zipfile.BadZipFile, zlib.error)
 
 _one_at_a_time = Lock()  # threads share the name under which a file is written first; processes do not
 
@@ -32,8 +30,9 @@ _one_at_a_time = Lock()  # threads share the name under which a file is written 
 def cached_boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> Boundary:
     """`boundary(q0, looks, alpha, beta)`, from the cache where it is there: same arguments, errors and counts.
 
-    Tables lie in the folder `boundaries` of $RANDSMOOTH_CACHE, or else of the user's cache folder. A damaged file is
-    made anew. Where the folder cannot be written, tables last as long as the process.
+    Tables lie in the folder `boundaries` of $RANDSMOOTH_CACHE, or else of the user's cache folder. A file that is
+    damaged, that answers another question, or whose crossing probability exceeds alpha is made anew, with a `Note`.
+    Where the folder cannot be written, tables last as long as the process.
 
     Raises:
         InputError: as `boundary`.
@@ -47,40 +46,85 @@ def cached_boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.0
 @lru_cache(maxsize=1024)
 def _remembered(q0: float, looks: tuple[int, ...], alpha: float, beta: float) -> Boundary:
     counts = np.array(looks, np.int64)
-    path = _path(q0, counts, alpha, beta)
-    return _read(path, q0, counts, alpha) or _made(path, q0, counts, alpha, beta)
+    question = _question(q0, counts, alpha, beta)
+    path = _path(question)
+    return _read(path, question, q0, counts, alpha) or _made(path, question, q0, counts, alpha, beta)
 
 
-def _path(q0: float, looks: Ints, alpha: float, beta: float) -> Path:
-    """The file of one table: its name is a hash of the arguments, to the last digit, and of the format."""
-    numbers = " ".join([str(FORMAT), q0.hex(), alpha.hex(), beta.hex(), *map(str, looks.tolist())])
+def _question(q0: float, looks: Ints, alpha: float, beta: float) -> dict[str, Any]:
+    """What a table answers, to the last digit; stored beside the answer."""
+    spent = [part.hex() for part in spending(looks, alpha).tolist()]
+    levels = {"q0": q0.hex(), "alpha": alpha.hex(), "beta": beta.hex()}
+    return {"format": FORMAT, **levels, "looks": looks.tolist(), "spending": spent}
+
+
+def _path(question: dict[str, Any]) -> Path:
     folder = Path(os.environ.get(FOLDER) or user_cache_dir("randsmooth")) / "boundaries"
-    return folder / f"{hashlib.sha256(numbers.encode()).hexdigest()[:32]}.npz"
+    return folder / f"{_digest(json.dumps(question).encode())[:32]}.json"
 
 
-def _read(path: Path, q0: float, looks: Ints, alpha: float) -> Boundary | None:
-    """The table at `path`; None where there is none, or not a whole one of these looks."""
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float) -> Boundary | None:
+    """The table at `path`; None where there is none, or none that may be used, which a note says."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            stored, claim, give_up = file["looks"], file["claim"], file["give_up"]
-    except DAMAGED:
+        content = path.read_bytes()
+    except OSError:
         return None
-    whole = all(counts.dtype == np.int64 and counts.shape == looks.shape for counts in (claim, give_up))
-    if not whole or not np.array_equal(stored, looks):
+    try:
+        claim, give_up = _opened(content, question, looks)
+        _check_level(claim, looks, q0, alpha)
+    except ValueError as reason:
+        warnings.warn(f"{path} is not the table it is named for ({reason}), so it is made anew", Note, stacklevel=2)
         return None
     for counts in (looks, claim, give_up):
         counts.flags.writeable = False
     return Boundary(q0, alpha, looks, claim, give_up)
 
 
-def _made(path: Path, q0: float, looks: Ints, alpha: float, beta: float) -> Boundary:
+def _opened(content: bytes, question: dict[str, Any], looks: Ints) -> tuple[Ints, Ints]:
+    """The counts to claim and to give up in a file's `content`; ValueError, saying why, if it is no answer."""
+    digest, _, body = content.partition(b"\n")
+    if digest != _digest(body).encode():
+        raise ValueError("damaged")
+    stored = json.loads(body)
+    other = [key for key, asked in question.items() if not isinstance(stored, dict) or stored.get(key) != asked]
+    if other:
+        raise ValueError(f"made for another {', '.join(other)}")
+    claim, give_up = _counts(stored, "claim", looks), _counts(stored, "give_up", looks)
+    if np.any(give_up >= claim):
+        raise ValueError("gives up where it claims")
+    return claim, give_up
+
+
+def _counts(stored: dict[str, Any], key: str, looks: Ints) -> Ints:
+    """(K,) from a list of K whole numbers that can be counts at the looks, or just beyond."""
+    counts = stored.get(key)
+    if not isinstance(counts, list) or len(counts) != len(looks) or any(type(count) is not int for count in counts):
+        raise ValueError(f"{key} is no list of {len(looks)} whole numbers")
+    if any(not -1 <= count <= n + 1 for count, n in zip(counts, looks.tolist(), strict=True)):
+        raise ValueError(f"{key} is out of range")
+    return np.array(counts, np.int64)
+
+
+def _check_level(claim: Ints, looks: Ints, q0: float, alpha: float) -> None:
+    """Raise ValueError unless a false claim, at any look, has probability at most alpha."""
+    level = crossing_probability(claim, looks, q0)
+    if not level <= alpha:
+        raise ValueError(f"it claims falsely with probability {level:.3g}, more than alpha={alpha}")
+
+
+def _made(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float, beta: float) -> Boundary:
     """A new table, checked, and written to `path` if that can be."""
     table = boundary(q0, looks, alpha, beta)
-    level = crossing_probability(table.claim, table.looks, q0)
-    if level > alpha:
-        raise RuntimeError(f"the boundary for {q0=}, {alpha=} claims falsely with probability {level}: please report")
-    file = io.BytesIO()
-    np.savez(file, looks=table.looks, claim=table.claim, give_up=table.give_up)
+    try:
+        _check_level(table.claim, table.looks, q0, alpha)
+    except ValueError as error:
+        raise RuntimeError(f"the boundary for {q0=}, {alpha=} is wrong: {error}; please report") from error
+    answer = {"claim": table.claim.tolist(), "give_up": table.give_up.tolist()}
+    body = json.dumps(question | answer).encode()
     with suppress(OSError):  # no room to write in: the table is remembered, and made again by the next process
-        write_atomically(path, file.getvalue())
+        write_atomically(path, _digest(body).encode() + b"\n" + body)
     return table

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import TextIO
 
 import typer
 
@@ -22,7 +24,7 @@ from randsmooth.cli import (
     train,
 )
 from randsmooth.cli.verb import add
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 
 BAD_INPUT, FAILURE = 2, 1
 
@@ -61,13 +63,28 @@ def version(
 def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show
+            app()
     except InputError as error:
         sys.exit(_stop(f"randsmooth: {error}", BAD_INPUT))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(_stop("", FAILURE))
     except (OSError, RuntimeError) as error:
         sys.exit(_stop(f"randsmooth: {type(error).__name__}: {error}", FAILURE))
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A note of ours in words alone; what others warn of as Python does."""
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    print(f"note: {message}" if issubclass(category, Note) else text.rstrip(), file=file or sys.stderr)
 
 
 def _stop(message: str, code: int) -> int:
