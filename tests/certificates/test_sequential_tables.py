@@ -144,6 +144,25 @@ def test_samples_that_stopped_early_tell_no_p_a(rule: str) -> None:
     assert not metrics.tells_p_a(made("fixed", label_aware=True))
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (
+            {"rule": "grid"},
+            r"stopped as soon as --rule grid was satisfied, so .*; certify with --rule fixed or tolerance$",
+        ),
+        (
+            {"rule": "fixed", "label_aware": True},
+            r"stopped where the label was missed, so .*certify without --label-aware$",
+        ),
+        ({"rule": "grid", "label_aware": True}, r"satisfied or where the .* or tolerance and without --label-aware$"),
+    ],
+)
+def test_an_unknown_p_a_says_what_would_tell_it(facts: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        metrics.p_a(table_of(HEADER.model_copy(update=facts)))
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_label_aware_tables_spend_nothing_on_what_is_wrong(rule: str) -> None:
     table = made(rule, label_aware=True)

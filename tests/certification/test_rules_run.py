@@ -18,7 +18,7 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.progress import Progress, Silent
 
-RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.2", "anytime", "anytime=0.1"]
+RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.5", "anytime", "anytime=0.1"]
 SIGMA, N, TAKE = 0.25, 1500, 12
 
 

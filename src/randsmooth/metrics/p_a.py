@@ -66,13 +66,25 @@ def p_a(table: Certificates) -> PA:
     if table.counts is None:
         return _recovered(table)
     if not tells_p_a(table):
-        raise InputError(
-            f"{table.name}: samples stopped as soon as --rule {table.header.rule} was satisfied"
-            f"{' or the label was missed' if table.header.label_aware else ''}, so they do not measure p_A; certify "
-            "with --rule fixed or tolerance"
-        )
+        raise InputError(_untold(table))
     of_label = np.take_along_axis(table.counts, table.label[:, None], axis=1)[:, 0]
     return PA(of_label / table.counts.sum(axis=1), known_from=0.0)
+
+
+def _untold(table: Certificates) -> str:
+    """Why the counts do not tell p_A, and how to have some that do."""
+    reasons = [
+        (
+            table.rule.sequential,
+            f"as soon as --rule {table.header.rule} was satisfied",
+            "with --rule fixed or tolerance",
+        ),
+        (table.header.label_aware, "where the label was missed", "without --label-aware"),
+    ]
+    stops, ways = zip(*[(stop, way) for applies, stop, way in reasons if applies], strict=True)
+    return (
+        f"{table.name}: samples stopped {' or '.join(stops)}, so they do not measure p_A; certify {' and '.join(ways)}"
+    )
 
 
 def _recovered(table: Certificates) -> PA:
