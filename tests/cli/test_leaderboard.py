@@ -47,7 +47,8 @@ def runs(tmp_path: Path) -> Path:
     (folder / "deep" / "figures.tsv").write_text("epoch\tloss\n1\t0.5\n")
     (folder / "cut.parquet").write_bytes((folder / "gaussian.parquet").read_bytes()[:500])
     (folder / "empty.tsv").write_text(LOG.splitlines()[0] + "\n")
-    (folder / "notes.txt").write_text(LOG)
+    (folder / "deep" / "sigma_0.25").write_text(LOG)  # a log has no suffix in most repositories
+    (folder / "notes.txt").write_text("a log says idx, label, predict\n")
     return folder
 
 
@@ -57,7 +58,7 @@ def test_it_ranks_what_it_finds_and_names_what_it_skips(cli, runs: Path, tmp_pat
     page, records = tmp_path / "out" / "board.html", tmp_path / "out" / "board.json"
     assert told.out.split() == [str(page), str(records)]
     files = {record["file"] for record in json.loads(records.read_text())}
-    assert files == {"gaussian.parquet", "deep/er/gaussian.parquet", "deep/log.tsv"}
+    assert files == {"gaussian.parquet", "deep/er/gaussian.parquet", "deep/log.tsv", "deep/sigma_0.25"}
     skipped = [line for line in told.err.splitlines() if line.startswith("note: skipped ")]
     assert len(skipped) == 4
     for name in ("images.parquet", "figures.tsv", "cut.parquet", "empty.tsv"):
@@ -94,8 +95,8 @@ def test_a_log_without_its_sigma_has_no_p_a(cli, runs: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("{tmp}/nowhere", "no folder at"),
-        ("{tmp}/runs/gaussian.parquet", "no folder at"),
+        ("{tmp}/nowhere", "is no folder"),
+        ("{tmp}/runs/gaussian.parquet", "is no folder"),
         ("{tmp}/none", "no certificates below"),
         ("{tmp}/runs --out {tmp}/board.json", "name the page"),
         ("{tmp}/runs --out .", "names no file"),

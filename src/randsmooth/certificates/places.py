@@ -35,6 +35,7 @@ class Place:
     Attributes:
         sigma: of certification. trained: sigma of training, where the path names both.
         n: samples an image. dataset, split, method: as they are called here.
+        put: somebody put it into a folder DATASET-sigmaSIGMA, as METHOD.tsv.
         arch: the architecture. besides: what else stands between, such as `lbd_5.0`: settings or variations.
     """
 
@@ -46,6 +47,7 @@ class Place:
     method: str = ""
     arch: str = ""
     besides: tuple[str, ...] = ()
+    put: bool = False
 
     def told(self) -> str:
         """`sigma 0.5, data set cifar10 and the method as the path says`; empty where it says nothing."""
@@ -68,7 +70,8 @@ def place_of(path: Path) -> Place:
     parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
     folder = OURS.fullmatch(path.parent.name)
     if folder is not None:
-        return Place(float(folder["sigma"]), dataset=_dataset(folder["dataset"]), method=method_named(parts[-1]))
+        sigma, dataset = float(folder["sigma"]), _dataset(folder["dataset"])
+        return Place(sigma, dataset=dataset, method=method_named(parts[-1]), put=True)
     sigma, noise = (_one(_values(parts, word)) for word in ("sigma", "noise"))
     return Place(
         sigma=(noise or None) if sigma is None else sigma,  # `noise_0.00` is of a training without noise

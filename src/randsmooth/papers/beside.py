@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from randsmooth import bounds, metrics
-from randsmooth.papers.rows import Row, metrics_of
+from randsmooth.papers.rows import Row, metrics_of, named
 from randsmooth.papers.source import Found
 
 ACCURACY = "accuracy@"
@@ -68,15 +68,25 @@ def findings(table: Beside) -> list[str]:
     return [*filter(None, told), *_other_images(table)]
 
 
+def differing(row: Row, found: Found) -> int:
+    """How many cells of a row differ by more than the printed digits round."""
+    told = figures(found, tuple(row.figures))
+    return len(_large(row, {m: value - row.figures[m] for m, value in told.items()}))
+
+
+def _large(row: Row, difference: dict[str, float]) -> dict[str, float]:
+    return {m: d for m, d in difference.items() if abs(d) > rounding(row, m) + EXACT}
+
+
 def _finding(row: Row, found: Found, difference: dict[str, float]) -> str:
     telling = {m: d for m, d in difference.items() if informative(row, found, m)}
-    large = {m: d for m, d in telling.items() if abs(d) > rounding(row, m) + EXACT}
+    large = _large(row, telling)
     if not large:
         return ""
     cells = ", ".join(f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in large.items())
     another = found.log and row.images == len(found.table) and len(large) > MANY * len(telling)
     why = ": the released log is not the run of the table" if another else ""
-    return f"{row.name} at sigma {row.sigma:g} differs in {len(large)} of {len(telling)} cells{why} ({cells})"
+    return f"{named([row])} differs in {len(large)} of {len(telling)} cells{why} ({cells})"
 
 
 def informative(row: Row, found: Found, metric: str) -> bool:
@@ -101,13 +111,13 @@ def rounding(row: Row, metric: str) -> float:
 
 def _other_images(table: Beside) -> list[str]:
     """That rows rest on other images than the paper's, once for all that do alike."""
-    counts: dict[tuple[int, int], list[str]] = {}
+    counts: dict[tuple[int, int], list[Row]] = {}
     for row, found in zip(table.rows, table.found, strict=True):
         if found is not None and row.figures and row.images not in (None, len(found.table)):
-            counts.setdefault((int(row.images or 0), len(found.table)), []).append(f"{row.name} at sigma {row.sigma:g}")
+            counts.setdefault((int(row.images or 0), len(found.table)), []).append(row)
     return [
-        f"{', '.join(names)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance"
-        for (theirs, ours), names in counts.items()
+        f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance"
+        for (theirs, ours), rows in counts.items()
     ]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from randsmooth.papers.rows import Row
+from randsmooth.papers.beside import differing
+from randsmooth.papers.rows import Row, named
 from randsmooth.papers.scale import Scale
 from randsmooth.papers.source import Found, fitting
 from randsmooth.report import Panel
@@ -29,27 +30,33 @@ class Context:
     skipped: tuple[str, ...] = ()
 
     def of(self, row: Row) -> Found | None:
-        """The certificates of a row."""
-        return next(iter(self._fitting(row)), None)
+        """The certificates of a row; of several logs that fit, one put there by hand, then the nearest to it."""
+        fit = self._fitting(row)
+        if not fit or not fit[0].log:
+            return next(iter(fit), None)
+        return min(fit, key=lambda found: (found.place is None or not found.place.put, differing(row, found)))
 
     def told(self, rows: Sequence[Row]) -> list[str]:
         """What was found out of the rows' logs or done to them, and where a row had more than one to choose from."""
         there = [(row, found) for row in rows if (found := self.of(row)) is not None]
-        notes: dict[str, list[str]] = {}
+        notes: dict[str, list[Row]] = {}
         for row, found in there:
             for note in found.table.header.notes:
-                notes.setdefault(note, []).append(f"{row.name} at sigma {row.sigma:g}")
-        said = [
-            f"{'all' if len(names) == len(there) > 1 else ', '.join(names)}: {note}" for note, names in notes.items()
-        ]
-        return said + [note for row, _ in there if (note := self._choice(row))]
+                notes.setdefault(note, []).append(row)
+        said = [f"{'all' if len(of) == len(there) > 1 else named(of)}: {note}" for note, of in notes.items()]
+        return said + [note for row, found in there if (note := self._choice(row, found))]
 
-    def _choice(self, row: Row) -> str:
-        first, *others = self._fitting(row)
-        logs = [str(other.path) for other in others if other.log]
-        if not first.log or not logs:
+    def _choice(self, row: Row, shown: Found) -> str:
+        """Which other logs would have done, and whether the paper's figures are theirs."""
+        others = [found for found in self._fitting(row) if found.log and found is not shown]
+        if not shown.log or not others:
             return ""
-        return f"{row.name} at sigma {row.sigma:g}: shown is {first.path}; as fit are {', '.join(logs)}"
+        listed = ", ".join(f.path.name if f.path.parent == shown.path.parent else str(f.path) for f in others)
+        nearer = min(others, key=lambda found: differing(row, found))
+        told = f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
+        if differing(row, nearer) >= differing(row, shown):
+            return told
+        return f"{told}; nearer to the paper is {nearer.path}, of which {differing(row, nearer)} cells differ"
 
     def _fitting(self, row: Row) -> list[Found]:
         return fitting(self.found, self._datasets(row), row.sigma, row.method, row.preset)

@@ -87,6 +87,13 @@ def is_main(preset: str) -> bool:
     return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
 
 
+def named(rows: Sequence[Row]) -> str:
+    """`gaussian, macer at sigma 0.5; macer at sigma 1`."""
+    sigmas = dict.fromkeys(row.sigma for row in rows)
+    names = {sigma: ", ".join(row.name for row in rows if row.sigma == sigma) for sigma in sigmas}
+    return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
+
+
 def metrics_of(rows: Sequence[Row]) -> list[str]:
     """The metrics that any row has, in the first row's order."""
     return list(dict.fromkeys(metric for row in rows for metric in row.figures))

@@ -1,0 +1,158 @@
+"""What a log was made with: from its path or its radii, never assumed; and judged anew where its alpha is another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from randsmooth import bounds
+from randsmooth.certificates import Certificates, Header, budgets, candidates, infer, place_of, read, rebound
+from randsmooth.errors import InputError
+
+PLACES = {
+    "cifar10-sigma0.5/catrs.tsv": (0.5, None, None, "cifar10", "cat-rs", "", ()),
+    "digits-sigma0.25/my method.tsv": (0.25, None, None, "digits", "my method", "", ()),
+    "data/cifar10/noise_0.5/stab/noise_0.5.tsv": (0.5, None, None, "cifar10", "stability", "", ()),
+    "locuslab+smoothing/data/certify/imagenet/resnet50/noise_0.25/test/sigma_0.50": (
+        *(0.5, 0.25, None),
+        *("imagenet", "gaussian", "resnet50", ()),
+    ),
+    "certify/cifar10/PGD_2steps_baseAttackExp/without_noise/eps_64/cifar10/resnet110/noise_0.00/test/sigma_0.25": (
+        *(0.25, 0.0, None),
+        *("cifar10", "smoothadv", "resnet110", ("PGD_2steps_baseAttackExp", "without_noise", "eps_64")),
+    ),
+    "mnist/consistency/cohen/num_2/lbd_5.0/eta_0.5/noise_0.50_3": (
+        *(0.5, None, None),
+        *("mnist", "consistency", "", ("num_2", "lbd_5.0", "eta_0.5")),
+    ),
+    "mnist/consistency/salman_255.0_10_10/num_4/noise_1.00_1": (
+        *(1.0, None, None),
+        *("mnist", "smoothadv+consistency", "", ("salman_255.0_10_10", "num_4")),
+    ),
+    "best_models/cifar10/ours/cifar10/PGD_10steps/eps_512/resnet110/noise_1.00/test/sigma_1.00": (
+        *(1.0, 1.0, None),
+        *("cifar10", "smoothadv", "resnet110", ("PGD_10steps", "eps_512")),  # not the "ours" of another paper
+    ),
+    "imagenet/ours/noise_0.25_N10000.txt": (0.25, None, 10_000, "imagenet", "amplify", "", ()),
+    "cifar10c/severity_5/cohen/gaussian_noise.tsv": (
+        *(None, None, None),
+        *("cifar10c", "gaussian", "", ("severity_5", "gaussian_noise")),
+    ),
+    "noise_0.25/noise_0.50/log": (None, None, None, "", "", "", ()),  # which of the two?
+    "runs/log.tsv": (None, None, None, "", "", "", ()),
+}
+
+
+@pytest.mark.parametrize("path", PLACES)
+def test_what_a_path_says(path: str) -> None:
+    place = place_of(Path(path))
+    found = (place.sigma, place.trained, place.n, place.dataset, place.method, place.arch, place.besides)
+    assert found == PLACES[path]
+
+
+def printed(sigma: float, n: int, alpha: float, images: int = 400, digits: int = 3, full: int = 40) -> Certificates:
+    """A log as certify.py prints it: radii of counts drawn at this budget, `full` of them with all samples right."""
+    rng = np.random.default_rng(int(1000 * sigma) + n)
+    k = rng.binomial(n, 1.0 - np.exp(rng.uniform(np.log(3.0 / n), np.log(0.6), images)))
+    k[:full] = n
+    radius = bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), sigma)
+    predict = np.where(radius > 0.0, 1, -1)
+    shown = np.array([float(f"{r:.{digits}}") for r in radius])
+    label = (rng.random(images) < 0.8).astype(np.int64)
+    return Certificates(Header(), np.arange(images), label, predict, shown, np.ones(images), name="log")
+
+
+@pytest.mark.parametrize("sigma", [0.12, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("n", "alpha"), [(100_000, 0.001), (100_000, 0.01), (10_000, 0.001), (10_000, 0.01), (1000, 0.05)]
+)
+def test_the_largest_radii_tell_the_budget(sigma: float, n: int, alpha: float) -> None:
+    table = printed(sigma, n, alpha)
+    assert budgets(table.radius, sigma) == [(n, alpha)]
+    assert budgets(table.radius, sigma, n=n) == [(n, alpha)]
+    assert budgets(table.radius, sigma, alpha=2 * alpha) == []
+
+
+def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
+    table = printed(0.5, 100_000, 0.01, full=0)
+    table.radius[:] = np.minimum(table.radius, 1.62)
+    made = infer(table, "noise_0.5.tsv")
+    assert (made.header.sigma, made.header.n, made.header.alpha) == (0.5, None, None)
+    assert "n and alpha not known: its largest radius, 1.62" in made.header.notes[-1]
+    np.testing.assert_array_equal(made.radius, table.radius)
+    table.radius[0] = 1.93  # alone at the top, and above what n = 100,000 gives at .001
+    assert "n 100,000 needs alpha 0.005 or more" in infer(table, "noise_0.5.tsv", n=100_000).header.notes[-1]
+
+
+def test_another_alpha_is_found_and_the_log_bound_anew() -> None:
+    table, usual = printed(1.0, 100_000, 0.01, digits=6), printed(1.0, 100_000, 0.001, digits=6)
+    made = infer(table, "imagenet/gaussian/noise_1.0.tsv")
+    assert (made.header.n, made.header.alpha) == (100_000, 0.001)
+    np.testing.assert_allclose(made.radius, usual.radius, atol=2e-5)  # the same counts, bounded at .001
+    before, after = (f"{(t.radius * t.correct).mean():.3f}" for t in (table, made))
+    assert before != after
+    assert made.header.notes[-1] == f"made at alpha 0.01, re-bound at 0.001: ACR {after}, as logged {before}"
+    assert "n 100,000 and alpha 0.01: its largest radius, 3.91" in made.header.notes[-2]
+
+
+def test_images_that_the_stricter_alpha_loses_abstain() -> None:
+    n, sigma = 100_000, 0.5
+    k = np.array([n // 2 + 400, n // 2 + 600, n])  # the first is certified at .01, not at .001
+    radius = bounds.radius_of_tail(bounds.lower_tail(k, n, 0.01), sigma)
+    assert (radius > 0).all()
+    log = Certificates(
+        Header(sigma=sigma, n=n, alpha=0.01), *(np.arange(3), np.zeros(3, int), np.zeros(3, int)), radius, radius
+    )
+    strict = rebound(log, 0.001)
+    assert strict.predict.tolist() == [-1, 0, 0] and strict.radius[0] == 0.0
+    np.testing.assert_allclose(strict.radius[1:], bounds.radius_of_tail(bounds.lower_tail(k[1:], n, 0.001), sigma))
+    assert rebound(strict, 0.001) is strict
+
+
+def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None:
+    table = printed(1.0, 100_000, 0.01)
+    kept = infer(table, "noise_1.00", alpha=0.01)
+    assert kept.header.alpha == 0.01 and kept.header.n == 100_000
+    np.testing.assert_array_equal(kept.radius, table.radius)  # asked for as it was made
+    out = "its radii are those of n=100000 at alpha=0.01"
+    with pytest.raises(InputError, match=rf"is above 3.811, the most that n=100000 samples at alpha=0.001.*{out}"):
+        infer(table, "noise_1.00", n=100_000, alpha=0.001)
+    with pytest.raises(InputError, match=rf"log was not made with alpha=0.001: {out}"):
+        infer(table, "noise_1.00", alpha=0.001)
+    with pytest.raises(InputError, match=rf"not made with n=10000: {out}"):
+        infer(table, "noise_1.00_N10000")
+    with pytest.raises(InputError, match=r"not made with n=100000 and alpha=0\.01"):  # no radius is too large
+        infer(printed(1.0, 100_000, 0.001), "noise_1.00", n=100_000, alpha=0.01)
+
+
+def test_a_table_of_counts_needs_nothing_inferred(make: Callable[..., Certificates]) -> None:
+    table = make(5)
+    assert infer(table, "noise_0.9.tsv") is table
+
+
+OTHER_ALPHA = {  # of the released logs, by their path from the data set on: as logged, and at .001
+    "imagenet/resnet50/noise_0.25/test/sigma_0.25": (0.477, 0.468),
+    "imagenet/resnet50/noise_0.50/test/sigma_0.50": (0.733, 0.720),
+    "imagenet/resnet50/noise_1.00/test/sigma_1.00": (0.875, 0.864),
+    "cifar10/resnet110/noise_0.25/test/sigma_0.25": (0.429, 0.423),
+}
+
+
+def test_the_released_logs_of_another_alpha(logs: Path) -> None:
+    other, unknown = {}, set()
+    for path in candidates(logs / "as-released" / "locuslab+smoothing" / "data" / "certify"):
+        table, place = read(path), path.relative_to(logs)
+        made = infer(table, place)
+        facts = (made.header.n, made.header.alpha)
+        assert facts in {(100_000, 0.001), (None, None)}, place
+        if facts == (None, None):
+            unknown.add(table.radius.max())
+        elif "re-bound" in made.header.notes[-1]:
+            assert table.radius.max() > 3.83 * (made.header.sigma or 0.0)
+            name = place.as_posix().partition("certify/")[2]
+            other[name] = tuple(round(float((t.radius * t.correct).mean()), 3) for t in (table, made))
+    assert len(other) == 8 and unknown == {1.51, 1.62, 3.56}
+    assert {name: other[name] for name in OTHER_ALPHA} == OTHER_ALPHA

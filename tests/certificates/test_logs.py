@@ -1,0 +1,146 @@
+"""Logs of the literature in all their forms: what is read is right, and what is not is named for what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import io
+
+from randsmooth import metrics
+from randsmooth.certificates import candidates, is_log, read
+from randsmooth.errors import InputError
+
+HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
+ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]
+
+
+def text(time: str = "0:00:03.5", newline: str = "\n", correct: tuple[int, ...] = (1, 0, 0, 1), more: str = "") -> str:
+    head = HEAD + ("\tearly_stopping_ratio\testimated_pr" if more else "")
+    cells = zip(ROWS, correct, strict=True)
+    lines = ["\t".join(map(str, (*row[:4], right, time))) + more for row, right in cells]
+    return newline.join([head, *lines, ""])
+
+
+FORMS = {
+    "h:mm:ss.ffffff": (text("0:00:03.500000"), 3.5),
+    "h:mm:ss": (text("1:02:03"), 3723.0),
+    "days": (text("1 day, 0:00:03"), 86403.0),
+    "plain seconds": (text("15.4"), 15.4),
+    "whole seconds": (text("15"), 15.0),
+    "CRLF": (text("0:00:03.500000", newline="\r\n"), 3.5),
+    "running total": (text(correct=(1, 1, 1, 2)), 3.5),
+    "further columns": (text(more="\t0.5\t0.99"), 3.5),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_rows(form: str, tmp_path: Path) -> None:
+    content, seconds = FORMS[form]
+    path = tmp_path / "noise_0.50_4490"  # no suffix, as in most repositories
+    path.write_bytes(content.encode())
+    table = read(path)
+    assert is_log(path) and table.name == "noise_0.50_4490"
+    assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [3, 7, 1, 9]
+    assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [0.644, 2.5e-05, 0.0, 1.91]
+    assert table.seconds.tolist() == [seconds] * 4
+
+
+def test_seconds_and_clock_times_may_stand_in_one_log(tmp_path: Path) -> None:
+    path = tmp_path / "log.tsv"
+    path.write_text(text().replace("0:00:03.5", "15.4", 1))
+    assert read(path).seconds.tolist() == [15.4, 3.5, 3.5, 3.5]
+
+
+def bare(order: list[int]) -> str:
+    return "".join("\t".join(map(str, (*ROWS[i][1:], "0:00:01.2"))) + "\n" for i in order)
+
+
+def test_a_log_without_header_and_idx_is_read_but_paired_with_none(tmp_path: Path) -> None:
+    (tmp_path / "bare.txt").write_text(bare([2, 0, 3, 1]))
+    (tmp_path / "usual.tsv").write_text(text())
+    table = read(tmp_path / "bare.txt")
+    assert is_log(tmp_path / "bare.txt") and table.label.tolist() == [1, 3, 9, 7]
+    assert table.idx.tolist() == [-1, -2, -3, -4] and "does not say which images" in table.header.notes[0]
+    assert metrics.acr(table).value == metrics.acr(read(tmp_path / "usual.tsv")).value
+    with pytest.raises(InputError, match="share no image"):
+        metrics.pair(table, read(tmp_path / "usual.tsv"))
+
+
+REFUSED = {
+    "predictions": ("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:01.5\n", "log of predictions, not of cert"),
+    "base": ("idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n", r"\(basePredict\)"),
+    "adaptive": (
+        "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
+        "radius is not in the file",
+    ),
+    "no header": ("0\t3\t3\t0.5\t1\t0:00:01.5\n", "has no header; put a line on top"),
+    "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct=1 contradicts"),
+    "bare and wrong": ("3\t3\t0.5\t0\t0:00:01\n", "line 1: correct=0 contradicts"),
+    "negative seconds": (text("-3"), "line 2: time='-3'"),
+    "seconds cut short": (text("15.4")[:-1], "ends inside its last line"),
+    "more cells than heads": (HEAD + "\n" + "0\t3\t3\t0.5\t1\t0:00:01\t9\n" * 3, "more cells than its header"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_read_without_guessing_is_named(what: str, tmp_path: Path) -> None:
+    content, named = REFUSED[what]
+    (tmp_path / "log.tsv").write_text(content)
+    with pytest.raises(InputError, match=named):
+        read(tmp_path / "log.tsv")
+
+
+def test_a_matlab_file_tells_its_acr_and_the_way_out(tmp_path: Path) -> None:
+    io.savemat(
+        tmp_path / "440.mat", {"hard": np.array([0.5, -1.0, 1.5, 0.0]), "soft": np.array([-1.0, -1.0, 1.0, 0.0])}
+    )
+    with pytest.raises(InputError, match=r"MACER.*hard ACR 0.500 of 4 images, soft ACR 0.250.*scipy.io.loadmat"):
+        read(tmp_path / "440.mat")
+    io.savemat(tmp_path / "other.mat", {"x": np.eye(3)})
+    with pytest.raises(InputError, match="MATLAB file without certificates"):
+        read(tmp_path / "other.mat")
+    (tmp_path / "cut.mat").write_bytes((tmp_path / "440.mat").read_bytes()[:150])
+    with pytest.raises(InputError, match="not a readable MATLAB file"):
+        read(tmp_path / "cut.mat")
+
+
+def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:
+    for name in ("sigma_0.25", "noise_0.50_4490", "predictions", "README.md", "notes.txt", "log.tsv"):
+        (tmp_path / name).write_text(text() if name[0] in "snp" and name != "notes.txt" else "words\tand words\n")
+    assert [path.name for path in candidates(tmp_path)] == ["log.tsv", "noise_0.50_4490", "predictions", "sigma_0.25"]
+
+
+def parsed(path: Path) -> list[list[str]] | None:
+    """The rows of a log by the plainest means; None for a log of predictions."""
+    head, *lines = path.read_text().replace("\r", "").strip("\n").split("\n")
+    return [line.split("\t") for line in lines] if head == HEAD else None
+
+
+def test_every_released_log_is_read_and_none_misread(logs: Path) -> None:
+    released = candidates(logs / "as-released")
+    assert len(released) == 116
+    predictions = []
+    for path in released:
+        rows = parsed(path)
+        if rows is None:
+            predictions.append(path.name)
+            with pytest.raises(InputError, match="log of predictions"):
+                read(path)
+            continue
+        table = read(path)
+        for column, place in (("idx", 0), ("label", 1), ("predict", 2), ("radius", 3)):
+            assert getattr(table, column).tolist() == [float(row[place]) for row in rows], (path, column)
+        assert table.correct.tolist() == [row[4] == "1" for row in rows], path
+        assert table.seconds[0] == pytest.approx(seconds(rows[0][5])), path
+        acr = sum(float(row[3]) for row in rows if row[1] == row[2]) / len(rows)
+        assert (table.radius * table.correct).mean() == pytest.approx(acr, abs=1e-12), path
+    assert sorted(predictions) == ["N_1000", "predictions"]
+
+
+def seconds(time: str) -> float:
+    total = 0.0
+    for part in time.split(":"):
+        total = 60.0 * total + float(part)
+    return total
