@@ -336,3 +336,25 @@ def test_a_failure_exits_with_1(cli, tmp_path: Path) -> None:
     assert told.code == 1
     assert "not finite" in told.err
     assert "Traceback" not in told.err
+
+
+def test_what_was_inferred_of_logs_is_told_with_their_figures(cli, tmp_path: Path) -> None:
+    folder = tmp_path / "imagenet" / "cohen"
+    folder.mkdir(parents=True)
+    path = log(folder / "noise_0.50", [f"{i}\t3\t3\t1.96\t1" for i in range(4)] + ["4\t3\t3\t1.91\t1"])
+    told = cli("evaluate", path, "--radii", "0,0.5")
+    assert told.code == 0, told.err
+    for note in (
+        "sigma 0.5, data set imagenet and the method as the path says",
+        "n 100,000 and alpha 0.01: its largest radius, 1.96,",
+        "made at alpha 0.01, re-bound at 0.001: ACR 1.89",
+    ):
+        assert f"noise_0.50: {note}" in told.out
+    assert "as logged 1.950" in told.out and "p_A>=0.99" in told.out
+    kept = cli("evaluate", path, "--alpha", 0.01, "--format", "json")
+    assert json.loads(kept.out)["tables"][0]["acr"]["value"] == pytest.approx((4 * 1.96 + 1.91) / 5)
+    refused = cli("evaluate", path, "--alpha", 0.001)
+    assert refused.code == 2 and "its radii are those of n=100000 at alpha=0.01" in refused.err
+    compared = cli("compare", path, "--out", tmp_path / "report.html")
+    assert compared.code == 0 and "re-bound at 0.001" in compared.err
+    assert "re-bound at 0.001" in (tmp_path / "report.html").read_text()

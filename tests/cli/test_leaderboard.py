@@ -135,3 +135,25 @@ def test_ranking_loads_neither_torch_nor_a_plotting_library(tmp_path: Path) -> N
     command = [sys.executable, "-c", RANKS, str(tmp_path), "--out", str(tmp_path / "board.html")]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert ran.stderr.strip() == ""
+
+
+def test_what_was_inferred_of_a_log_stands_beside_it(cli, tmp_path: Path) -> None:
+    head, rows = LOG.splitlines()[0], ["\t3\t3\t3.91\t1\t0:00:03"] * 4 + ["\t3\t3\t3.82\t1\t0:00:03"]
+    path = tmp_path / "runs" / "imagenet" / "cohen" / "noise_1.00"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join([head, *(f"{i}{row}" for i, row in enumerate(rows)), ""]))
+    (tmp_path / "runs" / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:03\n")
+    told = cli("leaderboard", tmp_path / "runs")
+    assert told.code == 0, told.err
+    assert "predictions is a log of predictions" in told.err
+    (record,) = json.loads((tmp_path / "leaderboard.json").read_text())
+    assert (record["dataset"], record["method"], record["sigma"]) == ("imagenet", "gaussian", 1.0)
+    assert (record["n"], record["alpha"], record["p_A"] != []) == (100_000, 0.001, True)
+    assert (
+        record["notes"][-1].startswith("made at alpha 0.01, re-bound at 0.001: ACR 3.7")
+        and record["acr"]["value"] < 3.81
+    )
+    page = (tmp_path / "leaderboard.html").read_text()
+    assert page.count(record["notes"][-1]) == 2  # at its name, and in the list below
+    refused = cli("leaderboard", tmp_path / "runs", "--alpha", 0.001, "--overwrite")
+    assert refused.code == 2 and "its radii are those of n=100000 at alpha=0.01" in refused.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from randsmooth.cli.reproduce import listing, told
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.beside import beside, differences, findings
+from randsmooth.papers.images import images_of
 from randsmooth.papers.objects import OBJECTS, find
+from randsmooth.papers.published import printed
 from randsmooth.papers.reproduce import reproduce
 from randsmooth.papers.rows import Row, rows_of
 from randsmooth.papers.scale import SCALES, steps
@@ -124,6 +127,152 @@ def test_findings_leave_rounding_alone(folder: Path) -> None:
     assert differences(table)[0]["acr"] == pytest.approx(-0.002)
     (finding,) = findings(table)
     assert finding == "cat-rs, lbd=1 at sigma 1 differs in 1 of 2 cells (ACR -0.002)"
+
+
+HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
+
+
+def log(path: Path, rows: Sequence[tuple[float, bool]], step: int = 1) -> Path:
+    """A log of images 0, step, ... with these radii, some rightly classified."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"{i * step}\t1\t{int(right)}\t{r}\t{int(right)}\t0:00:01.5\n" for i, (r, right) in enumerate(rows)]
+    path.write_text(HEAD + "".join(lines))
+    return path
+
+
+def with_accuracies(path: Path, shares: dict[float, float], images: int, top: float) -> Path:
+    """A log of `images` images, of which so many percent hold each radius; the last of them hold `top`."""
+    radii: list[float] = []
+    for (r, share), after in zip(shares.items(), [*[*shares][1:], top], strict=True):
+        kept = round(images * shares.get(after, 0.0) / 100.0)
+        radii += [max(r, 0.001) if after != top else top] * (round(images * share / 100.0) - kept)
+    return log(path, [(r, True) for r in radii] + [(0.3, False)] * (images - len(radii)), step=20)
+
+
+def row_of(paper: str, name: str, method: str, sigma: float) -> Row:
+    (row,) = (row for row in rows_of(paper, name) if (row.method, row.sigma) == (method, sigma))
+    return row
+
+
+def test_whole_percents_are_judged_as_whole_percents(tmp_path: Path) -> None:
+    row = row_of("macer", "table1", "smoothadv", 0.5)
+    shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    near = {r: v + (0.4 if i % 2 else -0.4) for i, (r, v) in enumerate(shares.items())}
+    path = with_accuracies(tmp_path / "cifar10-sigma0.5" / "smoothadv.tsv", near, 500, 1.91)
+    (found,) = scan(tmp_path).found
+    printed_as = Row(**{**vars(row), "figures": {m: v for m, v in row.figures.items() if m != "acr"}})
+    table = beside([printed_as], [found])
+    assert findings(table) == [] and max(abs(d) for d in differences(table)[0].values()) == pytest.approx(0.4)
+    far = near | {0.25: shares[0.25] + 0.6}
+    with_accuracies(path, far, 500, 1.91)
+    (finding,) = findings(beside([printed_as], scan(tmp_path).found))
+    assert finding == "smoothadv at sigma 0.5 differs in 1 of 8 cells (0.25 +0.6)"
+
+
+def test_zeros_beyond_the_largest_radius_count_for_nothing(tmp_path: Path) -> None:
+    path = log(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", [(1.91, True)] * 4 + [(0.0, False)] * 6)
+    (found,) = scan(tmp_path).found
+    zeros = {f"accuracy@{r}": 0.0 for r in (2.0, 2.25, 2.5, 2.75)}  # out of reach: 1.906 is the most
+    figures = {"accuracy@0": 40.0, "accuracy@0.5": 39.0, "accuracy@1": 41.0} | zeros
+    row = Row("acr", "cifar10", 0.5, "gaussian", "", "acr/gaussian", figures, images=10)
+    (finding,) = findings(beside([row], [found]))
+    assert "differs in 2 of 3 cells: the released log is not the run of the table" in finding  # 2 of 7 told nothing
+    wide_apart = Row(**{**vars(row), "figures": figures | {"accuracy@2": 3.0}})
+    assert "3 of 4 cells" in findings(beside([wide_apart], [found]))[0]  # the paper says otherwise: that is told
+    assert path.exists()
+
+
+def test_other_images_are_counted_and_marked(tmp_path: Path) -> None:
+    log(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", [(0.6, True)] * 300 + [(0.1, False)] * 200, step=20)
+    result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
+    assert result.made is not None
+    table = result.made.tables[""]
+    lines = table[table["sigma"].eq("0.5") & table["method"].eq("gaussian")].index[0]
+    assert table["images"].iloc[lines : lines + 2].tolist() == ["10,000", "500*"]
+    (note,) = (note for note in result.made.notes if "images here" in note)
+    assert note.startswith("gaussian at sigma 0.5: 500 images here, 10,000 in the paper")
+    assert not any("not the run of the table" in note for note in result.made.notes)  # other images, not another run
+    data = pd.read_csv(tmp_path / "out" / "acr-table2.csv").dropna(subset=["here"])
+    assert set(data["published_images"]) == {10_000} and set(data["images"]) == {500}
+
+
+def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:
+    cells = printed().query("metric.str.startswith('accuracy') and value.str.contains('.', regex=False)")
+    fifths = cells.assign(even=cells["value"].str[-1].astype(int) % 2 == 0).groupby(["paper", "object"])["even"].all()
+    of_500 = {key for key, all_even in fifths.items() if all_even and key != ("cat-rs", "section4.2")}
+    assert of_500 == {("cat-rs", f"table{i}") for i in (3, 5, 6, 7)}
+    assert {key for key in fifths.index if images_of(*key) == 500} == of_500
+
+
+def test_a_scan_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
+    log(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", [(1.91, True), (1.91, True), (0.5, False)])
+    log(tmp_path / "cifar10-sigma0.5" / "macer.tsv", [(0.5, True)] * 3)
+    damaged = tmp_path / "cifar10-sigma0.5" / "cat-rs.tsv"
+    damaged.write_text(HEAD + "0\t1\t1\tfar\t1\t0:00:01\n")
+    (tmp_path / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t1\t1\t1\t0:00:01\n")
+    for i in range(5):
+        log(tmp_path / "cohen" / f"{i}.tsv", [(0.5, True)])
+    result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
+    assert result.missing == (19, 21)
+    said = told(result)
+    for words in (f"skipped {damaged}, line 2: radius='far'", "predictions is a log of predictions"):
+        assert f"note: {words}" in said or words in said
+    assert "and 2 more: nothing says the data set and sigma" in said
+
+
+def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path) -> None:
+    mnist = tmp_path / "mnist" / "consistency" / "cohen"
+    for place in (
+        "num_2/lbd_5.0/eta_0.5/noise_0.50_1",
+        "num_2/lbd_5.0/eta_0.5/noise_0.50_2",
+        "num_2/lbd_10.0/noise_0.50_0",
+    ):
+        log(mnist / place, [(1.91, True)] * 3)
+    for place in ("cohen/cifar_resnet20/noise_0.50_7", "cohen/noise_0.25/test/sigma_0.50", "cohen/train/sigma_0.50"):
+        log(tmp_path / "cifar10" / place, [(1.91, True)] * 3)
+    found = scan(tmp_path).found
+    assert len(found) == 6
+    fit = fitting(found, ["mnist"], 0.5, "consistency", "cat-rs/consistency")
+    assert sorted(f.path.name for f in fit) == ["noise_0.50_1", "noise_0.50_2"]
+    assert fitting(found, ["cifar10"], 0.5, "gaussian", "cat-rs/gaussian") == []
+    result = reproduce("cat-rs/table1", source=tmp_path, out=tmp_path / "out")
+    assert result.made is not None
+    assert any("is shown of 2 logs that fit; the others: noise_0.50_" in note for note in result.made.notes)
+
+
+def test_imagenet_shows_every_method_that_is_there(tmp_path: Path) -> None:
+    methods = {"gaussian": "gaussian", "smoothmix": "smoothmix", "catrs": "cat-rs", "macer": "macer"}
+    for name in methods:
+        log(tmp_path / "imagenet" / name / "noise_0.5.tsv", [(1.91, True)] * 3 + [(0.2, False)])
+    result = reproduce("acr/imagenet", source=tmp_path, out=tmp_path / "out")
+    assert result.made is not None and result.missing == (5, 6)
+    assert set(pd.read_csv(tmp_path / "out" / "acr-imagenet.csv").dropna(subset=["here"])["method"]) == set(
+        methods.values()
+    )
+    (tmp_path / "imagenet" / "gaussian" / "noise_0.5.tsv").unlink()
+    again = reproduce("acr/imagenet", source=tmp_path, out=tmp_path / "out")  # none of those that are looked for
+    assert again.made is not None and again.missing == (6, 6)
+
+
+def test_another_alpha_is_told_beside_the_figures(tmp_path: Path) -> None:
+    rows = [(3.91, True)] * 5 + [(3.82, True), (2.5, True), (0.00214, True), (0.0, False)]
+    log(tmp_path / "imagenet-sigma1" / "gaussian.tsv", rows)
+    result = reproduce("acr/imagenet", source=tmp_path, out=tmp_path / "out")
+    assert result.made is not None
+    (note,) = (note for note in result.made.notes if "re-bound" in note)
+    assert note.startswith("gaussian at sigma 1: made at alpha 0.01, re-bound at 0.001: ACR 2.")
+    here = pd.read_csv(tmp_path / "out" / "acr-imagenet.csv").query("metric == 'acr'")["here"].dropna().iloc[0]
+    assert f"ACR {here:.3f}, as logged {sum(r for r, _ in rows) / len(rows):.3f}" in note
+
+
+@pytest.mark.slow
+def test_the_run_of_a_row_is_found_among_the_released_logs(logs: Path, tmp_path: Path) -> None:
+    result = reproduce("acr/table2", source=logs, out=tmp_path)
+    assert result.made is not None
+    notes = "\n".join(result.made.notes)
+    assert "smoothadv at sigma 0.5 differs in 9 of 9 cells: the released log is not the run of the table" in notes
+    assert "salman/noise_0.5.tsv, of which 0 cells differ" in notes  # it is the run that another paper released
+    assert len([line for line in result.skipped if "log of predictions" in line]) == 2
 
 
 @pytest.mark.parametrize(
