@@ -70,8 +70,8 @@ def place_of(path: Path) -> Place:
     parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
     folder = OURS.fullmatch(path.parent.name)
     if folder is not None:
-        sigma, dataset = float(folder["sigma"]), _dataset(folder["dataset"])
-        return Place(sigma, dataset=dataset, method=method_named(parts[-1]), put=True)
+        dataset = _dataset(folder["dataset"])
+        return Place(float(folder["sigma"]), dataset=dataset, method=method_named(parts[-1]), put=True)
     sigma, noise = (_one(_values(parts, word)) for word in ("sigma", "noise"))
     return Place(
         sigma=(noise or None) if sigma is None else sigma,  # `noise_0.00` is of a training without noise

@@ -90,7 +90,8 @@ def load(settings: Leaderboard) -> list[Entry]:
         try:
             entries.append(_entry(path, settings))
         except (InputError, OSError) as reason:
-            print(f"note: skipped {path}: {reason}", file=sys.stderr)
+            told = str(reason) if str(path) in str(reason) else f"{path}: {reason}"
+            print(f"note: skipped {told}", file=sys.stderr)
     if not entries:
         raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
     return entries

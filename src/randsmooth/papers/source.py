@@ -69,7 +69,7 @@ def scan(folder: Path) -> Scan:
         except ForeignFile:
             continue
         except (InputError, OSError) as reason:
-            skipped.append(f"skipped {reason}")
+            skipped.append(f"skipped {reason}" if str(path) in str(reason) else f"skipped {path}: {reason}")
             continue
         if isinstance(item, Found):
             found.append(item)
