@@ -30,7 +30,7 @@ class Amplify:
 
     Attributes:
         m: noise samples an image.
-        E_t: epoch (from 0) at which the three parts begin.
+        E_t: epoch at which the three parts begin, counted from 0: E_t = 70 comes after 70 epochs of Gaussian training.
         discard: drop, once, images whose p_A is below p_t.
         p_t: the threshold; p_A is the label's share of `discard_noises` noisy copies.
         p_A_from: folder of a trained model to take that p_A from (as on ImageNet); None: the model in training.
@@ -38,7 +38,8 @@ class Amplify:
             augmentation makes it (cropped, flipped), like the authors; False: on the plain images.
         reweight: sample images by their approximate certified radius, renewed `reweight_every` epochs.
         p_min: the smallest share of `reweight_noises` that weighs 1, bounded at level `reweight_alpha`.
-        weight: "bound" divides by the radius of the bound of p_min, "literal" by Phi^-1(p_min) itself.
+        weight: "bound" divides by the radius of the bound of p_min, as the caption of figure 4 says ("divided by the
+            value at p_A = 0.75") and the authors' code weighs; "literal", the formula, by Phi^-1(p_min) itself.
         attack: walk each noise on its sphere until it is misclassified (algorithm 1).
         T, eps: the most steps of that walk and their length; `norm` "linf" steps by the sign instead.
         gradient: "unit" steps along the unit gradient, as algorithm 1 says; "damped", the authors' code, divides the

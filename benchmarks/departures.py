@@ -1,0 +1,192 @@
+"""How much each departure from a paper's text or its released code moves the loss: the figures of docs/departures.md.
+
+    python benchmarks/departures.py MODEL_DIR [--images 128] [--m 4] [--sigma 0.5] [--sharpen 8]
+    python benchmarks/departures.py MODEL_DIR --crops
+
+MODEL_DIR is a trained model; the images are the first of its data set's training split, in eval mode, each under the
+same m noises whichever way its loss is taken. `--sharpen` multiplies the logits, which moves no decision and makes the
+network as sure as one that was trained for long. `--crops`: how many images discarding would decide otherwise if it
+looked at plain images, beside how many it would by drawing the noise (and crops) again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth import data, methods, models
+from randsmooth.data import Images
+from randsmooth.noise import DAMP, Stream, ball_attack, ddn, draw, noisy_logits, on_images, pgd
+from randsmooth.noise.geometry import within_ball
+from randsmooth.training.probe import make_probe
+
+
+class Case:
+    """Images x (B, C, H, W) labelled y, and m noises of each, under one model."""
+
+    def __init__(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> None:
+        self.model, self.x, self.y, self.noise = model, x, y, noise
+        self.m = len(noise)
+        with torch.no_grad():
+            self.logits = noisy_logits(model, x, noise)  # (m, B, K)
+
+    def at(self, points: Tensor) -> float:
+        """Mean cross-entropy at attacked images (B, ...) or noises (m, B, ...)."""
+        x, noise = (points, self.noise) if points.dim() == self.x.dim() else (self.x, points)
+        with torch.no_grad():
+            logits = noisy_logits(self.model, x, noise)
+        return float(nn.functional.cross_entropy(logits.flatten(0, 1), self.y.repeat(self.m)))
+
+
+class Sharpened(nn.Module):
+    """A network whose logits are multiplied."""
+
+    def __init__(self, model: nn.Module, factor: float) -> None:
+        super().__init__()
+        self.model, self.factor = model, factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.factor * self.model(x)  # type: ignore[no-any-return]
+
+
+def ddn_parts(case: Case) -> dict[str, float]:
+    """DDN, ours and as released, whole and with one difference at a time."""
+    given = (case.model, case.x, case.y, case.noise)
+    plain = on_images._prediction
+
+    def walk(released: bool) -> float:
+        return case.at(ddn(*given, steps=10, eps=1.0, released=released).points)
+
+    ours, theirs = walk(False), walk(True)
+    with patch.object(on_images, "_rounded", lambda v: v):
+        exact = walk(True)
+        with patch.object(on_images, "_prediction", lambda logits, vote: plain(logits, vote=False)):
+            schedule = walk(True)
+    return {
+        "DDN, ours": ours,
+        "DDN, as released": theirs,
+        "of that the schedule": schedule - ours,
+        "the vote": exact - schedule,
+        "the rounding": theirs - exact,
+    }
+
+
+def _project_then_clamp(at: Tensor, x: Tensor, eps: float) -> Tensor:
+    return (x + within_ball(at - x, eps)).clamp(0.0, 1.0)
+
+
+def image_attacks(case: Case) -> dict[str, float]:
+    """PGD at the images, clamped and then projected as here, or the other way round."""
+    given, walk = (case.model, case.x, case.y, case.noise), {"steps": 10, "step": 0.2, "eps": 1.0}
+    ours = case.at(pgd(*given, **walk).points)  # type: ignore[arg-type]
+    with patch.object(on_images, "_project", _project_then_clamp):
+        theirs = case.at(pgd(*given, **walk).points)  # type: ignore[arg-type]
+    return {"PGD, clamp then project": ours, "PGD, project then clamp": theirs}
+
+
+def sphere(case: Case) -> dict[str, float]:
+    """Amplify's attack by unit and by damped steps: the loss, and what it fools of noises by their margin."""
+    found: dict[str, float] = {}
+    top = case.logits.topk(2, dim=-1).values
+    right = case.logits.argmax(dim=-1) == case.y
+    margin = torch.where(right, top[..., 0] - top[..., 1], -1.0)
+    for gradient in ("unit", "damped"):
+        amplify = methods.create("amplify", m=case.m, T=6, eps=0.25, gradient=gradient)
+        points = amplify.walk(case.model, case.x, case.y, case.noise).points  # type: ignore[attr-defined]
+        found[f"sphere attack, {gradient}: loss"] = case.at(points)
+        with torch.no_grad():
+            fooled = noisy_logits(case.model, case.x, points).argmax(dim=-1) != case.y
+        turned = (points - case.noise).flatten(2).norm(dim=2) / case.noise.flatten(2).norm(dim=2)
+        for low, high in ((0.0, 10.0), (10.0, 20.0), (20.0, 1e9)):
+            some = (margin >= low) & (margin < high)
+            what = f"{gradient}, margin {low:g} to {high:g} ({float(some.float().mean()):.1%} of noises)"
+            if some.any():
+                found[f"{what}: fooled"] = float(fooled[some].float().mean())
+                found[f"{what}: moved, of the norm"] = float(turned[some].mean())
+    return found
+
+
+def noise_attacks(case: Case) -> dict[str, float]:
+    """CAT-RS's attack with standard deviations and unit gradients, and with each of the released code's changes."""
+    copies, labels = case.x.repeat(case.m, 1, 1, 1), case.y.repeat(case.m)
+
+    def loss(**how: object) -> float:
+        noise = case.noise.flatten(0, 1)
+        walk = ball_attack(case.model, copies, labels, noise, steps=4, eps=1.0, **how)  # type: ignore[arg-type]
+        return case.at(walk.points.view_as(case.noise))
+
+    return {
+        "CAT-RS's attack": loss(),
+        "by root mean squares": loss(rms=True),
+        "damped": loss(damp=case.m * DAMP),
+    }
+
+
+def macer_floor(case: Case) -> dict[str, float]:
+    """MACER's classification term, and with 1e-10 added in its logarithm."""
+    label = case.logits.softmax(dim=-1).mean(dim=0).gather(1, case.y[:, None])
+    log_label = (case.logits.log_softmax(dim=-1).logsumexp(dim=0) - torch.tensor(float(case.m)).log()).gather(
+        1, case.y[:, None]
+    )
+    return {
+        "MACER, classification": float(-log_label.mean()),
+        "with 1e-10 in the logarithm": float(-(label + 1e-10).log().mean()),
+        "share of images below 1e-10": float((label < 1e-10).float().mean()),
+    }
+
+
+def crops(model: nn.Module, images: Images, sigma: float, noises: int = 100) -> dict[str, float]:
+    """The share of images that are discarded by one question and kept by another, at p_t = 0.4 and 0.5."""
+    every = torch.arange(len(images))
+
+    def p_a(seed: int, augmented: bool) -> Tensor:
+        probe = make_probe(model, images, sigma, Stream(seed, "departures"), images.device)
+        return probe(every, noises, augmented=augmented) / noises
+
+    plain, again, crop, other = p_a(0, False), p_a(1, False), p_a(0, True), p_a(1, True)
+    return {
+        f"p_t = {t}: {what}": float(((a < t) != (b < t)).float().mean())
+        for t in (0.4, 0.5)
+        for what, a, b in (
+            ("training transform against plain", crop, plain),
+            ("plain, other noise", plain, again),
+            ("other crops and noise", crop, other),
+        )
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--images", type=int, default=128)
+    parser.add_argument("--m", type=int, default=4)
+    parser.add_argument("--sigma", type=float, default=None, help="default: the model's own")
+    parser.add_argument("--sharpen", type=float, default=1.0)
+    parser.add_argument("--crops", action="store_true")
+    options = parser.parse_args()
+    model = models.load(options.model)
+    sigma = options.sigma or model.provenance["sigma"]
+    images = data.load(model.provenance["dataset"], "train")
+    first = images.subset(torch.arange(options.images))
+    if options.crops:
+        tell(crops(model, first, sigma))
+        return
+    x, y = first.batch(torch.arange(options.images))
+    case = Case(
+        Sharpened(model, options.sharpen), x, y, draw((options.m, *x.shape), sigma, stream=Stream(0, "departures"))
+    )
+    print(f"cross-entropy at the Gaussian noises: {case.at(case.noise):.4f}")
+    for part in (macer_floor, sphere, noise_attacks, image_attacks, ddn_parts):
+        tell(part(case))
+
+
+def tell(figures: dict[str, float]) -> None:
+    for what, value in figures.items():
+        print(f"{what}: {value:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
