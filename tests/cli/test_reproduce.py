@@ -38,7 +38,7 @@ def test_bad_input(cli: Run, words: tuple[str, ...], named: str) -> None:
 def test_a_formula_is_drawn_at_once(cli: Run) -> None:
     code, out, _ = cli("reproduce", "acr/figure2", "--out", "here")
     assert code == 0 and "missing" not in out
-    assert {path.name for path in Path("here").iterdir()} == {f"acr-figure2.{s}" for s in ("png", "pdf", "html")}
+    assert {path.name for path in Path("here").iterdir()} == {f"acr-figure2.{s}" for s in ("png", "pdf", "html", "csv")}
 
 
 def test_nothing_at_hand_gives_the_commands(cli: Run) -> None:

@@ -5,10 +5,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
-from randsmooth import bounds
+from randsmooth import bounds, methods
 from randsmooth.errors import InputError
+from randsmooth.methods.amplify import image_weights
 from randsmooth.papers import theory
 
 
@@ -104,6 +106,13 @@ def test_figure_4_draws_the_weights_of_section_5_2() -> None:
     assert bound.y[4:] == pytest.approx([1, 2.138, 3.420, 4.976, 7.206], abs=1e-3)
     assert literal.y == pytest.approx(np.maximum(1, r / stats.norm.ppf(0.75)), rel=1e-9)
     assert radius.y[radius.x == 0.75] == pytest.approx(1.0) and radius.y[-1] == pytest.approx(5.784, abs=0.05)
+
+
+@pytest.mark.parametrize("weight", ["bound", "literal"])
+def test_the_weights_drawn_are_those_that_training_takes(weight: str) -> None:
+    counts = torch.arange(17)
+    trained = image_weights(methods.create("amplify", weight=weight), counts)  # type: ignore[arg-type]
+    assert theory.sampling_weight(counts.numpy() / 16, weight) == pytest.approx(trained.tolist(), rel=1e-12)
 
 
 @pytest.mark.parametrize("p", [0.55, 0.7, 0.9, 0.99, 0.999])

@@ -18,6 +18,7 @@ from randsmooth.report import Line, Panel
 
 Floats = NDArray[np.float64]
 N, ALPHA = 100_000, 0.001  # of the literature
+REWEIGHTING_NOISES, REWEIGHTING_ALPHA, P_MIN = 16, 0.1, 0.75  # Sun et al. 2025, section 5.2
 
 
 def expected_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
@@ -125,23 +126,33 @@ def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> pd.Da
     return pd.DataFrame({"point": np.arange(1, 6), "norm": np.linalg.norm(points, axis=1), "log density": density})
 
 
+def sampling_weight(p_a: ArrayLike, weight: str = "bound") -> Floats:
+    """Weight of an image whose label comes out of round(16 p_A) of 16 noises (Sun et al. 2025, section 5.2).
+
+    max(1, r / r_min), with r the radius of the bound; "bound" takes that of p_min's bound for r_min, "literal" the
+    Phi^-1(p_min) of the paper's formula. What training takes is `methods.amplify.image_weights`.
+    """
+    noises = REWEIGHTING_NOISES
+    k = np.rint(np.asarray(p_a, np.float64) * noises).astype(np.int64)
+    radius = _radii(noises, REWEIGHTING_ALPHA, 1.0)
+    least = float(special.ndtri(P_MIN)) if weight == "literal" else radius[math.ceil(P_MIN * noises)]
+    return np.asarray(np.maximum(1.0, radius[k] / least))
+
+
 def figure_4() -> list[Panel]:
     """The radius over that at p_A = 0.75, and both forms of the sampling weight (Sun et al. 2025, figure 4).
 
     The paper's text has the weights grow nearly linearly in p_A, which "bound" does.
     """
-    import torch
-
-    from randsmooth.methods.amplify import Amplify, image_weights
-
     p = np.linspace(0.5, 1.0, 501)
-    lines = [Line("certified radius", p, expected_radius(p) / expected_radius(Amplify.p_min))]
-    for weight in ("bound", "literal"):
-        method = Amplify(weight=weight)
-        counts = torch.arange(method.reweight_noises // 2, method.reweight_noises + 1)
-        shares, weights = counts.numpy() / method.reweight_noises, image_weights(method, counts).numpy()
-        lines.append(Line(f"sampling weight, {weight}", shares, weights, "points", weight == "literal"))
-    return [Panel("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", tuple(lines))]
+    relative = expected_radius(p) / expected_radius(P_MIN)
+    steps = np.arange(REWEIGHTING_NOISES // 2, REWEIGHTING_NOISES + 1) / REWEIGHTING_NOISES
+    weights = [
+        Line(f"sampling weight, {form}", steps, sampling_weight(steps, form), "points", form == "literal")
+        for form in ("bound", "literal")
+    ]
+    lines = (Line("certified radius", p, relative), *weights)
+    return [Panel("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)]
 
 
 def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
