@@ -14,7 +14,7 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import leaderboard, measure, write_leaderboard
+from randsmooth.report import leaderboard, measure, verdicts, write_leaderboard
 from randsmooth.report.leaderboard import MOST_RADII, Entry, settings, to_json, usual_radii
 from report import reading
 
@@ -269,3 +269,15 @@ def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Ce
     entries = measured(list(aware_too))
     assert "aware" in leaderboard(entries) and "abstention" not in to_json(entries)
     assert entries[0].smoothed == entries[1].smoothed and not entries[1].p_a
+
+
+def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make) -> None:
+    tables = [make("gaussian", a=4.0, b=1.5, images=600), make("polar", seed=1, a=0.6, b=0.3, images=600)]
+    entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
+    (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
+    text = reading.Read(leaderboard(entries)).text
+    assert f"polar : {one.verdict}" in text and verdicts.together(one.scope) in text
+    told = {record["name"]: record["against"] for record in json.loads(to_json(entries))}
+    assert told["gaussian"] is told["elsewhere"] is None
+    assert told["polar"]["words"] == str(one.verdict) and told["polar"]["baseline"] == "gaussian"
+    assert told["polar"]["judged_together"]["critical"] == one.scope.critical

@@ -14,8 +14,8 @@ from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
-from randsmooth.metrics import P_A, Estimate
-from randsmooth.report import curves, sheet
+from randsmooth.metrics import P_A, Comparison, Estimate
+from randsmooth.report import against, curves, sheet, verdicts
 from randsmooth.report.naming import printable
 from randsmooth.report.page import template
 from randsmooth.report.provenance import UNKNOWN, show
@@ -74,12 +74,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One table's figures: a cell for each of P_A, smoothed accuracy, one for each radius, ACR."""
+    """One table's figures: a cell for each of P_A, smoothed accuracy, one for each radius, ACR.
+
+    `against` is its comparison with the setting's Gaussian table, where there is one.
+    """
 
     entry: Entry
     p_a: list[Cell]
     accuracy: list[Cell]
     acr: Cell
+    against: Comparison | None
+
+    @property
+    def said(self) -> str:
+        """`crosses at r = 0.37 (...), ahead beyond`; empty without a comparison."""
+        return verdicts.words(self.against) if self.against else ""
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -93,6 +102,11 @@ class Setting:
 
     words: str
     rows: list[Row]
+
+    @property
+    def judged(self) -> list[Row]:
+        """The rows that are compared with the Gaussian table among them."""
+        return [row for row in self.rows if row.against is not None]
 
 
 def measure(table: Certificates, file: str) -> Entry:
@@ -166,6 +180,7 @@ def leaderboard(
         notes=_notes(ordered),
         partly=any(entry.p_a and entry.logged for entry in ordered),
         facts=_facts,
+        together=verdicts.together,
         unknown=UNKNOWN,
         total=len(ordered),
         command=command,
@@ -175,7 +190,11 @@ def leaderboard(
 def to_json(entries: Sequence[Entry], *, radii: Sequence[float] | None = None) -> str:
     """A list of records in the page's order, at full precision; arguments and errors as `settings`."""
     at, groups = settings(entries, radii)
-    records = [_record(row.entry, at, group.words) for group in groups for row in group.rows]
+    records = [
+        _record(row.entry, at, group.words) | {"against": _judged(row.against)}
+        for group in groups
+        for row in group.rows
+    ]
     return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -230,8 +249,15 @@ def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[Row]:
     p_a = [_column([entry.p_a.get(x) for entry in entries]) for x in P_A]
     accuracy = [_column([entry.smoothed for entry in entries])]
     accuracy += [_column([metrics.certified_accuracy(entry.table, r) for entry in entries]) for r in radii]
+    judged = against.compared([entry.table for entry in entries], radii)
     rows = [
-        Row(entry, [column[i] for column in p_a], [column[i] for column in accuracy], _cell(entry.acr, 1.0, 3))
+        Row(
+            entry,
+            [column[i] for column in p_a],
+            [column[i] for column in accuracy],
+            _cell(entry.acr, 1.0, 3),
+            judged[i],
+        )
         for i, entry in enumerate(entries)
     ]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
@@ -303,6 +329,12 @@ def _record(entry: Entry, radii: Sequence[float], setting: str) -> dict[str, Any
         "certified_accuracy": accuracy,
         "acr": _plain(entry.acr),
     }
+
+
+def _judged(one: Comparison | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    return {"baseline": one.b, "words": verdicts.words(one), "judged_together": dataclasses.asdict(one.scope)}
 
 
 def _texts(entry: Entry) -> dict[str, str | None]:
