@@ -21,7 +21,7 @@ demo: $(READY)
 	$(BIN)/randsmooth quickstart --out runs/quickstart --overwrite
 
 test: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=20
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import torch
 
 from certification.runs import StopAfter, same
 from randsmooth import Request, certify, load_data, metrics, read, train
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
 from randsmooth.errors import InputError
@@ -20,6 +22,7 @@ from randsmooth.progress import Progress, Silent
 
 RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.5", "anytime", "anytime=0.1"]
 SIGMA, N, TAKE = 0.25, 1500, 12
+Whole = Callable[[str], Certificates]
 
 
 @pytest.fixture(scope="module")
@@ -37,27 +40,32 @@ def run(model: Classifier, out: Path, rule: str, **options: object) -> Certifica
     return certify(model, "digits", take=TAKE, n0=50, n=N, alpha=0.01, rule=rule, out=out, **options)  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def whole(model: Classifier, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The table of an uninterrupted run under a rule; made once."""
+    folder = tmp_path_factory.mktemp("whole")
+    return cache(lambda rule: run(model, folder / f"{rule}.parquet", rule))
+
+
 def stop_after(images: int) -> Progress:
     return lambda title, total, unit: nullcontext(StopAfter(images))
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_run_cut_short_and_resumed_is_the_whole_one(rule: str, model: Classifier, tmp_path: Path) -> None:
-    whole = run(model, tmp_path / "whole.parquet", rule)
-    assert whole.header.rule == rule and whole.header.guarantee.startswith("Each certificate is wrong")
+def test_a_run_cut_short_and_resumed_is_the_whole_one(rule: str, model: Classifier, whole: Whole, tmp_path) -> None:
+    table = whole(rule)
+    assert table.header.rule == rule and table.header.guarantee.startswith("Each certificate is wrong")
     for images in (0, 2, 5):
         with pytest.raises(KeyboardInterrupt):
             run(model, tmp_path / "cut.parquet", rule, progress=stop_after(images), resume=True)
     cut = run(model, tmp_path / "cut.parquet", rule, resume=True)
-    assert same(cut, whole)
-    assert same(read(tmp_path / "cut.parquet"), whole)
+    assert same(cut, table)
+    assert same(read(tmp_path / "cut.parquet"), table)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_table_is_what_the_api_gives_for_one_image_alone(
-    rule: str, model: Classifier, images, tmp_path: Path
-) -> None:
-    table = run(model, tmp_path / "a.parquet", rule)
+def test_a_table_is_what_the_api_gives_for_one_image_alone(rule: str, model: Classifier, images, whole: Whole) -> None:
+    table = whole(rule)
     smoothed = SmoothedClassifier(model, SIGMA, seed=0)
     for row in (0, TAKE // 2, TAKE - 1):
         x, _ = images.batch(torch.tensor(table.idx[row : row + 1]))
@@ -69,15 +77,16 @@ def test_a_table_is_what_the_api_gives_for_one_image_alone(
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_label_aware_gives_the_same_accuracies_from_fewer_samples(rule: str, model: Classifier, tmp_path: Path) -> None:
-    whole = run(model, tmp_path / "whole.parquet", rule)
-    aware = run(model, tmp_path / "aware.parquet", rule, label_aware=True)
-    wrong = whole.counts0.argmax(axis=1) != whole.label  # type: ignore[union-attr]
+def test_label_aware_gives_the_same_accuracies_from_fewer_samples(
+    rule: str, model: Classifier, whole: Whole, tmp_path: Path
+) -> None:
+    table, aware = whole(rule), run(model, tmp_path / "aware.parquet", rule, label_aware=True)
+    wrong = table.counts0.argmax(axis=1) != table.label  # type: ignore[union-attr]
     assert wrong.any()
     assert aware.header.label_aware and np.all(aware.samples[wrong] == 50)
-    assert np.array_equal(aware.samples[~wrong], whole.samples[~wrong])
+    assert np.array_equal(aware.samples[~wrong], table.samples[~wrong])
     for r in (0.0, 0.1, 0.25):
-        assert metrics.certified_accuracy(aware, r).value == metrics.certified_accuracy(whole, r).value
+        assert metrics.certified_accuracy(aware, r).value == metrics.certified_accuracy(table, r).value
 
 
 def test_the_header_says_what_was_given_up_dropped_and_used(model: Classifier, tmp_path: Path) -> None:
@@ -106,22 +115,23 @@ def test_progress_ends_in_the_tables_own_accuracy(rule: str, model: Classifier, 
     assert Told.info == f"{metrics.certified_accuracy(table, 0.0).value:.1%} certified and right"
 
 
-def test_rules_that_stop_agree_with_the_one_that_does_not(model: Classifier, tmp_path: Path) -> None:
+def test_rules_that_stop_agree_with_the_one_that_does_not(whole: Whole) -> None:
     """What a sequential rule certifies, n samples do too, or nearly; and it takes fewer."""
-    fixed = run(model, tmp_path / "fixed.parquet", "fixed")
+    fixed = whole("fixed")
     for rule in ("radius=0.25", "grid"):
-        table = run(model, tmp_path / f"{rule}.parquet", rule)
+        table = whole(rule)
         assert table.samples.sum() < 0.8 * fixed.samples.sum()
         assert abs(int((table.radius >= 0.25).sum()) - int((fixed.radius >= 0.25).sum())) <= 1
         assert set(np.unique(table.radius)) <= {0.0, 0.25, 0.5, 0.75}
 
 
 @pytest.mark.parametrize("rule", ["fixed", "grid"])
-def test_sound_certification_from_end_to_end(rule: str, model: Classifier, tmp_path: Path) -> None:
+def test_sound_certification_from_end_to_end(rule: str, model: Classifier, whole: Whole, tmp_path: Path) -> None:
     sound = run(model, tmp_path / "sound.parquet", rule, sound=True)
     assert sound.header.sound and "rounded to k/255" in (sound.header.noise or "")
     assert same(read(tmp_path / "sound.parquet"), sound)
-    usual = run(model, tmp_path / "usual.parquet", rule)
+    usual = whole(rule)
+    write_parquet(usual, tmp_path / "usual.parquet")
     assert not np.array_equal(sound.counts, usual.counts)  # other noise
     assert np.abs(sound.radius - usual.radius).max() <= 0.25  # of nearly the same classifier
     with pytest.raises(InputError, match="sound"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -28,8 +29,9 @@ def panels(name: str = "ours", count: int = 4) -> list[Panel]:
     return [Panel(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2) for i in range(count)]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7])
-@pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "html"])
+@pytest.mark.parametrize(
+    ("suffix", "count"), [*itertools.product(("png", "html"), (1, 2, 3, 7)), ("pdf", 3), ("svg", 2)]
+)
 def test_every_format_is_written(suffix: str, count: int, tmp_path: Path) -> None:
     path = tmp_path / f"figure.{suffix}"
     draw(panels(count=count), path)
@@ -39,9 +41,9 @@ def test_every_format_is_written(suffix: str, count: int, tmp_path: Path) -> Non
 
 def test_a_picture_shows_every_line(tmp_path: Path) -> None:
     draw(panels(count=1), tmp_path / "a.png")
-    pixels = {tuple(p) for p in np.asarray(Image.open(tmp_path / "a.png").convert("RGB")).reshape(-1, 3).tolist()}
+    pixels = np.asarray(Image.open(tmp_path / "a.png").convert("RGB")) @ [1 << 16, 1 << 8, 1]
     for colour, _ in _colours(panels()).values():
-        assert tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) in pixels
+        assert (pixels == int(colour[1:], 16)).any()
 
 
 def test_names_from_files_stay_text(tmp_path: Path) -> None:
