@@ -10,6 +10,7 @@ import pytest
 from certificates.walks import HEADER, table_of
 from randsmooth import bounds
 from randsmooth.certificates import Rule, make_rule, read, read_parquet, write_parquet
+from randsmooth.certificates.header import VERSION
 from randsmooth.certificates.rules.base import Floats
 from randsmooth.certificates.rules.tolerance import PILOT, ByMean, Tolerance
 from randsmooth.errors import InputError
@@ -120,9 +121,9 @@ def test_a_tolerance_that_no_n_keeps_names_no_n() -> None:
     assert "n >=" not in str(told.value)
 
 
-def test_a_table_without_the_promise_is_read_as_it_was_made(tmp_path: Path) -> None:
+def test_a_table_of_the_first_format_is_read_as_it_was_made(tmp_path: Path) -> None:
     guarantee = f"Each certificate is wrong with probability at most {HEADER.alpha:g}: {EARLIER}"
-    header = HEADER.model_copy(update={"rule": "tolerance=0.05", "guarantee": guarantee})
+    header = HEADER.model_copy(update={"rule": "tolerance=0.05", "version": 1})
     table = table_of(header)
     assert isinstance(table.rule, ByMean) and table.rule.guarantee() == guarantee
     write_parquet(table, tmp_path / "a.parquet")
@@ -142,7 +143,7 @@ def test_claims_are_clopper_pearson_of_the_fresh_samples_alone() -> None:
         assert claim.q == bounds.lower_tail(hits, fresh, ALPHA)
 
 
-def test_a_table_with_the_promise_is_read_as_todays() -> None:
-    judge = rule()
-    again = make_rule("tolerance=0.05", sigma=1.0, n=N, alpha=ALPHA, guarantee=judge.guarantee() + " And more.")
-    assert type(again) is Tolerance and again == judge
+@pytest.mark.parametrize("version", [None, VERSION])
+def test_a_table_of_todays_format_is_read_as_todays(version: int | None) -> None:
+    again = make_rule("tolerance=0.05", sigma=1.0, n=N, alpha=ALPHA, version=version)
+    assert type(again) is Tolerance and again == rule()

@@ -123,8 +123,8 @@ def parse_header(text: str | bytes, path: Path) -> Header:
     try:
         raw = json.loads(text)
         version = raw.get("version")
-        if version != VERSION:
-            raise InputError(f"{path} is in format {version}; this randsmooth reads format {VERSION}: upgrade it")
+        if version not in range(1, VERSION + 1):
+            raise InputError(f"{path} is in format {version}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
         return Header.model_validate(raw)
     except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, ValidationError) as error:
         raise InputError(f"{path} has a damaged header: {error}") from error

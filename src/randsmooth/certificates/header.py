@@ -9,10 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from randsmooth.errors import InputError
 
-VERSION = 1
+VERSION = 2  # 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`)
 
 # What to do about a run that was begun otherwise, by the field that differs.
 WAYS_ON = {
+    "version": "the table was begun by an older version: go on with that, or use --overwrite or another --out",
     "noise": "the noise was drawn or addressed otherwise (on another kind of device, or by an older version): go on as "
     "it was begun, or use --overwrite or another --out",
     "data": "the images or labels are others (or were hashed by an older version): give the same, or use --overwrite "

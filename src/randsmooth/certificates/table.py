@@ -189,7 +189,7 @@ def rule_of(header: Header) -> Rule:
         alpha=header.alpha,
         bound=bound,
         seed=header.seed or 0,
-        guarantee=header.guarantee,
+        version=header.version,
     )
 
 

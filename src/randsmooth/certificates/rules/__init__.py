@@ -99,7 +99,7 @@ def make_rule(
     alpha: float,
     bound: str = "clopper-pearson",
     seed: int = 0,
-    guarantee: str | None = None,
+    version: int | None = None,
 ) -> Rule:
     """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "tolerance=0.05".
 
@@ -107,7 +107,7 @@ def make_rule(
         text: a name of RULES, with its number after `=`.
         sigma, n, alpha: the noise, the most samples an image may take, and the probability of a wrong certificate.
         bound, seed: of the fixed rule (see `Fixed`).
-        guarantee: what a stored table says of itself, where the rule is to be that of the table; None: today's rule.
+        version: of the format of a stored table, where the rule is to be as it was then; None: today's rule.
 
     Raises:
         InputError: no such rule or number, a bound that the rule does not have, or a budget that certifies nothing.
@@ -132,7 +132,7 @@ def make_rule(
         return Fixed(sigma, n, alpha, bound=bound, seed=seed)  # type: ignore[arg-type]
     _check_number(text, named, equals)
     values: dict[str, Any] = {str(named.value): _number(text, number)} if equals else {}
-    return named.kind.as_stated(guarantee)(sigma, n, alpha, **values)
+    return named.kind.as_of(version)(sigma, n, alpha, **values)
 
 
 def _check_number(text: str, named: Named, equals: str) -> None:

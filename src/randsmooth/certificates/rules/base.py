@@ -102,8 +102,8 @@ class Rule(ABC):
         return ()
 
     @classmethod
-    def as_stated(cls, guarantee: str | None) -> type[Self]:
-        """The rule of a table whose header states this `guarantee`, which an earlier version may have worded."""
+    def as_of(cls, version: int | None) -> type[Self]:
+        """The rule as it was when tables had the format `version` (see `Header`); None: as it is."""
         return cls
 
     @abstractmethod

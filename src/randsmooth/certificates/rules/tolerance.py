@@ -18,7 +18,6 @@ PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it costs samples o
 SHARE = 0.9  # of an image's certificates, at any p_A, that are to lie within the tolerance
 RATIO = 1.01  # of the sample counts to choose among
 TOTALS = 16  # that stand for all which the pilot leaves open, in steps of one ratio
-PROMISE = f"at least {SHARE:.0%} of them lie within"
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,13 @@ class Tolerance(Rule):
         return high
 
     @classmethod
-    def as_stated(cls, guarantee: str | None) -> type[Self]:
-        return ByMean if guarantee is not None and PROMISE not in guarantee else cls  # type: ignore[return-value]
+    def as_of(cls, version: int | None) -> type[Self]:
+        return ByMean if version == 1 else cls  # type: ignore[return-value]
 
     def guarantee(self) -> str:
         return (
-            f"{self._sound()}, and {PROMISE} {self.tolerance:g} sigma of what all {self.n} samples of the image would "
-            "have proved."
+            f"{self._sound()}, and at least {SHARE:.0%} of them lie within {self.tolerance:g} sigma of what all "
+            f"{self.n} samples of the image would have proved."
         )
 
     def _sound(self) -> str:
