@@ -5,8 +5,8 @@
 
 MODEL_DIR is a trained model; the images are the first of its data set's training split, in eval mode, each under the
 same m noises whichever way its loss is taken. `--sharpen` multiplies the logits, which moves no decision and makes the
-network as sure as one that was trained for long. `--crops`: how many images discarding would decide otherwise if it
-looked at plain images, beside how many it would by drawing the noise (and crops) again.
+network surer. `--crops`: how many images discarding would decide otherwise if it looked at plain images, beside how
+many it would by drawing the noise (and crops) again.
 """
 
 from __future__ import annotations
