@@ -211,7 +211,7 @@ def truth(a: Certificates, b: Certificates, radii: Floats) -> Floats:
 
 
 def coverage(kind: str, runs: int) -> tuple[float, float]:
-    """How often all intervals of a family hold at once, and the control: those at each radius that the textbook gives."""
+    """How often all intervals of a family hold at once, and the control: Wald's at each radius."""
     rng = np.random.default_rng(0)
     whole = populations(kind, 200_000, rng)
     true: dict[int, Floats] = {}
