@@ -228,13 +228,17 @@ def test_every_verb_explains_itself(verb: str, cli) -> None:
 
 
 def test_a_note_of_ours_is_told_in_words_alone(cli, made: Path, tmp_path: Path, monkeypatch) -> None:
+    def forget() -> None:
+        boundary_cache._remembered.cache_clear()
+        make_rule.cache_clear()
+
     monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
+    forget()
     certify = ["certify", made / "model", "--take", "2", "--n", "500", "--rule", "radius=0.1"]
     assert cli(*certify, "--out", tmp_path / "a.parquet").code == 0
     (table,) = (tmp_path / "cache" / "boundaries").iterdir()
     table.write_text("garbage")
-    boundary_cache._remembered.cache_clear()
-    make_rule.cache_clear()
+    forget()
     told = cli(*certify, "--out", tmp_path / "b.parquet")
     assert told.code == 0 and f"note: {table} is not the table it is named for (damaged), so" in told.err
     assert "Warning" not in told.err and table.read_text() != "garbage"
