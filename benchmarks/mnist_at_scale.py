@@ -81,7 +81,8 @@ def row(mine: metrics.Estimate, theirs: list[metrics.Estimate]) -> dict[str, flo
     error = (mine.high - mine.low) / (2.0 * float(stats.norm.ppf(0.975)))
     error *= math.sqrt(1.0 - mine.images / theirs[0].images)
     spread = float(values.std(ddof=1))
-    apart = (mine.value - values.mean()) / math.hypot(error, spread * math.sqrt(1.0 + 1.0 / len(values)))
+    deviation = math.hypot(error, spread * math.sqrt(1.0 + 1.0 / len(values)))
+    apart = (mine.value - values.mean()) / deviation if deviation else math.nan
     return {
         "here": mine.value,
         "here_low": mine.low,
@@ -92,7 +93,7 @@ def row(mine: metrics.Estimate, theirs: list[metrics.Estimate]) -> dict[str, flo
         "theirs_most": float(values.max()),
         "between_seeds": spread,
         "seeds": len(values),
-        "deviations": float(apart),
+        "deviations": apart,
     }
 
 
@@ -109,9 +110,13 @@ def markdown(table: pd.DataFrame) -> str:
             for value in (r.here, r.here_low, r.here_high, r.theirs, r.theirs_least, r.theirs_most)
         )
         name = "ACR" if r.metric == "acr" else f"% at {r.metric.split('@')[1]}"
-        cells = (r.method, name, here, f"{low} to {high}", theirs, f"{least} to {most}", f"{r.deviations:+.1f}")
+        cells = (r.method, name, here, f"{low} to {high}", theirs, f"{least} to {most}", _deviations(r.deviations))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _deviations(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:+.1f}"
 
 
 def main() -> None:
