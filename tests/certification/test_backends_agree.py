@@ -137,6 +137,9 @@ class Limited:
         compiled = self.core.compile_model(model, device, config | {"INFERENCE_PRECISION_HINT": "f32"})
         return self.fail if self.fails and config["INFERENCE_PRECISION_HINT"] != "f32" else compiled
 
+    def get_property(self, *names: str) -> Any:
+        return self.core.get_property(*names)
+
     def fail(self, images: Any) -> None:
         raise RuntimeError("object is not initialized")
 

@@ -231,7 +231,7 @@ def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path
         log(tmp_path / "cifar10" / place, [(1.91, True)] * 3)
     found = scan(tmp_path).found
     assert len(found) == 6
-    fit = fitting(found, ["mnist"], 0.5, "consistency", "cat-rs/consistency")
+    fit = fitting(found, ["mnist"], 0.5, "consistency", "cat-rs/consistency/table1")
     assert sorted(f.path.name for f in fit) == ["noise_0.50_1", "noise_0.50_2"]
     assert fitting(found, ["cifar10"], 0.5, "gaussian", "cat-rs/gaussian") == []
     result = reproduce("cat-rs/table1", source=tmp_path, out=tmp_path / "out")

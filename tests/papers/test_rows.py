@@ -1,5 +1,6 @@
 """Which model a row of a table is about, and how many images it was certified on."""
 
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from randsmooth.papers.rows import Row, is_main, rows_of
 from randsmooth.papers.scale import SCALES, steps
-from randsmooth.papers.source import pick
+from randsmooth.papers.source import fitting
 from randsmooth.training import PRESETS
 
 BASELINES = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix")
@@ -70,12 +71,14 @@ def test_main_rows_are_those_of_main_presets() -> None:
 
 def test_a_log_stands_for_a_main_row_by_either_account() -> None:
     def found(preset: str, log: bool) -> Any:
-        return SimpleNamespace(dataset="mnist", sigma=0.5, method="gaussian", preset=preset, log=log)
+        place = SimpleNamespace(arch="", trained=None, split=None, besides=()) if log else None
+        return SimpleNamespace(dataset="mnist", sigma=0.5, method="gaussian", preset=preset, place=place)
 
     row = Row("cat-rs", "mnist", 0.5, "gaussian", "", "cat-rs/gaussian/table1")
     log, prose, ablation = found("", True), found("cat-rs/gaussian/prose", False), found("cat-rs/gaussian/x", False)
     exact = found("cat-rs/gaussian/table1", False)
-    assert pick([log], ["mnist"], 0.5, row.method, row.preset) is log
-    assert pick([ablation, prose], ["mnist"], 0.5, row.method, row.preset) is prose
-    assert pick([prose, log, exact], ["mnist"], 0.5, row.method, row.preset) is exact
-    assert pick([ablation], ["mnist"], 0.5, row.method, row.preset) is None
+    of_row = partial(fitting, datasets=["mnist"], sigma=0.5, method=row.method, preset=row.preset)
+    assert of_row([log]) == [log]
+    assert of_row([ablation, prose]) == [prose]
+    assert of_row([prose, log, exact]) == [exact, prose, log]
+    assert of_row([ablation]) == []

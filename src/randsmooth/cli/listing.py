@@ -9,6 +9,7 @@ from typing import Any
 from randsmooth import data
 from randsmooth.training.presets import PAPERS, PRESETS, SIGMAS, Preset, named, usual_optimisation
 
+WIDE = 190  # characters of a line
 LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
 a|b|c: values at sigma 0.25|0.5|1, unless it says other sigmas. cifar10 is cifar10-jpeg too, the same images.
@@ -32,11 +33,19 @@ def by_paper(methods: Sequence[str]) -> Iterator[str]:
         yield paper
         yield from (f"  usual schedule, {line}" for line in _schedules([p for p in mains if _is_usual(p)]))
         for main in mains:
-            yield f"  {main.name:{width}}  {_datasets(main)}: {_words(_columns(main))}  ({_source(main, paper)})"
+            yield from _line(
+                f"  {main.name:{width}}  {_datasets(main)}: {_words(_columns(main))}", _source(main, paper)
+            )
             if not _is_usual(main):
                 yield f"    its schedule, {_own(main)}"
             yield from (f"    {_row(rows, main, paper)}" for rows in _tables(main, presets))
         yield ""
+
+
+def _line(said: str, source: str) -> list[str]:
+    """With the source behind, or below where that is too wide."""
+    whole = f"{said}  ({source})"
+    return [whole] if len(whole) < WIDE else [said, f"    ({source})"]
 
 
 def by_name(name: str) -> Iterator[str]:
