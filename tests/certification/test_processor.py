@@ -101,6 +101,8 @@ def test_torch_and_openvino_tell_what_they_use() -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 3)).eval()
     own = make_backend("torch", model, CPU, "32")
     assert own.processor == f"cpu, {processor.processor()}" != "cpu, "
+    if Path("/proc/cpuinfo").exists() and "stepping" in Path("/proc/cpuinfo").read_text():
+        assert re.search(r"\(cpu family \d+, model \d+, stepping \d+\)$", own.processor)
     assert own.instructions.startswith(f"ATen {torch.backends.cpu.get_cpu_capability()}, oneDNN ")
     pytest.importorskip("openvino")
     other = make_backend("openvino", model, CPU, "32")

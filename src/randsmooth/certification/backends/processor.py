@@ -39,9 +39,11 @@ ALSO = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_DEFAULT_FPMATH_MODE")  # 
 
 
 def processor() -> str:
-    """The model of the CPU, as it calls itself."""
-    told = features().get("cpu_name") or _from_linux() or platform.processor()
-    return str(told or platform.machine())
+    """The model of the CPU as it calls itself, and its numbers: a virtual one may be called no more than `AMD EPYC`."""
+    linux = _from_linux()
+    name = features().get("cpu_name") or linux.get("model name") or platform.processor() or platform.machine()
+    numbers = ", ".join(f"{key} {linux[key]}" for key in ("cpu family", "model", "stepping") if key in linux)
+    return f"{name} ({numbers})" if numbers else str(name)
 
 
 def onednn() -> str:
@@ -86,7 +88,10 @@ def _up_to(name: str) -> list[str]:
     return [name, *(_up_to(below) if below else [])]
 
 
-def _from_linux() -> str | None:
+@cache
+def _from_linux() -> dict[str, str]:
+    """What Linux tells of the first CPU; nothing elsewhere."""
     path = Path("/proc/cpuinfo")
-    lines = path.read_text().splitlines() if path.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), None)
+    first = path.read_text().partition("\n\n")[0] if path.exists() else ""
+    facts = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in facts}
