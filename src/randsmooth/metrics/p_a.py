@@ -92,8 +92,8 @@ def _recovered(table: Certificates) -> PA:
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if sigma is None or n is None or alpha is None:
         raise InputError(
-            f"{table.name}: p_A of a published log needs the sigma, n and alpha it was made with; take them from its path "
-            "and radii with certificates.infer(table, path), or give them with table.assuming(sigma=, n=, alpha=)"
+            f"{table.name}: p_A of a published log needs the sigma, n and alpha it was made with; take them from its "
+            "path and radii with certificates.infer(table, path), or give them with table.assuming(sigma=, n=, alpha=)"
         )
     n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, alpha)
     return PA(np.where(table.correct, n_a / n, np.nan), known_from=0.5)

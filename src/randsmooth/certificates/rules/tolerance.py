@@ -49,8 +49,8 @@ class Tolerance(Rule):
         ways = [f"allow n >= {least}"] if (least := self._least_n()) <= MOST else []
         ways += [f"ask for tolerance={np.ceil(1000.0 * behind) / 1000.0:g}"] if behind < 0.999 else []
         raise InputError(
-            f"n={self.n} cannot keep tolerance={self.tolerance:g}: a pilot takes {PILOT} of the samples, and without them "
-            f"more radii fall short than may; {', '.join([*ways, 'or take --rule fixed'])}"
+            f"n={self.n} cannot keep tolerance={self.tolerance:g}: a pilot takes {PILOT} of the samples, and without "
+            f"them more radii fall short than may; {', '.join([*ways, 'or take --rule fixed'])}"
         )
 
     def _least_n(self) -> int:
