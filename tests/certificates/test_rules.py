@@ -41,7 +41,7 @@ def looks_of(judge: Rule, path: Sequence[int]) -> list[int]:
 @pytest.mark.parametrize("text", RULES)
 def test_looks_grow_up_to_n_by_whole_blocks(text: str) -> None:
     judge = rule(text)
-    q = np.random.default_rng(0).uniform(0.0, 0.6, 300)
+    q = np.random.default_rng(0).uniform(0.0, 0.6, 100)
     for path in walks(judge, q, np.random.default_rng(1)):
         looks = looks_of(judge, path)
         assert looks[0] > 0 and np.all(np.diff(looks) > 0) and looks[-1] <= N
