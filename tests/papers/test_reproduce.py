@@ -358,4 +358,6 @@ def test_every_object_at_the_smallest_scale(tmp_path: Path) -> None:
         for panels in result.made.panels.values():
             assert panels and all(panel.lines for panel in panels), thing.name
         for frame in result.made.tables.values():
-            assert len(frame) >= len(find(thing.name).rows()), thing.name
+            rows = find(thing.name).rows()  # section 7 has a line a method, whatever its sigma
+            lines = {row.method for row in rows} if thing.name == "acr/section7" else rows
+            assert len(frame) >= len(lines), thing.name
