@@ -1,10 +1,14 @@
 """Ranks, the baseline, names and remarks: what a reader is told about the rows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
+from randsmooth.errors import InputError
 from randsmooth.report import baseline, naming, sheet
 from randsmooth.report.colours import BASELINE, looks
 from randsmooth.report.ranks import Mark, marks
@@ -71,6 +75,36 @@ def test_remarks(make: Make, log: Make) -> None:
     assert [part for part in ("same images", "sigma (0.25, 0.5)", "n (500, 1,000)") if part in " ".join(said)] == [
         "same images", "sigma (0.25, 0.5)", "n (500, 1,000)",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ({}, {"images": 40}, "40 of which are in every table."),
+        ({"split": "train"}, {"split": "test"}, "and they are of different splits (test, train)."),
+        ({}, {"dataset": "mnist"}, "and they are of different data sets (digits, mnist)."),
+        ({"split": "train"}, {"images": 40}, "40 of which are in every table."),
+    ],
+)
+def test_images_are_shared_by_data_set_split_and_place(
+    one: dict[str, object], other: dict[str, object], said: str, make: Make
+) -> None:
+    """Also where all labels agree, as they do here."""
+    tables = [make("a", **one), make("b", **other)]
+    assert sheet.remarks(tables)[0].endswith(said)
+    if "different" in said:
+        with pytest.raises(InputError, match="a is of the .* and b of .*, so they share no image"):
+            metrics.pair(*tables)
+
+
+def test_images_of_one_place_and_another_label_are_not_shared(make: Make) -> None:
+    a = make("a")
+    b = replace(a, label=np.where(a.idx < 20, a.label, a.label + 1))
+    assert "20 of which are in every table; 130 more have one idx but different labels." in sheet.remarks([a, b])[0]
+
+
+def test_one_hash_of_the_images_outweighs_their_names(make: Make) -> None:
+    assert sheet.same_images([make("a", data="sha256:1"), make("b", dataset="folder", data="sha256:1")])
 
 
 def test_every_table_looks_different() -> None:

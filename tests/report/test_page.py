@@ -12,7 +12,7 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import page, write
+from randsmooth.report import instead, page, write
 from report import reading
 
 Make = Callable[..., Certificates]
@@ -103,11 +103,15 @@ def test_the_curve_meets_the_table_at_a_radius_that_images_have(log: Make, r: fl
 
 
 def test_the_table_is_marked(log: Make) -> None:
-    text = page([log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5])
+    """By what is tested: two images show nothing, sixty do; the highest figure of a column is nothing by itself."""
+    few = page([log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5])
+    assert not re.search(r"<td( class=\"below\")|<td[^>]*><[bu]>", few.split("<tbody>")[1].split("</tbody>")[0])
+    text = page([log([1.0] * 60, "gaussian"), log([2.0, 1.9, -1.0] * 20, "b")], radii=[0, 1.5])
     cells = re.findall(r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)", text.split("<tbody>")[1].split("</tbody>")[0])
     figures = [(value, mark, bool(grey)) for grey, mark, value in cells]
-    assert ("1.000", "<b>", False) in figures and ("0.750", "<u>", False) in figures
-    assert ("50.0", "<u>", True) in figures  # b at radius 0, below the baseline's 100.0
+    gaussian, b = figures[1:5], figures[6:10]  # after the number of images
+    assert gaussian == [(value, "", False) for value in ("1.000", "100.0", "0.0", "0.0")]
+    assert b[1] == ("66.7", "", True) and b[2] == ("66.7", "<b>", False)
     assert 'title="95% interval' in text and "baseline</span>" in text
 
 
@@ -158,10 +162,12 @@ def test_unpaired_tables_and_a_lone_one_make_a_page(make: Make) -> None:
 def test_the_summary_names_who_leads(log: Make) -> None:
     tables = [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")]
     text = Read(page(tables, radii=[0, 1.5])).text
-    assert "Of 2 tables, none has the highest ACR beyond chance (b 1.000, gaussian 0.750);" in text
-    assert "certified accuracy is highest under gaussian at 1, b at 1 of 2 radii." in text
+    assert (
+        "Of 2 tables, none has the highest ACR beyond chance (b 1.000, gaussian 0.750)." in text
+        and "is highest under" not in text
+    )
     sure = [log([1.0, 0.5] * 50, "gaussian"), log([1.5, 0.6] * 50, "b")]
-    assert "Of 2 tables, b has the highest ACR (1.050);" in Read(page(sure)).text
+    assert "Of 2 tables, b has the highest ACR (1.050)." in Read(page(sure)).text
 
 
 def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
@@ -179,3 +185,27 @@ def test_it_is_written_whole(make: Make, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         write([make()], tmp_path / "bad.html", baseline="nobody")
     assert not (tmp_path / "bad.html").exists()
+
+
+def test_ten_methods_that_do_not_differ_have_no_figure_in_bold(make: Make) -> None:
+    """By printed figures one of them always leads; that is no finding, and the first lines claim none."""
+    text = page([make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))], radii=[0, 0.25, 0.5])
+    rows = text.split("<tbody>")[1].split("</tbody>")[0]
+    assert rows.count("<tr>") == 10 and "<b>" not in rows and "<u>" not in rows
+    assert "none has the highest ACR beyond chance" in text and "is highest under" not in text
+
+
+def test_radii_beyond_the_budget_show_a_dash_and_no_class_either(make: Make) -> None:
+    read = page([make("near", sigma=0.25, a=30.0), make("far", sigma=1.0, a=30.0)], radii=[0, 1.5])
+    assert read.count('title="beyond what its rule, sigma, n and alpha can certify">–</td>') == 1
+    near, far = zip(*Read(read).data["cells"][1], strict=True)
+    assert set(near) == {None} and None not in far
+
+
+@pytest.mark.parametrize(
+    ("share", "printed"),
+    [(1.0, "1"), (0.99996, "0.99996"), (0.99999, "0.99999"), (0.9995001, "0.9995"), (0.9994, "0.999"), (0.75, "0.750")],
+)
+def test_a_p_a_below_1_is_not_printed_as_1(share: float, printed: str) -> None:
+    assert instead._figure(share) == printed
+    assert float(printed) <= share

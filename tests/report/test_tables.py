@@ -23,7 +23,7 @@ SPECIAL = "a_b & <b>|</b> 50% $x$ {~} ^ \\ #1"
 
 def test_the_text_fits_a_terminal_and_shows_every_interval(make: Make) -> None:
     table = make("gaussian", images=9_999)
-    radii = [0.25 * i for i in range(8)]
+    radii = [0.125 * i for i in range(8)]
     lines = render([table, make("amplify")], radii=radii).splitlines()
     assert max(map(len, lines)) <= 120
     head, figures, intervals = lines[0], lines[1], lines[2]
@@ -176,3 +176,24 @@ def test_a_label_aware_table_prints_a_dash_for_abstention(aware_too: tuple[Certi
     one, other = json.loads(shown["json"])["tables"]
     assert other["abstention"] is None and one["abstention"]["value"] == metrics.abstention(whole).value
     assert one["certified_accuracy"] == other["certified_accuracy"] and one["acr"] == other["acr"]
+
+
+@pytest.mark.parametrize(("format", "dash"), [("text", "–"), ("md", "–"), ("latex", "--")])
+def test_a_radius_beyond_the_budget_prints_a_dash(format: str, dash: str, make: Make) -> None:
+    """Of sigma 0.25 with 500 samples r = 1 is out of reach: 0.0 with an interval would be called measured."""
+    tables = [make("near", sigma=0.25, a=30.0), make("far", sigma=1.0, a=30.0)]
+    text = render(tables, radii=[0, 1.0], format=format)
+    near = next(line for line in text.splitlines() if line.lstrip("| ").startswith("near"))
+    far = next(line for line in text.splitlines() if line.lstrip("| ").startswith("far"))
+    assert re.split(r"[ &|\\]+", near).count(dash) == 1 and dash not in re.split(r"[ &|\\]+", far)
+    assert ("A dash at a radius" in text) == (format == "text")
+
+
+def test_a_radius_beyond_the_budget_is_0_in_csv_and_json(make: Make) -> None:
+    """It is the definition's; and a table that might have reached the radius, and did not, prints its 0."""
+    tables = [make("near", sigma=0.25), make("far", sigma=1.0, a=1.0, b=30.0)]
+    near, far = json.loads(render(tables, radii=[0, 1.5], format="json"))["tables"]
+    assert near["certified_accuracy"][1]["value"] == 0.0 == far["certified_accuracy"][1]["value"]
+    rows = csv.DictReader(io.StringIO(render(tables, radii=[0, 1.5], format="csv")))
+    assert [float(row["accuracy@1.5"]) for row in rows] == [0.0, 0.0]
+    assert [row.split()[-2] for row in render(tables, radii=[0, 1.5]).splitlines()[1:4:2]] == ["–", "0.0"]

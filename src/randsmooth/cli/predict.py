@@ -63,8 +63,9 @@ def predict(settings: Predict) -> None:
     result = smoothed.certify(x, settings.n0, settings.n, settings.alpha)
     pairs = zip(settings.images, result.predict, result.radius, strict=True)
     answers = [_answer(path, int(k), float(r), spec.classes) for path, k, r in pairs]
-    show([answer | {"seed": smoothed.seed} for answer in answers], settings.format)
-    if settings.format == "text":
+    facts = {"sigma": base["sigma"], "n": settings.n, "alpha": settings.alpha, "seed": smoothed.seed}
+    show([answer | facts for answer in answers], settings.format)
+    if settings.format == "text" and settings.seed is None:
         print(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
 
 

@@ -37,7 +37,29 @@ def load(
             f"{tables[0].name} was certified at sigma={tables[0].header.sigma}; --sigma={sigma} is for TSV logs, "
             "which do not say"
         )
-    return [_judged(table, file, sigma, n, alpha) for table, file in zip(tables, files, strict=True)]
+    return [_judged(table, file, sigma, n, alpha) for table, file in zip(_by_path(tables, files), files, strict=True)]
+
+
+def _by_path(tables: Sequence[Certificates], files: Sequence[Path]) -> list[Certificates]:
+    """The tables, those of one name called by the fewest last parts of their paths that tell them apart."""
+    namesakes: dict[str, list[Path]] = {}
+    for table, file in zip(tables, files, strict=True):
+        namesakes.setdefault(table.name, []).append(file.absolute())
+    return [
+        table.renamed(_called(table.name, file.absolute(), namesakes[table.name]))
+        for table, file in zip(tables, files, strict=True)
+    ]
+
+
+def _called(name: str, file: Path, namesakes: Sequence[Path]) -> str:
+    """`name`, behind as many folders as it takes to tell all of `namesakes` apart: one depth for all of them."""
+    folders = {path.parent.parts for path in namesakes}
+    depth = next((d for d in range(len(file.parts)) if len({_last(f, d) for f in folders}) == len(folders)), 0)
+    return "/".join([*_last(file.parent.parts, depth), name])
+
+
+def _last(parts: tuple[str, ...], depth: int) -> tuple[str, ...]:
+    return parts[len(parts) - min(depth, len(parts)) :]
 
 
 def _judged(table: Certificates, file: Path, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:

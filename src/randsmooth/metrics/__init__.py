@@ -42,7 +42,8 @@ from randsmooth.metrics.paired import (
     mcnemar,
     paired_accuracy,
 )
-from randsmooth.metrics.pairing import pair
+from randsmooth.metrics.pairing import elsewhere, pair
+from randsmooth.metrics.reach import can_certify
 from randsmooth.metrics.replacement import accuracy_area, p_a_quantiles
 from randsmooth.metrics.summary import P_A, Summary, per_class, summarize, usual_radii
 from randsmooth.metrics.waterfall import Waterfall, acr_waterfall, contributions, waterfall
@@ -81,6 +82,7 @@ __all__ = [
     "acr_at",
     "acr_difference",
     "acr_waterfall",
+    "can_certify",
     "certified",
     "certified_accuracy",
     "certified_shares",
@@ -91,6 +93,7 @@ __all__ = [
     "conditional_difference",
     "contributions",
     "dkw",
+    "elsewhere",
     "envelope",
     "expected_radius",
     "fresh_difference",

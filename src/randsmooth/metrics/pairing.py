@@ -9,6 +9,18 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 
 Ints = NDArray[np.int64]
+WORDS = {"dataset": "data set", "split": "split"}
+
+
+def elsewhere(a: Certificates, b: Certificates) -> str:
+    """The header's field, dataset or split, in which the tables differ, so that an idx is another image in each; or "".
+
+    Tables whose headers carry one hash of images and labels are about the same images, whatever these are called.
+    """
+    if a.header.data is not None and a.header.data == b.header.data:
+        return ""
+    named = {field: {getattr(table.header, field) for table in (a, b)} - {None} for field in WORDS}
+    return next((field for field, values in named.items() if len(values) > 1), "")
 
 
 def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
@@ -18,7 +30,8 @@ def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
     every tenth.
 
     Raises:
-        InputError: an index occurs twice in a table, no image is shared, or the labels of a shared image differ.
+        InputError: an index occurs twice in a table, no image is shared, the tables are of two data sets or splits, or
+            the labels of a shared image differ.
     """
     _require_once(a)
     _require_once(b)
@@ -44,6 +57,12 @@ def _require_shared(first: Certificates, second: Certificates, a: Certificates, 
         raise InputError(
             f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) share no image, so they cannot be compared "
             "image by image; certify both with the same --dataset, --take or --skip"
+        )
+    other = elsewhere(a, b)
+    if other:
+        raise InputError(
+            f"{a.name} is of the {WORDS[other]} {getattr(a.header, other)} and {b.name} of "
+            f"{getattr(b.header, other)}, so they share no image; certify both with the same --dataset and --split"
         )
     wrong = np.flatnonzero(first.label != second.label)
     if len(wrong):

@@ -71,6 +71,18 @@ def farthest(table: Certificates) -> float:
     return _all_agree(rule)
 
 
+def can_certify(table: Certificates, r: float) -> bool:
+    """Whether the table's sigma and samples allow radius `r` to any image; True of a log that does not tell them.
+
+    Under the randomised bound an image may by chance reach farther than n of n successes do at the mean.
+    """
+    unknown = None in (table.header.sigma, table.header.n, table.header.alpha)
+    if unknown or table.header.bound == "randomised":
+        return True
+    seen = bool(np.any(table.radius >= r))  # a log may have rounded its largest radius up
+    return seen or r <= farthest(table)
+
+
 def _all_agree(rule: Rule) -> float:
     if isinstance(rule, Fixed):  # what lies beyond, by chance, under the randomised bound is not asked of every image
         return bounds.largest_radius(rule.n, rule.alpha / (2.0 if rule.bound == "two-sided" else 1.0), rule.sigma)

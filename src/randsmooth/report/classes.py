@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.report.naming import class_name
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.sheet import Sheet, beyond
 
 Cell = list[int] | None
 
@@ -23,7 +23,7 @@ class ClassView:
         names: of the C classes that occur.
         images: (C,) how many images of each, "1,000" or "900 to 1,000" where the tables differ.
         cells: [radius][class][table] = [value, low, high] in tenths of a percent; None where a table has
-            no image of the class.
+            no image of the class, or cannot certify the radius.
     """
 
     names: list[str]
@@ -39,7 +39,11 @@ def view(sheet: Sheet) -> ClassView:
     cells = []
     for r in sheet.radii:
         hits = [_count(table, present, metrics.certified(table, r)) for table in tables]
-        columns = [_cells(hit, total) for hit, total in zip(hits, totals, strict=True)]
+        untold = beyond(tables, r)
+        columns = [
+            [None] * len(present) if row in untold else _cells(hit, total)
+            for row, (hit, total) in enumerate(zip(hits, totals, strict=True))
+        ]
         cells.append([list(row) for row in zip(*columns, strict=True)])
     names = [class_name(tables, int(label)) for label in present]
     return ClassView(names, [_span(row) for row in np.transpose(totals)], cells)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from randsmooth import metrics
+from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
 from randsmooth.report.sheet import Sheet
 
 QUANTILES = (0.25, 0.5, 0.75)
+FLOAT = 1e-12  # 0.99996 lies a little below itself in floating point
 FAR = 1.0  # the area ends here, or where the tables do
 
 
@@ -45,4 +46,15 @@ def _cell(estimate: Estimate) -> tuple[str, str]:
 
 
 def _figure(value: float) -> str:
-    return "below 0.5" if math.isnan(value) else f"{value:.3f}"
+    """Three decimals; below 1 as many as keep it from being printed as 1, and 1 itself as such."""
+    if math.isnan(value):
+        return "below 0.5"
+    if value >= 1.0:
+        return "1"
+    short = f"{value:.3f}"
+    return short if short != "1.000" else str(bounds.round_down(value + FLOAT, _nines(value) + 1))
+
+
+def _nines(value: float) -> int:
+    """How many decimals of `value`, a little below 1, are nines."""
+    return math.floor(-math.log10(1.0 - value))

@@ -28,6 +28,7 @@ def render(sheet: Sheet) -> str:
     return "\n".join(
         [
             r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
+            "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
             *(f"% {remark}" for remark in sheet.remarks),
             rf"\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}",
             r"\hline",

@@ -19,7 +19,7 @@ def render(sheet: Sheet) -> str:
         ]
         cells += [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
         lines.append(_row(cells))
-    legend = "Certified accuracy in % at each L2 radius. Best in bold, second best underlined."
+    legend = "Certified accuracy in % at each L2 radius. Best in bold, second best underlined, as printed (no test)."
     return "\n".join([*lines, "", " ".join([legend, *sheet.remarks])]) + "\n"
 
 

@@ -45,7 +45,7 @@ def page(
 
     Args:
         radii: of the table and the per-class view, in pixels in [0, 1]; None for the usual ones.
-        baseline: name of the table that the others are greyed against; None looks for the Gaussian one.
+        baseline: name of the table that the others are judged against; None looks for the Gaussian one.
         command: what was typed to make the page, to be shown on it.
         pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show some that were given up.
 
@@ -76,6 +76,7 @@ def page(
         shown=versus.middle_place(content.radii),
         instead=instead.lines(content),
         up_to=f"{instead.up_to(content):g}",
+        judged=versus.shown(content, compared),
         **_against(content, compared, pictures),
         judge=slider.judge(content),
         facts=provenance.facts(content),

@@ -18,6 +18,7 @@ from randsmooth.report.versus import Versus
 def to_csv(sheet: Sheet) -> str:
     """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
 
+    Certified accuracy is 0 at a radius that a table's sigma, n and alpha cannot certify, where printed tables have a dash.
     p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them.
     """
     buffer = io.StringIO()
@@ -35,6 +36,7 @@ def to_csv(sheet: Sheet) -> str:
 def to_json(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
+    `certified_accuracy` is 0 at a radius that a table's sigma, n and alpha cannot certify, as in CSV.
     A table's `abstention` is null, and its `p_A` empty, where it does not tell them.
     `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
     over what `judged_together` says. `p_value_alone` is McNemar's of one radius, corrected for nothing.

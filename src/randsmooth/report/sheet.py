@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
@@ -25,6 +26,8 @@ class Column:
         estimates: one a table; None where it does not tell.
         marks: one a table; empty marks where a column is not ranked.
         scale, decimals: a figure is printed as value * scale with so many decimals.
+        beyond: the rows whose sigma, n and alpha certify no image there, whatever the classifier. Their estimate is 0 by
+            definition and measures nothing, so that a dash is printed; CSV and JSON keep the 0.
     """
 
     title: str
@@ -32,15 +35,19 @@ class Column:
     marks: list[Mark]
     scale: float
     decimals: int
+    beyond: frozenset[int] = frozenset()
 
     def figure(self, row: int) -> str:
-        estimate = self.estimates[row]
+        estimate = self._told(row)
         return _figure(estimate.value, self.scale, self.decimals) if estimate else UNTOLD
 
     def ends(self, row: int) -> tuple[str, ...]:
         """Both ends of the 95% interval, printed; none where the table does not tell."""
-        estimate = self.estimates[row]
+        estimate = self._told(row)
         return tuple(_figure(x, self.scale, self.decimals) for x in (estimate.low, estimate.high)) if estimate else ()
+
+    def _told(self, row: int) -> Estimate | None:
+        return None if row in self.beyond else self.estimates[row]
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,9 @@ def build(
         at,
         reference,
         acr=_ranked("ACR", [s.acr for s in summaries], 1.0, 3, reference),
-        accuracy=[_ranked(f"{r:g}", [s.accuracy[r] for s in summaries], 100.0, 1, reference) for r in at],
+        accuracy=[
+            _ranked(f"{r:g}", [s.accuracy[r] for s in summaries], 100.0, 1, reference, beyond(named, r)) for r in at
+        ],
         abstention=Column("abstain", [s.abstention for s in summaries], [Mark()] * len(named), 100.0, 1),
         p_a=[s.p_a for s in summaries],
         settings=settings(named),
@@ -110,9 +119,24 @@ def build(
     )
 
 
-def _ranked(title: str, estimates: list[Estimate], scale: float, decimals: int, reference: int | None) -> Ranked:
-    printed = [_figure(estimate.value, scale, decimals) for estimate in estimates]
-    return Ranked(title, estimates, marks(printed, reference), scale, decimals)
+def beyond(tables: Sequence[Certificates], r: float) -> frozenset[int]:
+    """The rows of the tables that cannot certify `r`, whatever their classifier."""
+    return frozenset(row for row, table in enumerate(tables) if not metrics.can_certify(table, r))
+
+
+def _ranked(
+    title: str,
+    estimates: list[Estimate],
+    scale: float,
+    decimals: int,
+    reference: int | None,
+    beyond: frozenset[int] = frozenset(),
+) -> Ranked:
+    told = [row for row in range(len(estimates)) if row not in beyond]
+    printed = [_figure(estimates[row].value, scale, decimals) for row in told]
+    marked = dict(zip(told, marks(printed, told.index(reference) if reference in told else None), strict=True))
+    everyone = [marked.get(row, Mark()) for row in range(len(estimates))]
+    return Ranked(title, estimates, everyone, scale, decimals, beyond)
 
 
 def _figure(value: float, scale: float, decimals: int) -> str:
@@ -124,6 +148,8 @@ def same_images(tables: Sequence[Certificates]) -> bool:
     try:
         for table in tables[1:]:
             metrics.require_same_images(tables[0], table)
+            if metrics.elsewhere(tables[0], table):
+                return False
     except InputError:
         return False
     return True
@@ -139,11 +165,7 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
     """What a reader must know before comparing the rows: other images, other settings."""
     said = []
     if not same_images(tables):
-        common = set.intersection(*(set(table.idx.tolist()) for table in tables))
-        said.append(
-            "The tables are not about the same images: each row rests on all of its own, "
-            f"{len(common):,} of which are in every table."
-        )
+        said.append(f"The tables are not about the same images: each row rests on all of its own, {_common(tables)}.")
     for field in FACTS:
         values = _known(tables, field)
         if len(values) > 1:
@@ -156,6 +178,20 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         )
     said += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
     return said + [f"{_named(names, tables)}: {note}." for note, names in notes(tables).items()]
+
+
+def _common(tables: Sequence[Certificates]) -> str:
+    """How many images are in every table: those of one idx and label, where all tables are of one set and split."""
+    for field, word in (("dataset", "data sets"), ("split", "splits")):
+        values = sorted({getattr(table.header, field) for table in tables} - {None})
+        if len(values) > 1 and any(metrics.elsewhere(a, b) for a, b in combinations(tables, 2)):
+            return f"and they are of different {word} ({', '.join(map(naming.printable, values))})"
+    places = set.intersection(*(set(table.idx.tolist()) for table in tables))
+    images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
+    other = (
+        f"; {len(places) - len(images):,} more have one idx but different labels" if len(places) > len(images) else ""
+    )
+    return f"{len(images):,} of which are in every table{other}"
 
 
 def notes(tables: Sequence[Certificates]) -> dict[str, list[str]]:

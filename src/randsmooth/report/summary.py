@@ -19,7 +19,7 @@ MANY = 500
 
 
 def sentences(sheet: Sheet, compared: Sequence[Versus] = ()) -> list[str]:
-    """One table: its figures. More: who leads in ACR and at how many radii, `what_acr_hides`, then the verdicts."""
+    """One table: its figures. More: who leads in ACR, `what_acr_hides`, then the verdicts."""
     if len(sheet.tables) == 1:
         return [_alone(sheet)]
     said = [_leaders(sheet), _hidden(sheet, compared), verdicts.sentence(sheet, compared)]
@@ -51,11 +51,10 @@ def _leaders(sheet: Sheet) -> str:
     names = [table.name for table in sheet.tables]
     first = _top(sheet.acr)[0]
     rivals = [row for row in _top(sheet.acr)[1:] if not _ahead(sheet.tables[first], sheet.tables[row])]
-    led = _radii_led(sheet, names)
     if rivals:
         told = ", ".join(f"{names[row]} {sheet.acr.figure(row)}" for row in (first, *rivals))
-        return f"Of {len(names)} tables, none has the highest ACR beyond chance ({told}){led}."
-    return f"Of {len(names)} tables, {names[first]} has the highest ACR ({sheet.acr.figure(first)}){led}."
+        return f"Of {len(names)} tables, none has the highest ACR beyond chance ({told})."
+    return f"Of {len(names)} tables, {names[first]} has the highest ACR ({sheet.acr.figure(first)})."
 
 
 def _ahead(first: Certificates, second: Certificates) -> bool:
@@ -68,17 +67,6 @@ def _ahead(first: Certificates, second: Certificates) -> bool:
     if len(gain) >= MANY and gain.mean() > PLAIN * np.std(gain) / np.sqrt(len(gain)):
         return True
     return metrics.acr_difference(ours, theirs).low > 0.0
-
-
-def _radii_led(sheet: Sheet, names: list[str]) -> str:
-    led = [sum(column.marks[row].best for column in sheet.accuracy) for row in range(len(names))]
-    order = sorted((row for row in range(len(names)) if led[row]), key=lambda row: -led[row])
-    if not order:
-        return ""
-    total = len(sheet.accuracy)
-    ties = ", ties counted for each" if sum(led) > total else ""
-    shares = ", ".join(f"{names[row]} at {led[row]}" for row in order)
-    return f"; certified accuracy is highest under {shares} of {total} radii{ties}"
 
 
 def _top(column: Ranked) -> list[int]:

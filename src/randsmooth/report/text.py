@@ -11,6 +11,7 @@ from randsmooth.report.sheet import Column, Sheet
 WIDTH = 110
 
 LEGEND = "ACR and certified accuracy (%) at each L2 radius (pixels in [0, 1]); 95% intervals below the figures."
+BEYOND = "A dash at a radius: the table's rule, sigma, n and alpha certify no image there, whatever the classifier."
 
 
 P_A_LEGEND = (
@@ -22,7 +23,8 @@ def render(sheet: Sheet) -> str:
     """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve."""
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
     lines = _grid(sheet.titles, [images, *map(_lines, sheet.columns)])
-    return "\n".join([*lines, "", LEGEND, *sheet.remarks, *_p_a_lines(sheet), *_verdict_lines(sheet)]) + "\n"
+    dashes = [BEYOND] if any(column.beyond for column in sheet.accuracy) else []
+    return "\n".join([*lines, "", LEGEND, *dashes, *sheet.remarks, *_p_a_lines(sheet), *_verdict_lines(sheet)]) + "\n"
 
 
 def _p_a_lines(sheet: Sheet) -> list[str]:

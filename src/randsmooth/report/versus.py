@@ -95,6 +95,15 @@ def _versus(sheet: Sheet, pair: Pair, one: Comparison) -> Versus:
     )
 
 
+def shown(sheet: Sheet, compared: Sequence[Versus]) -> list[list[int]]:
+    """[row][column of the sheet]: 1 or -1 where the figure is shown to be above or below the baseline's, else 0."""
+    judged = [[0] * len(sheet.columns) for _ in sheet.tables]
+    for one in compared:
+        accuracy = [at.shown if at else 0 for at in one.points]
+        judged[one.row] = [one.comparison.acr_shown, *accuracy, 0]
+    return judged
+
+
 def middle(radii: Sequence[float]) -> float:
     """The radius that the page opens at: the third, 0.5 among the usual ones; 0 without any."""
     return radii[middle_place(radii)] if radii else 0.0
