@@ -93,7 +93,7 @@ def test_images_are_shared_by_data_set_split_and_place(
     tables = [make("a", **one), make("b", **other)]
     assert sheet.remarks(tables)[0].endswith(said)
     if "different" in said:
-        with pytest.raises(InputError, match="a is of the .* and b of .*, so they share no image"):
+        with pytest.raises(InputError, match=r"a is of the .* and b of .*, so they share no image"):
             metrics.pair(*tables)
 
 

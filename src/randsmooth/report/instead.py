@@ -52,9 +52,9 @@ def _figure(value: float) -> str:
     if value >= 1.0:
         return "1"
     short = f"{value:.3f}"
-    return short if short != "1.000" else str(bounds.round_down(value + FLOAT, _nines(value) + 1))
+    return short if short != "1.000" else str(bounds.round_down(value + FLOAT, _decimals(value)))
 
 
-def _nines(value: float) -> int:
-    """How many decimals of `value`, a little below 1, are nines."""
-    return math.floor(-math.log10(1.0 - value))
+def _decimals(value: float) -> int:
+    """As many as show how far below 1 `value` is."""
+    return math.ceil(-math.log10(1.0 - value) - FLOAT / (1.0 - value))

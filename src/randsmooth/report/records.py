@@ -18,7 +18,7 @@ from randsmooth.report.versus import Versus
 def to_csv(sheet: Sheet) -> str:
     """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
 
-    Certified accuracy is 0 at a radius that a table's sigma, n and alpha cannot certify, where printed tables have a dash.
+    At a radius that a table's sigma, n and alpha cannot certify its accuracy is 0; printed tables have a dash there.
     p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them.
     """
     buffer = io.StringIO()

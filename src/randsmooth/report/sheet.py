@@ -26,8 +26,8 @@ class Column:
         estimates: one a table; None where it does not tell.
         marks: one a table; empty marks where a column is not ranked.
         scale, decimals: a figure is printed as value * scale with so many decimals.
-        beyond: the rows whose sigma, n and alpha certify no image there, whatever the classifier. Their estimate is 0 by
-            definition and measures nothing, so that a dash is printed; CSV and JSON keep the 0.
+        beyond: the rows whose sigma, n and alpha certify no image there, whatever the classifier. Their estimate is 0
+            by definition and measures nothing, so that a dash is printed; CSV and JSON keep the 0.
     """
 
     title: str
