@@ -79,3 +79,14 @@ def test_what_such_rules_do_not_answer_is_not_compared(counted: Make) -> None:
     assert none.curve is None and none.verdict is None and none.at(0.5) is None
     with pytest.raises(InputError, match="cannot be compared: no radius"):
         metrics.verdict(few, under(table, rule="radius=0.6"))
+
+
+def test_a_table_can_certify_what_it_has_and_what_its_budget_allows(counted: Make, log: Make) -> None:
+    table = counted([600, 700])
+    end = bounds.largest_radius(1000, 0.001, 0.5)
+    assert [metrics.can_certify(table, r) for r in (0.0, end, end + 0.001)] == [True, True, False]
+    assert metrics.can_certify(under(table, bound="randomised"), end + 0.001)
+    rows, facts = [(0, 0, round(end + 0.004, 2))], {"sigma": 0.5, "n": 1000, "alpha": 0.001}
+    assert rows[0][2] > end and metrics.can_certify(log(rows, **facts), rows[0][2])  # printed, and rounded up
+    assert not metrics.can_certify(log(rows, **facts), rows[0][2] + 0.001)
+    assert metrics.can_certify(log(rows), 9.0)  # of what it was made with nothing is known

@@ -55,6 +55,17 @@ addEventListener("load", () => {
   document.body.dataset.probe = JSON.stringify(told);
 });
 </script>"""
+PICK = """<script>
+addEventListener("load", () => {
+  const pick = document.getElementById("pick");
+  const cells = [...document.querySelectorAll("#cells td")].filter((_, at) => at % 3);
+  const figures = () => cells.map((td) => td.textContent);
+  const told = [figures()];
+  pick.value = pick.options.length - 1;
+  pick.dispatchEvent(new Event("change"));
+  document.body.dataset.probe = JSON.stringify([...told, figures()]);
+});
+</script>"""
 COUNT = """<script>
 addEventListener("load", () => {
   document.body.dataset.probe = JSON.stringify(document.querySelectorAll(".plot .scatterlayer .trace").length);
@@ -97,6 +108,14 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     assert told["focused"] and traces == [6, 6, 3, 1, 2] and off == 5 and "<b>b</b>" not in text
     assert told["back"] == [[9, 9, 6, 2, 3], 0]
     assert told["at"] == "0.5"
+
+
+@pytest.mark.slow
+def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(make: Make, tmp_path: Path) -> None:
+    tables = [make("near", sigma=0.25), make("far", sigma=1.0)]
+    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5, 1.0]) + PICK)
+    first, last = opened(tmp_path / "report.html", "--virtual-time-budget=10000")
+    assert "–" not in first and last[0::2] == ["–"] * 3 and "–" not in last[1::2]
 
 
 @pytest.mark.slow
