@@ -8,15 +8,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from randsmooth import bounds, metrics
+from randsmooth import metrics
+from randsmooth.papers.agreement import ACCURACY, agreement, another_run, digits, figures, other_images
 from randsmooth.papers.rows import Row, metrics_of, named
 from randsmooth.papers.source import Found
 
-ACCURACY = "accuracy@"
-DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}  # ours, where the paper prints no figure; 1 for all others
 IMAGES = "images"  # head of the column that counts them
-EXACT = 1e-9  # rounding of floats
-MANY = 0.5  # share of a row's informative cells that differ, from which on the run is another one
 
 
 @dataclass(frozen=True)
@@ -41,13 +38,6 @@ def beside(rows: Sequence[Row], found: Sequence[Found | None]) -> Beside:
     return Beside(tuple(rows), tuple(columns), tuple(found), ours)
 
 
-def figures(found: Found, columns: Sequence[str]) -> dict[str, float]:
-    """What a table of certificates says of each metric that certificates know; accuracy in percent."""
-    told = {"acr": metrics.acr(found.table).value} if "acr" in columns else {}
-    radii = {column: float(column.removeprefix(ACCURACY)) for column in columns if column.startswith(ACCURACY)}
-    return told | {c: 100.0 * metrics.certified_accuracy(found.table, r).value for c, r in radii.items()}
-
-
 def _radii(found: Sequence[Found | None]) -> list[float]:
     tables = [f.table for f in found if f is not None]
     return metrics.usual_radii(tables) if tables else []
@@ -63,66 +53,32 @@ def differences(table: Beside) -> list[dict[str, float]]:
 
 def findings(table: Beside) -> list[str]:
     """The rows that differ by more than the printed digits round, and those that rest on other images, in words."""
-    parts = zip(table.rows, table.found, differences(table), strict=True)
-    told = [_finding(row, found, difference) for row, found, difference in parts if found is not None]
+    parts = zip(table.rows, table.found, strict=True)
+    told = [_finding(row, found) for row, found in parts if found is not None]
     return [*filter(None, told), *_other_images(table)]
 
 
-def differing(row: Row, found: Found) -> int:
-    """How many cells of a row differ by more than the printed digits round."""
-    told = figures(found, tuple(row.figures))
-    return len(_large(row, {m: value - row.figures[m] for m, value in told.items()}))
-
-
-def _large(row: Row, difference: dict[str, float]) -> dict[str, float]:
-    return {m: d for m, d in difference.items() if abs(d) > rounding(row, m) + EXACT}
-
-
-def _finding(row: Row, found: Found, difference: dict[str, float]) -> str:
-    telling = {m: d for m, d in difference.items() if informative(row, found, m)}
-    large = _large(row, telling)
-    if not large:
+def _finding(row: Row, found: Found) -> str:
+    agreed = agreement(row, found)
+    if not agreed.large:
         return ""
-    cells = ", ".join(f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in large.items())
-    another = found.log and row.images == len(found.table) and len(large) > MANY * len(telling)
-    why = ": the released log is not the run of the table" if another else ""
-    return f"{named([row])} differs in {len(large)} of {len(telling)} cells{why} ({cells})"
-
-
-def informative(row: Row, found: Found, metric: str) -> bool:
-    """Whether a cell could differ: not where the paper prints 0 at a radius that nothing can be certified to."""
-    if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
-        return True
-    return float(metric.removeprefix(ACCURACY)) <= _farthest(found)
-
-
-def _farthest(found: Found) -> float:
-    """The largest radius that sigma, n and alpha of the table allow; where they are not known, the largest it has."""
-    header = found.table.header
-    if header.sigma is None or header.n is None or header.alpha is None:
-        return float(found.table.radius.max(initial=0.0))
-    return bounds.largest_radius(header.n, header.alpha, header.sigma)
-
-
-def rounding(row: Row, metric: str) -> float:
-    """By how much a figure may be off as the paper prints it: half a unit of its last digit."""
-    return float(0.5 * 10.0 ** -row.decimals.get(metric, digits(metric)))
+    cells = ", ".join(f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in agreed.large.items())
+    chance = "" if agreed.same_images else " by more than print and chance"
+    why = ": the released log is not the run of the table" if another_run(row, found) else ""
+    return f"{named([row])} differs in {len(agreed.large)} of {len(agreed.telling)} cells{chance}{why} ({cells})"
 
 
 def _other_images(table: Beside) -> list[str]:
     """That rows rest on other images than the paper's, once for all that do alike."""
     counts: dict[tuple[int, int], list[Row]] = {}
     for row, found in zip(table.rows, table.found, strict=True):
-        if found is not None and row.figures and row.images not in (None, len(found.table)):
+        if found is not None and other_images(row, found):
             counts.setdefault((int(row.images or 0), len(found.table)), []).append(row)
     return [
-        f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance"
+        f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance: "
+        "cells are said to differ where it is more than print and a 99% interval for the fewer images allow"
         for (theirs, ours), rows in counts.items()
     ]
-
-
-def digits(metric: str) -> int:
-    return DIGITS.get(metric, 1)
 
 
 def title(metric: str) -> str:
@@ -150,8 +106,7 @@ def _counts(row: Row, found: Found | None) -> dict[str, str]:
     """How many images the figures rest on; a star where they are not as many as the paper's."""
     counts = {} if row.images is None else {"paper": f"{row.images:,}"}
     if found is not None:
-        other = bool(row.figures) and row.images not in (None, len(found.table))
-        counts["here"] = f"{len(found.table):,}{'*' * other}"
+        counts["here"] = f"{len(found.table):,}{'*' * other_images(row, found)}"
     return counts
 
 

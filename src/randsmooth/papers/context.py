@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from randsmooth.papers.beside import differing
+from randsmooth.papers.agreement import EXACT, agreement, another_run
 from randsmooth.papers.rows import Row, named
 from randsmooth.papers.scale import Scale
 from randsmooth.papers.source import Found, fitting
@@ -30,11 +30,14 @@ class Context:
     skipped: tuple[str, ...] = ()
 
     def of(self, row: Row) -> Found | None:
-        """The certificates of a row; of several logs that fit, one put there by hand, then the nearest to it."""
+        """The certificates of a row: of its preset if there are any; of several logs the first by `_rank`."""
         fit = self._fitting(row)
-        if not fit or not fit[0].log:
-            return next(iter(fit), None)
-        return min(fit, key=lambda found: (found.place is None or not found.place.put, differing(row, found)))
+        return fit[0] if len(fit) == 1 else min(fit, key=lambda found: _rank(row, found), default=None)
+
+    def lacks(self, row: Row) -> bool:
+        """Whether there are no certificates of the row, or only a log of another run."""
+        found = self.of(row)
+        return found is None or another_run(row, found)
 
     def told(self, rows: Sequence[Row]) -> list[str]:
         """What was found out of the rows' logs or done to them, and where a row had more than one to choose from."""
@@ -52,11 +55,12 @@ class Context:
         if not shown.log or not others:
             return ""
         listed = ", ".join(f.path.name if f.path.parent == shown.path.parent else str(f.path) for f in others)
-        nearer = min(others, key=lambda found: differing(row, found))
+        nearer = min(others, key=lambda found: agreement(row, found).off)
         told = f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
-        if differing(row, nearer) >= differing(row, shown):
+        agreed = agreement(row, nearer)
+        if agreed.off > agreement(row, shown).off - EXACT:
             return told
-        return f"{told}; nearer to the paper is {nearer.path}, of which {differing(row, nearer)} cells differ"
+        return f"{told}; nearer to the paper is {nearer.path}, of which {len(agreed.large)} cells differ"
 
     def _fitting(self, row: Row) -> list[Found]:
         return fitting(self.found, self._datasets(row), row.sigma, row.method, row.preset)
@@ -107,6 +111,21 @@ class Object:
     besides: Callable[[Context], list[Row]] = lambda context: []
 
     def missing(self, context: Context) -> list[Row]:
-        """The rows that have no certificates, or no model where that is needed."""
-        there = context.model if self.models else context.of
-        return [row for row in self.rows() if there(row) is None]
+        """The rows that have no certificates of their own run, or no model where that is needed."""
+        if self.models:
+            return [row for row in self.rows() if context.model(row) is None]
+        return [row for row in self.rows() if context.lacks(row)]
+
+
+def _rank(row: Row, found: Found) -> tuple[bool, bool, bool, float, bool, float]:
+    """Least for the certificates to show: of the preset, not another run, put there by hand, then by agreement."""
+    agreed = agreement(row, found)
+    put = found.place is not None and found.place.put
+    return (
+        found.preset != row.preset,
+        another_run(row, found),
+        not put,
+        agreed.share,
+        not agreed.same_images,
+        agreed.off,
+    )

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from randsmooth import metrics
-from randsmooth.papers.beside import ACCURACY, beside, findings, tidy, wide
+from randsmooth.papers.agreement import ACCURACY
+from randsmooth.papers.beside import beside, findings, tidy, wide
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.figure import figure
 from randsmooth.papers.rows import Row

@@ -67,12 +67,12 @@ def reproduce(
         raise unknown("scale", scale, SCALES)
     out = Path(out)
     folder = out / scale
-    context = _context(source, folder, scale)
+    context = _context(thing, source, folder, scale)
     missing = thing.missing(context)
     if run_missing and missing:
         for step in lacking(missing, context):
             run(step, progress, say)
-        context = _context(source, folder, scale)
+        context = _context(thing, source, folder, scale)
         missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
@@ -84,7 +84,7 @@ def reproduce(
 def _made(thing: Object, context: Context, missing: Sequence[Row]) -> Made | None:
     """The object, with what was found out of its logs; None where nothing is there to draw it from."""
     rows, besides = thing.rows(), thing.besides(context)
-    if rows and len(missing) == len(rows) and not besides:
+    if rows and not besides and (missing == rows if thing.models else not any(map(context.of, rows))):
         return None
     there = [row for row in rows if row not in missing] if thing.models else rows
     made = thing.make(context, [*there, *besides])
@@ -92,7 +92,10 @@ def _made(thing: Object, context: Context, missing: Sequence[Row]) -> Made | Non
     return made
 
 
-def _context(source: Path | str | None, folder: Path, scale: str) -> Context:
+def _context(thing: Object, source: Path | str | None, folder: Path, scale: str) -> Context:
+    """What the folders hold; what formulas give looks at none."""
+    if not thing.rows():
+        return Context((), SCALES[scale], folder)
     there = Scan() if source is None else scan(Path(source))
     if folder.is_dir():
         there += scan(folder)

@@ -14,7 +14,7 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.beside import ACCURACY
+from randsmooth.papers.agreement import ACCURACY
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.figure import numbers
 from randsmooth.papers.rows import Row, metrics_of
