@@ -156,3 +156,20 @@ def test_the_released_logs_of_another_alpha(logs: Path) -> None:
             other[name] = tuple(round(float((t.radius * t.correct).mean()), 3) for t in (table, made))
     assert len(other) == 8 and unknown == {1.51, 1.62, 3.56}
     assert {name: other[name] for name in OTHER_ALPHA} == OTHER_ALPHA
+
+
+def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
+    """The method by a repository's name, another sigma in training, and radii that were left as they are."""
+    folder = tmp_path / "locuslab+smoothing" / "cifar10" / "noise_0.25" / "test"
+    folder.mkdir(parents=True)
+    path = folder / "sigma_0.50"
+    path.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.777\t1\t0:00:01\n")
+    said, trained, unknown = infer(read(path), path).header.notes
+    assert said.endswith("and the method gaussian (by the name locuslab+smoothing) as the path says")
+    assert trained == "trained at sigma 0.25"
+    assert unknown.startswith("n and alpha not known") and "shown as logged, not re-bound" in unknown
+
+
+@pytest.mark.parametrize("path", ["cifar10-sigma0.5/catrs.tsv", "mnist/gaussian/noise_0.5", "mnist/cat_rs/noise_0.5"])
+def test_a_method_by_its_own_name_needs_no_words(path: str) -> None:
+    assert place_of(Path(path)).told().endswith("and the method as the path says")

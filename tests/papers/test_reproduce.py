@@ -232,6 +232,17 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     assert only.of(printed_as) is not None and only.lacks(printed_as)
 
 
+def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path) -> None:
+    row = row_of("acr", "table2", "gaussian", 0.5)
+    shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    near, nearer = ({r: v + off for r, v in shares.items()} for off in (3.0, 1.0))
+    with_accuracies(tmp_path / "cifar10" / "cohen" / "noise_0.5.tsv", near, 500, 1.91)  # within chance
+    put = with_accuracies(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", nearer, 10_000, 1.91)
+    context = Context(scan(tmp_path).found, SCALES["paper"], tmp_path / "runs")
+    shown = context.of(row)
+    assert len(context.found) == 2 and shown is not None and shown.path == put and context.lacks(row)
+
+
 def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:
     cells = printed().query("metric.str.startswith('accuracy') and value.str.contains('.', regex=False)")
     fifths = cells.assign(even=cells["value"].str[-1].astype(int) % 2 == 0).groupby(["paper", "object"])["even"].all()

@@ -28,12 +28,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     notes = result.made.notes
     assert "no one classifier's certified accuracy" in notes[0]
     assert "macer: over the 4 images that its tables share" in notes
-    assert "here at sigma 0.25, 1 alone: macer" in notes
+    assert "here at sigma 0.25, 1 alone, without 0.5: macer" in notes
     assert any(note.startswith("gaussian is left out:") and "share no image" in note for note in notes)
     assert all(path.stat().st_size > 0 for path in result.files)
     drawn = pd.read_csv(tmp_path / "out" / "acr-section7-figure.csv")
     assert {"staircase", "points, behind"} == set(drawn["drawn"])
     assert "38.9 (0.5)" in (tmp_path / "out" / "acr-section7.txt").read_text()
+    for suffix in ("txt", "md", "tex"):
+        sheet = (tmp_path / "out" / f"acr-section7.{suffix}").read_text().replace("\\", "")  # escapes
+        assert "no one classifier's certified accuracy" in sheet and "without 0.5: macer" in sheet
+        assert "10,000" in sheet and "4*" in sheet  # images: the paper's, and ours
     return pd.read_csv(tmp_path / "out" / "acr-section7.csv").set_index(["method", "radius"])
 
 
@@ -55,3 +59,20 @@ def test_of_the_paper_it_is_the_best_of_table_2(told: pd.DataFrame) -> None:
         (("cat-rs", 2.5), 14.2, 1.0),
     ):
         assert told.loc[key, ["published", "published sigma"]].tolist() == [accuracy, sigma]
+
+
+def test_beyond_what_the_sigmas_at_hand_certify_nothing_is_said(tmp_path: Path) -> None:
+    """n 100,000 at alpha .001 and sigma 0.5 certify up to 1.906: at 2 nothing was measured."""
+    log(tmp_path / "logs" / "cifar10-sigma0.5" / "macer.tsv", {0: 1.91, 1: 1.91, 2: 0.3, 3: -0.1})
+    log(tmp_path / "logs" / "cifar10-sigma0.5" / "gaussian.tsv", {0: 1.2, 1: 0.3, 2: -1.91, 3: -0.1})
+    result = reproduce("acr/section7", source=tmp_path / "logs", out=tmp_path / "out")
+    assert result.made is not None
+    assert "here at sigma 0.5 alone, without 0.25, 1: gaussian, macer" in result.made.notes
+    data = pd.read_csv(tmp_path / "out" / "acr-section7.csv").set_index(["method", "radius"])["here"]
+    assert data["macer"].loc[1.75] == 50.0 and data["macer"].loc[2.0:].isna().all()
+    assert data["gaussian"].loc[1.75] == 0.0 and data["gaussian"].loc[2.0:].isna().all()
+    table = result.made.tables[""]
+    ours = table[table[""] == "here"].set_index("method" if "method" in table else table.columns[0])
+    assert (ours[["2", "2.25", "2.5"]] == "-").all(axis=None) and ours.loc["gaussian", "1.75"] == "0.0"
+    lines = {line.name: line for line in result.made.panels[""][0].lines if not line.dashed}
+    assert lines["macer"].y[-1] == 50.0 and lines["gaussian"].y[-1] == 0.0  # one goes on, the other is measured 0

@@ -54,8 +54,16 @@ def _placed(
     facts = {"dataset": place.dataset or None, "split": place.split or None}
     facts["model"] = {"method": place.method} if place.method else None  # type: ignore[assignment]
     new = {key: value for key, value in facts.items() if getattr(given.header, key) is None}
-    notes = (told.told(),) if told.told() else ()
-    return _noted(given.assuming(sigma=place.sigma, n=place.n), *notes, **new)
+    made = given.assuming(sigma=place.sigma, n=place.n)
+    notes = [note for note in (told.told(), _trained(place, made.header.sigma)) if note]
+    return _noted(made, *notes, **new)
+
+
+def _trained(place: Place, sigma: float | None) -> str:
+    """That the model was trained at another sigma than it was certified at; empty where it was not, or nobody says."""
+    if place.trained is None or place.trained == sigma:
+        return ""
+    return f"trained at sigma {place.trained:g}" if place.trained else "trained without noise"
 
 
 def _budgeted(table: Certificates) -> Certificates:
@@ -77,6 +85,7 @@ def _unknown(largest: float, sigma: float, n: int | None, alpha: float | None) -
     told = (
         f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual budget"
     )
+    told += "; shown as logged, not re-bound"
     least = None if n is None else least_alpha(largest, sigma, n)
     return told if least is None else f"{told}; n {n:,} needs alpha {least:g} or more for it"
 

@@ -35,6 +35,7 @@ class Place:
     Attributes:
         sigma: of certification. trained: sigma of training, where the path names both.
         n: samples an image. dataset, split, method: as they are called here.
+        by: the part of the path that names the method.
         put: somebody put it into a folder DATASET-sigmaSIGMA, as METHOD.tsv.
         arch: the architecture. besides: what else stands between, such as `lbd_5.0`: settings or variations.
     """
@@ -48,18 +49,26 @@ class Place:
     arch: str = ""
     besides: tuple[str, ...] = ()
     put: bool = False
+    by: str = ""
 
     def told(self) -> str:
-        """`sigma 0.5, data set cifar10 and the method as the path says`; empty where it says nothing."""
+        """`sigma 0.5, data set cifar10 and the method as the path says`; empty where it says nothing.
+
+        The method's name where the path has another word for it, such as a repository's.
+        """
         facts = {
             "sigma": "" if self.sigma is None else f"{self.sigma:g}",
             "n": "" if self.n is None else f"{self.n:,}",
             "data set": self.dataset,
             "split": self.split,
         }
-        said = [f"{name} {value}" for name, value in facts.items() if value] + ["the method"] * bool(self.method)
+        said = [f"{name} {value}" for name, value in facts.items() if value] + [self._method()] * bool(self.method)
         words = " and ".join(filter(None, [", ".join(said[:-1]), *said[-1:]]))
         return f"{words} as the path says" if said else ""
+
+    def _method(self) -> str:
+        same = re.sub("[-_ ]", "", self.by.lower()) == re.sub("[-_ ]", "", self.method)
+        return "the method" if same else f"the method {self.method} (by the name {self.by})"
 
 
 def place_of(path: Path) -> Place:
@@ -71,7 +80,9 @@ def place_of(path: Path) -> Place:
     folder = OURS.fullmatch(path.parent.name)
     if folder is not None:
         dataset = _dataset(folder["dataset"])
-        return Place(float(folder["sigma"]), dataset=dataset, method=method_named(parts[-1]), put=True)
+        method = method_named(parts[-1])
+        return Place(float(folder["sigma"]), dataset=dataset, method=method, put=True, by=parts[-1])
+    method = _method(parts)
     sigma, noise = (_one(_values(parts, word)) for word in ("sigma", "noise"))
     return Place(
         sigma=(noise or None) if sigma is None else sigma,  # `noise_0.00` is of a training without noise
@@ -79,7 +90,8 @@ def place_of(path: Path) -> Place:
         n=_one({int(n) for part in parts for n in SAMPLES.findall(part)}),
         dataset=_one({DATASETS[part.lower()] for part in parts if part.lower() in DATASETS}) or "",
         split=_one({part for part in parts if part in ("train", "test")}) or "",
-        method=_method(parts),
+        method=method,
+        by=_by(parts, method),
         arch=_one({found[1].lower() for part in parts if (found := ARCH.fullmatch(part))}) or "",
         besides=_besides(parts),
     )
@@ -111,6 +123,12 @@ def _method(parts: list[str]) -> str:
     if "consistency" in named:
         named = {"smoothadv+consistency"} if named == {"consistency", "smoothadv"} else named - {"gaussian"}
     return _one(named) or ""
+
+
+def _by(parts: list[str], method: str) -> str:
+    """The part that names the method: its own name before another word for it."""
+    words = [part for part in parts if method and _method_in(part) == method]
+    return method if method in [word.lower() for word in words] else next(iter(words), method)
 
 
 def _method_in(part: str) -> str:

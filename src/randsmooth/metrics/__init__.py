@@ -14,7 +14,7 @@ from randsmooth.metrics.accuracy import (
 from randsmooth.metrics.bands import PABand, dkw, p_a_band
 from randsmooth.metrics.budget import accuracy_at, acr_at, chance_certified, expected_radius
 from randsmooth.metrics.difference import acr_difference, require_same_images
-from randsmooth.metrics.envelope import NO_ONE_CLASSIFIER, Envelope, envelope
+from randsmooth.metrics.envelope import NO_ONE_CLASSIFIER, Envelope, envelope, farthest
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
 from randsmooth.metrics.family import Comparison, Point, Scope, compare, verdict
 from randsmooth.metrics.given_up import GivenUp, given_up
@@ -96,6 +96,7 @@ __all__ = [
     "elsewhere",
     "envelope",
     "expected_radius",
+    "farthest",
     "fresh_difference",
     "given_up",
     "holm",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from randsmooth import bounds, metrics
+from randsmooth import metrics
 from randsmooth.metrics.estimate import wilson
 from randsmooth.papers.rows import Row
 from randsmooth.papers.source import Found
@@ -74,15 +74,7 @@ def informative(row: Row, found: Found, metric: str) -> bool:
     """Whether a cell could differ: not where the paper prints 0 at a radius that nothing can be certified to."""
     if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
         return True
-    return float(metric.removeprefix(ACCURACY)) <= farthest(found)
-
-
-def farthest(found: Found) -> float:
-    """The largest radius that sigma, n and alpha of the table allow; where they are not known, the largest it has."""
-    header = found.table.header
-    if header.sigma is None or header.n is None or header.alpha is None:
-        return float(found.table.radius.max(initial=0.0))
-    return bounds.largest_radius(header.n, header.alpha, header.sigma)
+    return float(metric.removeprefix(ACCURACY)) <= metrics.farthest(found.table)
 
 
 def rounding(row: Row, metric: str) -> float:

@@ -82,13 +82,14 @@ class Made:
 
     Attributes:
         tables: texts as a person reads them. data: the same for programs. panels: of a figure.
-        notes: what must be said with it.
+        notes: what must be said with it. under: those of the notes that stand below the tables in files too.
     """
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     data: dict[str, pd.DataFrame] = field(default_factory=dict)
     panels: dict[str, list[Panel]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    under: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -118,14 +119,12 @@ class Object:
 
 
 def _rank(row: Row, found: Found) -> tuple[bool, bool, bool, float, bool, float]:
-    """Least for the certificates to show: of the preset, not another run, put there by hand, then by agreement."""
+    """Least for the certificates to show: of the preset, not refuted on as many images, put by hand, then agreement.
+
+    Few images agree with many a row by chance; so on other images than the row's a log does not come before one that
+    was put there.
+    """
     agreed = agreement(row, found)
     put = found.place is not None and found.place.put
-    return (
-        found.preset != row.preset,
-        another_run(row, found),
-        not put,
-        agreed.share,
-        not agreed.same_images,
-        agreed.off,
-    )
+    refuted = another_run(row, found) or not agreed.same_images
+    return found.preset != row.preset, refuted, not put, agreed.share, not agreed.same_images, agreed.off

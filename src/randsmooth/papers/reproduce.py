@@ -117,7 +117,7 @@ def write(made: Made, stem: Path) -> list[Path]:
     files = []
     for part, frame in made.tables.items():
         for suffix, render in FORMATS.items():
-            files.append(_write(_file(stem, part, suffix), render(frame)))
+            files.append(_write(_file(stem, part, suffix), render(frame, made.under)))
     for part, frame in made.data.items():
         files.append(_write(_file(stem, part, "csv"), frame.to_csv(index=False)))
     for part, panels in made.panels.items():

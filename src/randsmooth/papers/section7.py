@@ -15,6 +15,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.papers.agreement import ACCURACY
+from randsmooth.papers.beside import IMAGES
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.figure import numbers
 from randsmooth.papers.rows import Row, metrics_of
@@ -32,7 +33,7 @@ class Best(NamedTuple):
 
     def __str__(self) -> str:
         sigma = "" if math.isnan(self.sigma) else f" ({self.sigma:g})"
-        return "" if math.isnan(self.accuracy) else f"{self.accuracy:.1f}{sigma}"
+        return "-" if math.isnan(self.accuracy) else f"{self.accuracy:.1f}{sigma}"
 
 
 def section_7(context: Context, rows: list[Row]) -> Made:
@@ -43,13 +44,25 @@ def section_7(context: Context, rows: list[Row]) -> Made:
     published = {} if context.scale.dataset else {m: _published(part, radii) for m, part in groups.items()}
     here = {method: _measured(own, radii) for method, own in tables.items()}
     told = [
-        (m, what, *map(str, own[m])) for m in groups for what, own in (("paper", published), ("here", here)) if m in own
+        (m, what, _images(own[m], of), *map(str, own[m]))
+        for m, rows_of_it in groups.items()
+        for what, own, of in (("paper", published, None), ("here", here, rows_of_it[0].images))
+        if m in own
     ]
-    table = pd.DataFrame(told, columns=["method", "", *(f"{r:g}" for r in radii)])
+    table = pd.DataFrame(told, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
     drawn = _crossed(envelope_panels(tables), radii, published)
     data = {"": _tidy([*groups], radii, published, here), "figure": numbers(drawn)}
-    marks = "in brackets the sigma" + ("; crosses are the published figures" if published else "")
-    return Made({"": table}, data, {"": drawn}, [f"{marks}; {metrics.NO_ONE_CLASSIFIER}", *notes])
+    marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify" + (
+        "; crosses are the published figures" if published else ""
+    )
+    first = f"{marks}; {metrics.NO_ONE_CLASSIFIER}"
+    return Made({"": table}, data, {"": drawn}, [first, *notes], [first, *notes])
+
+
+def _images(best: Sequence[Best], paper: int | None) -> str:
+    """How many images a line rests on; a star where they are not as many as the `paper`'s."""
+    count = best[0].images
+    return "" if math.isnan(count) else f"{int(count):,}{'*' * (paper not in (None, count))}"
 
 
 def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, list[Certificates]], list[str]]:
@@ -70,8 +83,10 @@ def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, l
         if len(own[0]) < max(map(len, found)):
             notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
         if len(own) < len(rows):
-            at = ", ".join(f"{table.header.sigma:g}" for table in own)
-            partial.setdefault(f"here at sigma {at} alone", []).append(method)
+            there = [table.header.sigma for table in own]
+            at = ", ".join(f"{sigma:g}" for sigma in there)
+            lacks = ", ".join(f"{row.sigma:g}" for row in rows if row.sigma not in there)
+            partial.setdefault(f"here at sigma {at} alone, without {lacks}", []).append(method)
     return tables, [*notes, *(f"{what}: {', '.join(methods)}" for what, methods in partial.items())]
 
 
@@ -85,8 +100,15 @@ def _published(rows: Sequence[Row], radii: Sequence[float]) -> list[Best]:
     """The largest of the paper's figures at each radius; of no sigma where that is 0."""
     best = []
     for metric in (f"{ACCURACY}{r:g}" for r in radii):
-        top = max((Best(row.figures[metric], row.sigma) for row in rows if metric in row.figures), default=Best())
-        best.append(top if top.accuracy > 0.0 else Best(top.accuracy))
+        top = max(
+            (
+                Best(row.figures[metric], row.sigma, images=row.images or math.nan)
+                for row in rows
+                if metric in row.figures
+            ),
+            default=Best(),
+        )
+        best.append(top if top.accuracy > 0.0 else top._replace(sigma=math.nan))
     return best
 
 
@@ -100,12 +122,16 @@ def _crossed(panels: list[Panel], radii: Sequence[float], published: dict[str, l
 
 
 def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Best]:
+    """Ours at each radius; unknown where it is farther than any of the tables' sigma can certify."""
+    end, images = max(map(metrics.farthest, tables)), len(tables[0])
     found = metrics.envelope(tables, radii)
     sigmas = [math.nan if table.header.sigma is None else table.header.sigma for table in tables]
     return [
-        Best(100.0 * share, sigmas[row] if row >= 0 else math.nan, 100.0 * low, 100.0 * high, len(tables[0]))
-        for share, low, high, row in zip(
-            found.share.tolist(), found.low.tolist(), found.high.tolist(), found.best.tolist(), strict=True
+        Best(100.0 * share, sigmas[row] if row >= 0 else math.nan, 100.0 * low, 100.0 * high, images)
+        if r <= end
+        else Best(images=images)
+        for r, share, low, high, row in zip(
+            radii, found.share.tolist(), found.low.tolist(), found.high.tolist(), found.best.tolist(), strict=True
         )
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 
@@ -15,27 +15,29 @@ from randsmooth.report.text import left, right
 FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 
 
-def to_text(frame: pd.DataFrame) -> str:
-    """Aligned columns, texts to the left and figures to the right."""
+def to_text(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
+    """Aligned columns, texts to the left and figures to the right; sentences below."""
     cells = [[str(head), *map(str, frame[head])] for head in frame.columns]
     aligned = [_align(column) for column in cells]
     lines = [" ".join(line).rstrip() for line in zip(*aligned, strict=True)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(f"\n{sentence}" for sentence in under)]) + "\n"
 
 
-def to_markdown(frame: pd.DataFrame) -> str:
-    """A pipe table."""
+def to_markdown(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
+    """A pipe table; sentences below."""
     rule = ["---:" if _is_figures(frame[head]) else "---" for head in frame.columns]
     head, *rest = [[markdown_escape(cell) for cell in row] for row in _cells(frame)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rest]) + "\n"
+    lines = [f"| {' | '.join(row)} |" for row in [head, rule, *rest]]
+    return "\n".join([*lines, *(f"\n{markdown_escape(sentence)}" for sentence in under)]) + "\n"
 
 
-def to_latex(frame: pd.DataFrame) -> str:
-    """A tabular that needs no package."""
+def to_latex(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
+    """A tabular that needs no package; sentences below, each a paragraph."""
     form = "".join("r" if _is_figures(frame[head]) else "l" for head in frame.columns)
     lines = [" & ".join(map(latex_escape, row)) + r" \\" for row in _cells(frame)]
+    told = [f"\n{latex_escape(sentence)}" for sentence in under]
     body = [lines[0], r"\hline", *lines[1:]]
-    return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", ""])
+    return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", *told, ""])
 
 
 def legible(frame: pd.DataFrame) -> pd.DataFrame:
@@ -71,4 +73,4 @@ def _is_figures(column: pd.Series) -> bool:
     return bool(told) and all(FIGURE.fullmatch(cell) for cell in told)
 
 
-FORMATS: dict[str, Callable[[pd.DataFrame], str]] = {"txt": to_text, "md": to_markdown, "tex": to_latex}
+FORMATS: dict[str, Callable[[pd.DataFrame, Sequence[str]], str]] = {"txt": to_text, "md": to_markdown, "tex": to_latex}

@@ -11,6 +11,8 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.report.panels import Line, Panel, draw
 
+PRINTED = 0.005  # by how much of itself a radius is off as logs print it, to three digits
+
 
 def by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
     """The tables of each preset, or method where there is none, that has several sigma; a log names no method."""
@@ -35,13 +37,20 @@ def envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) ->
 def envelope_panels(groups: Mapping[str, Sequence[Certificates]]) -> list[Panel]:
     """The two panels of `envelopes`; none for no method.
 
+    A curve falls to 0 where no image is certified any more, and ends where the tables' sigma can certify no farther.
+
     Raises:
         InputError: as `metrics.envelope`.
     """
     shares, sigmas = [], []
     for name, tables in groups.items():
         found = metrics.envelope(tables)
-        x, y = np.append(found.radii, found.radii[-1]), np.append(found.share, 0.0)
+        ends = max(map(metrics.farthest, tables)) > (1.0 + PRINTED) * found.radii[-1]
+        x, y = (
+            (np.append(found.radii, found.radii[-1]), np.append(found.share, 0.0))
+            if ends
+            else (found.radii, found.share)
+        )
         shares.append(Line(name, x, 100.0 * y, "step"))
         held = found.best >= 0
         of = np.array([np.nan if table.header.sigma is None else table.header.sigma for table in tables])
