@@ -83,9 +83,9 @@ def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, l
         if len(own[0]) < max(map(len, found)):
             notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
         if len(own) < len(rows):
-            there = [table.header.sigma for table in own]
-            at = ", ".join(f"{sigma:g}" for sigma in there)
-            lacks = ", ".join(f"{row.sigma:g}" for row in rows if row.sigma not in there)
+            sigmas = [table.header.sigma for table in own]
+            at = ", ".join(f"{sigma:g}" for sigma in sigmas)
+            lacks = ", ".join(f"{row.sigma:g}" for row in rows if row.sigma not in sigmas)
             partial.setdefault(f"here at sigma {at} alone, without {lacks}", []).append(method)
     return tables, [*notes, *(f"{what}: {', '.join(methods)}" for what, methods in partial.items())]
 
