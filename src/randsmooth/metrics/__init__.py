@@ -14,7 +14,7 @@ from randsmooth.metrics.accuracy import (
 from randsmooth.metrics.bands import PABand, dkw, p_a_band
 from randsmooth.metrics.budget import accuracy_at, acr_at, chance_certified, expected_radius
 from randsmooth.metrics.difference import acr_difference, require_same_images
-from randsmooth.metrics.envelope import NO_ONE_CLASSIFIER, Envelope, envelope, farthest
+from randsmooth.metrics.envelope import NO_ONE_CLASSIFIER, Envelope, envelope
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean, share, wilson
 from randsmooth.metrics.family import Comparison, Point, Scope, compare, verdict
 from randsmooth.metrics.given_up import GivenUp, given_up
@@ -43,7 +43,7 @@ from randsmooth.metrics.paired import (
     paired_accuracy,
 )
 from randsmooth.metrics.pairing import elsewhere, pair
-from randsmooth.metrics.reach import can_certify
+from randsmooth.metrics.reach import can_certify, farthest
 from randsmooth.metrics.replacement import accuracy_area, p_a_quantiles
 from randsmooth.metrics.summary import P_A, Summary, per_class, summarize, usual_radii
 from randsmooth.metrics.waterfall import Waterfall, acr_waterfall, contributions, waterfall

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth import bounds
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified_shares, check_radius
@@ -64,14 +63,6 @@ def envelope(tables: Sequence[Certificates], radii: ArrayLike | None = None) -> 
     low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(tables))
     best = np.where(shares.max(axis=0) > 0.0, shares.argmax(axis=0), -1)
     return Envelope(x, shares.max(axis=0), low.max(axis=0), high.max(axis=0), best)
-
-
-def farthest(table: Certificates) -> float:
-    """The largest L2 radius that sigma, n and alpha of the table can certify; not all known: the largest it has."""
-    header = table.header
-    if header.sigma is None or header.n is None or header.alpha is None:
-        return float(table.radius.max(initial=0.0))
-    return bounds.largest_radius(header.n, header.alpha, header.sigma)
 
 
 def _steps(tables: Sequence[Certificates]) -> Floats:
