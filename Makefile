@@ -24,7 +24,7 @@ test: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=20
 
 test-slow: $(READY)
-	$(BIN)/pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow --durations=20
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
