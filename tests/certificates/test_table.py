@@ -1,12 +1,22 @@
 """The table: derived numbers follow from the counts, for any alpha and any smaller n."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from randsmooth.certificates import ABSTAIN, Certificates, Evidence, Header, check_budget, decide, make_rule
+from randsmooth.certificates import (
+    ABSTAIN,
+    Certificates,
+    Evidence,
+    Header,
+    check_budget,
+    decide,
+    guarantee_of,
+    make_rule,
+)
 from randsmooth.errors import InputError
 
 Make = Callable[..., Certificates]
@@ -104,3 +114,12 @@ def test_header_differences_name_the_field(make: Make) -> None:
     a, b = make(1).header, make(1, sigma=0.25, n0=21).header
     assert a.differences(a) == []
     assert a.differences(b) == ["sigma: 0.5 != 0.25", "n0: 20 != 21"]
+
+
+def test_a_table_judged_otherwise_states_its_own_guarantee(make: Make) -> None:
+    table = make(20)
+    header = table.header.model_copy(update={"guarantee": guarantee_of(table.header)})
+    stated = replace(table, header=header).at(alpha=0.02, n=100).header.guarantee
+    assert stated is not None and "at most 0.02" in stated and "100 samples" in stated
+    assert "at most 0.02" not in str(header.guarantee)
+    assert table.at(alpha=0.02).header.guarantee is None  # where none was stated, none is

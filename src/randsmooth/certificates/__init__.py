@@ -16,7 +16,15 @@ from randsmooth.certificates.journal import Journal, Row
 from randsmooth.certificates.logs import is_log, read_tsv
 from randsmooth.certificates.places import Place, method_named, place_of
 from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, make_rule
-from randsmooth.certificates.table import ABSTAIN, Certificates, check_budget, decide, from_counts, rule_of
+from randsmooth.certificates.table import (
+    ABSTAIN,
+    Certificates,
+    check_budget,
+    decide,
+    from_counts,
+    guarantee_of,
+    rule_of,
+)
 
 __all__ = [
     "ABSTAIN",
@@ -37,6 +45,7 @@ __all__ = [
     "check_budget",
     "decide",
     "from_counts",
+    "guarantee_of",
     "infer",
     "is_log",
     "listed",

@@ -15,6 +15,7 @@ from randsmooth.certificates.rules import BOUNDS, Evidence, Rule, make_rule
 from randsmooth.errors import InputError
 
 ABSTAIN = -1
+LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -119,8 +120,11 @@ class Certificates:
             "n": header.n if n is None else n,
             "notes": tuple(notes),
         }
+        judged = header.model_copy(update=update)
+        if header.guarantee is not None:
+            judged = judged.model_copy(update={"guarantee": guarantee_of(judged)})
         return from_counts(
-            header.model_copy(update=update),
+            judged,
             idx=self.idx,
             label=self.label,
             counts0=counts0,
@@ -191,6 +195,11 @@ def rule_of(header: Header) -> Rule:
         seed=header.seed or 0,
         version=header.version,
     )
+
+
+def guarantee_of(header: Header) -> str:
+    """What a certificate under `header` says, in a sentence; in two where images were given up. Errors as `rule_of`."""
+    return rule_of(header).guarantee() + (LABEL_AWARE if header.label_aware else "")
 
 
 def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:

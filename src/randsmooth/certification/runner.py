@@ -22,6 +22,7 @@ from randsmooth.certificates import (
     Rule,
     check_budget,
     decide,
+    guarantee_of,
     make_rule,
     parse_header,
     read_parquet,
@@ -41,7 +42,6 @@ from randsmooth.progress import Reporter, Silent
 from randsmooth.versions import versions
 
 TOGETHER = 64  # images that are hashed at once
-LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
 
 
 def make_header(
@@ -69,14 +69,13 @@ def make_header(
     backend = engine.prepare(images.spec.shape)
     _check_classes(engine.classes, images.spec)
     block = judge.block or usual_block(images.spec.shape)
-    return Header(
+    header = Header(
         sigma=smoothed.sigma,
         n0=n0,
         n=n,
         alpha=alpha,
         bound=bound if rule == "fixed" else None,
         rule=rule,
-        guarantee=judge.guarantee() + (LABEL_AWARE if label_aware else ""),
         notes=judge.notes,
         label_aware=label_aware,
         seed=engine.seed,
@@ -95,6 +94,7 @@ def make_header(
         instructions=backend.instructions,
         versions=versions(*backend.packages),
     )
+    return header.model_copy(update={"guarantee": guarantee_of(header)})
 
 
 def fingerprint(images: Images, indices: Sequence[int]) -> str:
