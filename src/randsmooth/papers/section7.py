@@ -14,11 +14,11 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.agreement import ACCURACY
+from randsmooth.papers.agreement import ACCURACY, another_run
 from randsmooth.papers.beside import IMAGES
 from randsmooth.papers.context import Context, Made
 from randsmooth.papers.figure import numbers
-from randsmooth.papers.rows import Row, metrics_of
+from randsmooth.papers.rows import Row, metrics_of, named
 from randsmooth.report import Line, Panel, envelope_panels
 
 
@@ -71,9 +71,12 @@ def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, l
     notes: list[str] = []
     partial: dict[str, list[str]] = {}
     for method, rows in groups.items():
-        found = [there.table for row in rows if (there := context.of(row)) is not None]
-        if not found:
+        logs = [(row, there) for row in rows if (there := context.of(row)) is not None]
+        if not logs:
             continue
+        found = [there.table for _, there in logs]
+        others = [row for row, there in logs if another_run(row, there)]
+        notes += [f"{named(others)}: the released log is not the run of the paper's table 2"] if others else []
         try:
             own = _together(found)
         except InputError as reason:
