@@ -9,9 +9,8 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
+from randsmooth.certificates.budgets import ROUNDED
 from randsmooth.report.panels import Line, Panel, draw
-
-PRINTED = 0.005  # by how much of itself a radius is off as logs print it, to three digits
 
 
 def by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
@@ -45,7 +44,7 @@ def envelope_panels(groups: Mapping[str, Sequence[Certificates]]) -> list[Panel]
     shares, sigmas = [], []
     for name, tables in groups.items():
         found = metrics.envelope(tables)
-        ends = max(map(metrics.farthest, tables)) > (1.0 + PRINTED) * found.radii[-1]
+        ends = max(map(metrics.farthest, tables)) > (1.0 + ROUNDED) * found.radii[-1]
         x, y = (
             (np.append(found.radii, found.radii[-1]), np.append(found.share, 0.0))
             if ends
