@@ -1,0 +1,148 @@
+"""JSON and YAML out of files that may be damaged, or a stranger's: what is read is plain, bounded, and said once."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+import yaml
+
+from randsmooth.errors import InputError
+
+MOST_BYTES = 2**26  # of one document; a journal's line for ten thousand classes takes less than a hundredth
+MOST_DEPTH = 32  # lists and mappings within each other: ours need four
+SHOWN = 200  # characters of a parser's words
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+_OPENING = (b"[", b"{")
+
+
+def parse_json(text: bytes | str, where: object) -> Any:
+    """What the JSON document `text` says.
+
+    Args:
+        text: UTF-8.
+        where: what to call it in an error: its file, and the place in it.
+
+    Raises:
+        InputError: it is no JSON, or what JSON leaves open: a key given twice, NaN or infinity; or it is nested deeper
+            than MOST_DEPTH or longer than MOST_BYTES, which is found out before it is parsed.
+    """
+    raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    _check_size(len(raw), where)
+    _check_depth(_json_depth(raw), where)
+    try:
+        return json.loads(raw.decode(), object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    except ValueError as error:  # JSONDecodeError and UnicodeDecodeError among them
+        raise InputError(f"{where} is not JSON ({shown(error)})") from None
+
+
+def parse_yaml(text: bytes | str, where: object) -> Any:
+    """What the YAML document `text` says, in scalars, lists and mappings of strings alone. As `parse_json`.
+
+    Raises:
+        InputError: as `parse_json`; or it uses anchors, which configurations do not need and which can grow without
+            bound, or a key that is no word.
+    """
+    _check_size(len(text), where)
+    try:
+        _check_events(text, where)
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is not None:
+                _check_keys(node)
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except InputError:
+        raise
+    except (
+        yaml.YAMLError,
+        ValueError,
+        IndexError,
+        TypeError,
+        KeyError,
+        OverflowError,
+    ) as error:  # `!!int ''`, 0000-00-00
+        raise InputError(f"{where} is not YAML ({shown(error)})") from None
+
+
+def shown(error: object) -> str:
+    """A parser's words on one line, cut where they would flood a terminal, without control characters."""
+    words = "".join(c if c.isprintable() else " " for c in str(error))
+    words = " ".join(words.split())
+    return words if len(words) <= SHOWN else words[: SHOWN - 1] + "…"
+
+
+def _check_size(size: int, where: object) -> None:
+    if size > MOST_BYTES:
+        raise InputError(
+            f"{where} is {size:,} bytes long; expected at most {MOST_BYTES:,}: it is damaged or no file of ours"
+        )
+
+
+def _check_depth(depth: int, where: object) -> None:
+    if depth > MOST_DEPTH:
+        raise InputError(f"{where} is nested deeper than {MOST_DEPTH} levels: it is damaged or no file of ours")
+
+
+def _json_depth(raw: bytes) -> int:
+    """How deep brackets nest outside of strings; no more is known of a text with few of them than their number."""
+    few = raw.count(b"[") + raw.count(b"{")
+    if few <= MOST_DEPTH:
+        return few
+    depth = deepest = 0
+    for bracket in _BRACKET.findall(_STRING.sub(b"", raw)):
+        depth += 1 if bracket in _OPENING else -1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text[:SHOWN]} is too large a number")
+    return value
+
+
+def _check_events(text: bytes | str, where: object) -> None:
+    """Depth and anchors, from YAML's events: nothing is built yet."""
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise InputError(f"{where} uses YAML anchors (& and *): write what they stand for in their place")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            _check_depth(depth, where)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _check_keys(node: yaml.Node) -> None:
+    """Every mapping has different plain words for keys: YAML itself would take the last of two without a word."""
+    if isinstance(node, yaml.MappingNode):
+        keys = [key.value if isinstance(key, yaml.ScalarNode) else None for key, _ in node.value]
+        if None in keys or "<<" in keys:
+            raise ValueError("a key must be a plain word")
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+        for _, value in node.value:
+            _check_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _check_keys(value)
