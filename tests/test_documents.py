@@ -1,10 +1,12 @@
 """Documents of a stranger: a sentence for whatever they hold, before anything is built of it."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
-from randsmooth.documents import MOST_BYTES, MOST_DEPTH, parse_json, parse_yaml, shown
+from randsmooth.documents import MOST_BYTES, MOST_DEPTH, parse_json, parse_yaml, read_file, shown
 from randsmooth.errors import InputError
 
 JSON = [
@@ -16,6 +18,9 @@ JSON = [
     pytest.param("[1e999]", "too large", id="overflow"),
     pytest.param("9" * 5000, "not JSON", id="digits without end"),
     pytest.param(b'"\xff"', "not JSON", id="not UTF-8"),
+    pytest.param("9" * 400, "too large", id="no float"),
+    pytest.param('["\\ud83d"]', "not JSON", id="half an escaped character"),
+    pytest.param('{"\\uDE00": 1}', "not JSON", id="half an escaped character as key"),
     pytest.param("", "not JSON", id="empty"),
     pytest.param("\ud800", "not JSON", id="half a character"),
     pytest.param(b" " * (MOST_BYTES + 1), "bytes long", id="long"),
@@ -31,6 +36,9 @@ YAML = [
     pytest.param("a: !!int ''", "not YAML", id="empty integer"),
     pytest.param("a: 2026-99-99", "not YAML", id="impossible date"),
     pytest.param("a: !!python/object:os.system {}", "not YAML", id="object"),
+    pytest.param("a: " + "1:" * 100_000 + "1", "too long a number", id="base 60"),
+    pytest.param("a: 0x" + "f" * 5000, "too long a number", id="hexadecimal without end"),
+    pytest.param('a: "\\uD800"', "not YAML", id="half a character"),
     pytest.param("a: 1\n---\nb: 1", "not YAML", id="two documents"),
     pytest.param(b"\xff\xfe\xfd", "not YAML", id="not UTF-8"),
     pytest.param("a: \x00", "not YAML", id="control character"),
@@ -55,6 +63,24 @@ def test_json_means_what_it_says():
     document = {"a": [1, 2.5, None, True, "[[[[{{{{" * 100 + '\\"'], "b": {"c": [[[]]] * 50}}
     assert parse_json(json.dumps(document), "x") == document
     assert parse_json(json.dumps(document).encode(), "x") == document
+
+
+def test_escaped_pairs_are_one_character():
+    assert parse_json(r'{"\ud83d\ude00": ["\uD83D\uDE00"]}', "x") == {"\U0001f600": ["\U0001f600"]}
+
+
+def test_reads_files_of_a_size(tmp_path):
+    (tmp_path / "a").write_bytes(b"1234")
+    assert read_file(tmp_path / "a", most=4) == b"1234"
+    with pytest.raises(InputError, match="a is 4 bytes long; expected at most 3"):
+        read_file(tmp_path / "a", most=3)
+
+
+def test_reads_nothing_but_files(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "none", tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(InputError, match=f"no file at {path}"):
+            read_file(path)
 
 
 def test_json_as_deep_as_allowed():

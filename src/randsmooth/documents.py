@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
@@ -12,11 +13,29 @@ from randsmooth.errors import InputError
 
 MOST_BYTES = 2**26  # of one document; a journal's line for ten thousand classes takes less than a hundredth
 MOST_DEPTH = 32  # lists and mappings within each other: ours need four
+MOST_DIGITS = 64  # of a number in YAML: no double has more that count, and base 60 takes time
+MOST_INTEGER = 2**1000  # in magnitude; every one below is a float too, and can be printed
 SHOWN = 200  # characters of a parser's words
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # one of the two escapes that JSON writes some characters as
 _OPENING = (b"[", b"{")
+
+
+def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """What the file at `path` holds.
+
+    Raises:
+        InputError: there is no file, or one that cannot be read or holds more than `most` bytes.
+    """
+    if not path.is_file():  # nor a pipe or a device, which may have no end
+        raise InputError(f"no file at {path}")
+    _check_size(path.stat().st_size, path, most)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({shown(error)})") from None
 
 
 def parse_json(text: bytes | str, where: object) -> Any:
@@ -27,14 +46,23 @@ def parse_json(text: bytes | str, where: object) -> Any:
         where: what to call it in an error: its file, and the place in it.
 
     Raises:
-        InputError: it is no JSON, or what JSON leaves open: a key given twice, NaN or infinity; or it is nested deeper
-            than MOST_DEPTH or longer than MOST_BYTES, which is found out before it is parsed.
+        InputError: it is no JSON, or what JSON leaves open: a key given twice, half a character, NaN or infinity; or it
+            is nested deeper than MOST_DEPTH or longer than MOST_BYTES, which is found out before it is parsed.
     """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     _check_size(len(raw), where)
     _check_depth(_json_depth(raw), where)
     try:
-        return json.loads(raw.decode(), object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+        value = json.loads(
+            raw.decode(),
+            object_pairs_hook=_object,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_integer,
+        )
+        if _HALF.search(raw):
+            _check_characters(value)
+        return value
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError among them
         raise InputError(f"{where} is not JSON ({shown(error)})") from None
 
@@ -54,7 +82,9 @@ def parse_yaml(text: bytes | str, where: object) -> Any:
             node = loader.get_single_node()
             if node is not None:
                 _check_keys(node)
-            return None if node is None else loader.construct_document(node)
+            value = None if node is None else loader.construct_document(node)
+            _check_characters(value)
+            return value
         finally:
             loader.dispose()
     except InputError:
@@ -77,11 +107,14 @@ def shown(error: object) -> str:
     return words if len(words) <= SHOWN else words[: SHOWN - 1] + "…"
 
 
-def _check_size(size: int, where: object) -> None:
-    if size > MOST_BYTES:
-        raise InputError(
-            f"{where} is {size:,} bytes long; expected at most {MOST_BYTES:,}: it is damaged or no file of ours"
-        )
+def _check_size(size: int, where: object, most: int = MOST_BYTES) -> None:
+    if size > most:
+        raise InputError(f"{where} is {size:,} bytes long; expected at most {most:,}: it is damaged or no file of ours")
+
+
+def _check_characters(value: object) -> None:
+    """Raise UnicodeEncodeError, a ValueError, for text that no file or terminal can be given."""
+    json.dumps(value, ensure_ascii=False, default=str).encode()
 
 
 def _check_depth(depth: int, where: object) -> None:
@@ -116,7 +149,14 @@ def _no_number(word: str) -> NoReturn:
 def _finite(text: str) -> float:
     value = float(text)
     if value in (float("inf"), float("-inf")):
-        raise ValueError(f"{text[:SHOWN]} is too large a number")
+        raise ValueError(f"{text[:MOST_DIGITS]} is too large a number")
+    return value
+
+
+def _integer(text: str) -> int:
+    value = int(text)
+    if abs(value) >= MOST_INTEGER:
+        raise ValueError(f"{text[:MOST_DIGITS]} is too large a number")
     return value
 
 
@@ -134,7 +174,10 @@ def _check_events(text: bytes | str, where: object) -> None:
 
 
 def _check_keys(node: yaml.Node) -> None:
-    """Every mapping has different plain words for keys: YAML itself would take the last of two without a word."""
+    """Every mapping has different plain words for keys: YAML itself would take the last of two without a word.
+
+    Numbers are no longer than MOST_DIGITS.
+    """
     if isinstance(node, yaml.MappingNode):
         keys = [key.value if isinstance(key, yaml.ScalarNode) else None for key, _ in node.value]
         if None in keys or "<<" in keys:
@@ -146,3 +189,5 @@ def _check_keys(node: yaml.Node) -> None:
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
             _check_keys(value)
+    elif node.tag.endswith((":int", ":float")) and len(node.value) > MOST_DIGITS:
+        raise ValueError(f"{node.value[:MOST_DIGITS]} is too long a number")
