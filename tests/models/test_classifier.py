@@ -57,6 +57,13 @@ def test_a_deep_copy_is_independent() -> None:
     assert twin.config["provenance"] == {"sigma": 1.0}
 
 
+def deep(doublings: int) -> dict[str, object]:
+    nested: dict[str, object] = {}
+    for _ in range(2**doublings):
+        nested = {"a": nested}
+    return nested
+
+
 BAD = [
     ({"arch": "resnt8"}, "did you mean 'resnet8'"),
     ({"classes": ["cat"]}, "at least two"),
@@ -72,6 +79,15 @@ BAD = [
     ({"mean": [0.5], "std": [0.5]}, "3 finite numbers"),
     ({"mean": [math.nan] * 3, "std": STD}, "3 finite numbers"),
     ({"mean": MEAN, "std": [0.2, 0.0, 0.2]}, "positive"),
+    ({"arch": math.inf}, "arch=inf: expected the name"),
+    ({"mean": MEAN, "std": [0.2, 1e-300, 0.2]}, "positive"),
+    ({"mean": [0.5, 1e300, 0.5], "std": STD}, "3 finite numbers"),
+    ({"classes": ["cat", "d" * 1001]}, "has 1,001 characters"),
+    ({"shape": [3, 10**9, 10**9]}, "a side of 16384"),
+    ({"provenance": {"notes": "x" * 2**20}}, "at most 1,048,576"),
+    ({"provenance": {"notes": "\ud800"}}, "not JSON"),
+    ({"provenance": deep(5)}, "nested deeper"),
+    ({"provenance": deep(16)}, "not plain JSON|nested deeper"),
     ({"provenance": {"sigma": torch.tensor(1.0)}}, "not plain JSON"),
     ({"provenance": {"loss": math.nan}}, "not plain JSON"),
     ({"provenance": ["sigma"]}, "expected a dictionary"),

@@ -1,14 +1,17 @@
 """Model folders: bit-equal round trips, nothing half-written that loads, every damage named."""
 
 import json
+import random
+import warnings
 from pathlib import Path
 
 import pytest
 import torch
 from huggingface_hub import ModelCard
+from safetensors.torch import load_file, save_file
 
-from randsmooth.errors import InputError
-from randsmooth.models import Classifier, folder, load, save, weights_hash
+from randsmooth.errors import InputError, Note
+from randsmooth.models import Classifier, check, load, save, stored, weights_hash
 
 PROVENANCE = {
     "dataset": "cifar10",
@@ -28,6 +31,12 @@ def _model(seed: int = 0, arch: str = "resnet8") -> Classifier:
         mean=[0.5, 0.4, 0.3],
         std=[0.2, 0.2, 0.1],
         provenance=PROVENANCE,
+    )
+
+
+def _small() -> Classifier:
+    return Classifier(
+        arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8], mean=[0.5], std=[0.2], provenance=PROVENANCE
     )
 
 
@@ -164,7 +173,22 @@ def test_a_card_without_provenance_says_so(tmp_path: Path) -> None:
 
 
 def _rewrite(path: Path, **changes: object) -> None:
+    """Edit a config.json as someone does who means it: without digests."""
+    unsign(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def unsign(config: Path) -> None:
+    """Make it one of the folders that were saved before there were digests."""
+    told = json.loads(config.read_text())
+    config.write_text(json.dumps({key: value for key, value in told.items() if key not in ("weights", "digest")}))
+
+
+def _rewrite_weights(folder: Path, value: float) -> None:
+    unsign(folder / "config.json")
+    weights = load_file(folder / "model.safetensors")
+    weights["network.fc.bias"][0] = value
+    save_file(weights, folder / "model.safetensors")
 
 
 def _only_pickle(path: Path) -> None:
@@ -172,6 +196,7 @@ def _only_pickle(path: Path) -> None:
 
 
 def _truncate(path: Path) -> None:
+    unsign(path / "config.json")
     weights = path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
 
@@ -184,6 +209,19 @@ DAMAGE = [
     (lambda p: _rewrite(p / "config.json", later=1), "not written by this randsmooth.*later"),
     (lambda p: _rewrite(p / "config.json", arch="resnet9"), "config.json: resnet9"),
     (lambda p: _rewrite(p / "config.json", shape="3x32x32"), "config.json: shape='3x32x32'"),
+    (lambda p: _rewrite(p / "config.json", arch=8), "config.json: arch=8: expected the name"),
+    (lambda p: _rewrite(p / "config.json", arch="resnet9998"), "network it describes is far larger than the 78,268"),
+    (lambda p: _rewrite(p / "config.json", arch="small-cnn", shape=[3, 9000, 9000]), "far larger than|can be built"),
+    (lambda p: _rewrite(p / "config.json", arch="lenet", shape=[3, 16384, 16384]), "far larger than|can be built"),
+    (lambda p: _rewrite(p / "config.json", shape=[3, 10**9, 10**9]), "at most 1024 channels and a side of 16384"),
+    (lambda p: _rewrite(p / "config.json", std=[1e-300] * 3), "expected positive numbers"),
+    (lambda p: _rewrite(p / "config.json", mean=[1e300] * 3), "expected 3 finite numbers"),
+    (lambda p: _rewrite(p / "config.json", classes=["a", "b" * 2000, "c"]), "has 2,000 characters"),
+    (lambda p: (p / "config.json").write_text("[" * 100_000), "config.json is nested deeper than"),
+    (lambda p: (p / "config.json").write_text('{"arch": Infinity}'), "config.json is not JSON"),
+    (lambda p: (p / "config.json").write_bytes(b" " * 2**23), "config.json is 8,388,608 bytes long"),
+    (lambda p: _rewrite_weights(p, torch.inf), "model.safetensors holds NaN or infinity in 'network.fc.bias'"),
+    (lambda p: _rewrite_weights(p, torch.nan), "model.safetensors holds NaN or infinity in 'network.fc.bias'"),
     (lambda p: _rewrite(p / "config.json", arch="resnet14"), "does not fit.*network.layer1.1.*found nothing"),
     (
         lambda p: _rewrite(p / "config.json", classes=["a", "b"]),
@@ -192,10 +230,11 @@ DAMAGE = [
     (lambda p: (p / "model.safetensors").unlink(), "model.safetensors is missing: convert"),
     (_only_pickle, "pytorch_model.bin is pickle, which can run code and is never loaded"),
     (_truncate, "model.safetensors is damaged"),
-    (lambda p: (p / "model.safetensors").write_bytes(b""), "model.safetensors is damaged"),
+    (lambda p: (unsign(p / "config.json"), (p / "model.safetensors").write_bytes(b"")), "safetensors is damaged"),
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*without digests")
 @pytest.mark.parametrize(("damage", "message"), DAMAGE)
 def test_a_damaged_folder_is_refused(saved: Path, damage, message: str) -> None:
     damage(saved)
@@ -217,7 +256,7 @@ def test_a_hub_id_is_downloaded_without_any_pickle(saved: Path, monkeypatch: pyt
         assert (repo_id, allow_patterns) == ("user/name", ["config.json", "model.safetensors"])
         return str(saved)
 
-    monkeypatch.setattr(folder, "snapshot_download", download)
+    monkeypatch.setattr(stored, "snapshot_download", download)
     assert load("user/name").arch == "resnet8"
 
 
@@ -225,19 +264,122 @@ def test_a_hub_that_does_not_answer_is_an_input_error(monkeypatch: pytest.Monkey
     def download(*_: object, **__: object) -> str:
         raise OSError("no network\nat all")
 
-    monkeypatch.setattr(folder, "snapshot_download", download)
+    monkeypatch.setattr(stored, "snapshot_download", download)
     with pytest.raises(InputError, match=r"no folder user/name.*\(no network\): check the path"):
         load("user/name")
 
 
-def test_the_mixins_own_loader_is_as_strict(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.filterwarnings("ignore:.*without digests")
+def test_the_mixins_own_loader_is_as_strict(saved: Path) -> None:
     assert weights_hash(Classifier.from_pretrained(saved)) == weights_hash(_model())
     _rewrite(saved / "config.json", arch="resnet14")
-    with pytest.raises(RuntimeError, match="Missing key"):
+    with pytest.raises(InputError, match="does not fit"):
         Classifier.from_pretrained(saved)
-    with pytest.raises(InputError, match="pickle is never loaded"):
-        Classifier._load_as_pickle(_model(), "pytorch_model.bin", "cpu", True)
-    capsys.readouterr()  # the mixin prints
+    (saved / "config.json").write_text("[" * 100_000)
+    with pytest.raises(InputError, match="nested deeper"):
+        Classifier.from_pretrained(saved)
+
+
+EDITS = {  # of values that fit, and mean something else
+    "mean": [0.5, 0.4, 0.31],
+    "std": [0.2, 0.1, 0.1],
+    "classes": ["dog", "cat", "owl"],
+    "provenance": PROVENANCE | {"sigma": 0.5},
+    "weights": "sha256:" + "0" * 64,
+    "digest": "sha256:" + "0" * 64,
+}
+
+
+@pytest.mark.parametrize("key", EDITS)
+def test_a_config_that_is_not_as_it_was_written_is_refused(saved: Path, key: str) -> None:
+    config = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps(config | {key: EDITS[key]}))
+    with pytest.raises(InputError, match=r"config.json is not as it was written.*edited on purpose, delete.*'digest'"):
+        load(saved)
+
+
+def test_layout_and_order_of_a_config_do_not_matter(saved: Path) -> None:
+    config = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps(dict(reversed(config.items()))))
+    assert load(saved).config == _model().config
+
+
+@pytest.mark.parametrize("lost", ["weights", "digest"])
+def test_half_a_signature_is_none(saved: Path, lost: str) -> None:
+    config = json.loads((saved / "config.json").read_text())
+    del config[lost]
+    (saved / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError, match="not written by this randsmooth"):
+        load(saved)
+
+
+def test_weights_of_another_model_are_refused(saved: Path, tmp_path: Path) -> None:
+    save(_model(seed=1), tmp_path / "other")
+    (tmp_path / "other" / "model.safetensors").replace(saved / "model.safetensors")
+    with pytest.raises(InputError, match=r"model.safetensors is not the file that config.json was written with"):
+        load(saved)
+
+
+def test_a_folder_without_digests_is_read_with_a_note_and_signed_by_saving(saved: Path, tmp_path: Path) -> None:
+    unsign(saved / "config.json")
+    with pytest.warns(Note, match="saved without digests"):
+        model = load(saved)
+    assert model.config == _model().config and weights_hash(model) == weights_hash(_model())
+    save(model, tmp_path / "again")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(tmp_path / "again")
+
+
+def test_what_was_checked_is_said(saved: Path) -> None:
+    assert check(saved) == (
+        "model folder: resnet8 for 3 classes, 78,268 finite numbers that fit it; configuration and weights are as they "
+        "were saved"
+    )
+    unsign(saved / "config.json")
+    with pytest.warns(Note):
+        assert check(saved).endswith("; it has no digests")
+    (saved / "model.safetensors").write_bytes(b"")
+    with pytest.raises(InputError, match="damaged"):
+        check(saved)
+
+
+def flipped(content: bytes, bit: int) -> bytes:
+    changed = bytearray(content)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def _flips(folder: Path, count: int, seed: int) -> int:
+    """How many of `count` single flipped bits in a model folder load, all of which must leave the same model."""
+    rng = random.Random(seed)
+    right, loaded = load(folder), 0
+    for _ in range(count):
+        path = folder / rng.choice(["config.json", "model.safetensors"])
+        content = path.read_bytes()
+        path.write_bytes(flipped(content, rng.randrange(8 * len(content))))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = load(folder)
+        except InputError as error:
+            assert str(folder) in str(error)
+        else:
+            loaded += 1
+            assert found.config == right.config and weights_hash(found) == weights_hash(right)
+        path.write_bytes(content)
+    return loaded
+
+
+def test_no_flipped_bit_loads_another_model(tmp_path: Path) -> None:
+    save(_small(), tmp_path / "m")
+    assert _flips(tmp_path / "m", 200, seed=0) < 20  # which are among the blanks of config.json
+
+
+@pytest.mark.slow
+def test_no_flipped_bit_of_thousands_loads_another_model(tmp_path: Path) -> None:
+    save(_small(), tmp_path / "m")
+    assert _flips(tmp_path / "m", 4000, seed=1) < 400
 
 
 def test_weights_of_another_type_are_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from randsmooth.models import cifar_resnet, imagenet_resnet, lenet, small_cnn  #
 from randsmooth.models.checks import check_images, check_labels
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.devices import pick_device
-from randsmooth.models.folder import load, save
+from randsmooth.models.folder import check, load, save
 from randsmooth.models.onnx_model import OnnxModel
 from randsmooth.models.registry import build, names, register
 from randsmooth.models.weights import weights_hash
@@ -13,6 +13,7 @@ __all__ = [
     "Classifier",
     "OnnxModel",
     "build",
+    "check",
     "check_images",
     "check_labels",
     "load",

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
+from pathlib import Path
 from typing import Any
 
 import torch
 from huggingface_hub import ModelCard, PyTorchModelHubMixin
 from torch import Tensor, nn
 
+from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
-from randsmooth.models import card
+from randsmooth.models import card, stored
 from randsmooth.models.registry import build
+from randsmooth.models.room import Room
+
+MOST_SIDE, MOST_CHANNELS = 2**14, 2**10  # of an image
+LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
+MOST_PROVENANCE = 2**20  # bytes as JSON; a training run's takes a few hundred
 
 
 class Classifier(
@@ -53,7 +59,7 @@ class Classifier(
         provenance: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        self.arch = arch
+        self.arch = _checked_arch(arch)
         self.classes = _checked_classes(classes)
         self.shape = _checked_shape(shape)
         channels, side, _ = self.shape
@@ -63,7 +69,7 @@ class Classifier(
         self.register_buffer("std", _per_channel(std), persistent=False)
         self._hub_mixin_config = {"arch": arch, "classes": self.classes, "shape": list(self.shape)}
         self._hub_mixin_config |= {"mean": _listed(mean), "std": _listed(std)}
-        self.provenance = provenance or {}
+        self.provenance = {} if provenance is None else provenance
 
     @property
     def num_classes(self) -> int:
@@ -94,44 +100,84 @@ class Classifier(
         """The mixin's hook: our template with this model's provenance."""
         return super().generate_model_card(*args, **card.fields(self.config), **kwargs)
 
-    @classmethod
-    def _from_pretrained(cls, *, strict: bool = True, **kwargs: Any) -> Classifier:
-        # The mixin is lenient by default: a layer without weights would stay random and be certified.
-        return super()._from_pretrained(strict=strict, **kwargs)  # type: ignore[no-any-return]
+    def _save_pretrained(self, save_directory: Path) -> None:
+        """The mixin's hook: the weights, and a config.json that vouches for them and for itself."""
+        super()._save_pretrained(save_directory)
+        stored.write_config(self.config, save_directory)
 
     @classmethod
-    def _load_as_pickle(cls, model: Any, model_file: str, map_location: str, strict: bool) -> Any:
-        # The mixin falls back to pickle where safetensors are missing.
-        raise InputError(f"{model_file}: pickle is never loaded, it can run code; convert it to model.safetensors")
+    def from_pretrained(  # type: ignore[override]
+        cls, pretrained_model_name_or_path: Path | str, *, map_location: torch.device | str = "cpu", **hub: Any
+    ) -> Classifier:
+        """As `models.load`, which is this; `hub` are options of huggingface_hub's `snapshot_download`."""
+        # The mixin's own would read config.json without limits, forgive layers without weights, and turn to pickle.
+        folder = stored.local(pretrained_model_name_or_path, **hub)
+        return _moved(cls.from_stored(stored.read(folder), folder), map_location)
+
+    @classmethod
+    def from_stored(cls, content: stored.Stored, folder: Path) -> Classifier:
+        """The classifier of a folder's `content`, in eval mode; InputError where its parts do not fit."""
+        size = sum(tensor.numel() for tensor in content.weights.values())
+        try:
+            with torch.random.fork_rng(devices=[]), Room(size):  # initial weights are drawn, then overwritten
+                model = cls(**content.config)
+        except InputError as error:
+            raise InputError(f"{folder / stored.CONFIG}: {error}") from error
+        except RuntimeError as error:  # room for a single layer could not be had
+            reason = shown(str(error).partition("\n")[0])
+            raise InputError(f"{folder / stored.CONFIG}: no such network can be built ({reason})") from error
+        stored.check_fit(folder, model.state_dict(), content.weights)
+        model.load_state_dict(content.weights)
+        return model.eval()
+
+
+def _moved(model: Classifier, device: torch.device | str) -> Classifier:
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can") from error
+
+
+def _checked_arch(arch: str) -> str:
+    if not isinstance(arch, str):
+        raise InputError(f"arch={_told(arch)}: expected the name of an architecture, such as 'resnet20'")
+    return arch
 
 
 def _checked_classes(classes: list[str]) -> list[str]:
     named = isinstance(classes, (list, tuple)) and all(isinstance(name, str) for name in classes)
     if not named or len(classes) < 2 or len(set(classes)) < len(classes):
-        raise InputError(f"classes={classes!r}: expected at least two different names, such as ['0', '1']")
+        raise InputError(f"classes={_told(classes)}: expected at least two different names, such as ['0', '1']")
+    longest = max(classes, key=len)
+    if len(longest) > LONGEST_NAME:
+        raise InputError(f"class {_told(longest)} has {len(longest):,} characters; expected at most {LONGEST_NAME:,}")
     return list(classes)
 
 
 def _checked_shape(shape: list[int] | tuple[int, int, int]) -> tuple[int, int, int]:
     whole = isinstance(shape, (list, tuple)) and all(type(side) is int and side > 0 for side in shape)
     if not whole or len(shape) != 3 or shape[1] != shape[2]:
-        raise InputError(f"shape={shape!r}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it")
+        raise InputError(f"shape={_told(shape)}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it")
+    if shape[0] > MOST_CHANNELS or shape[1] > MOST_SIDE:
+        raise InputError(f"shape={_told(shape)}: expected at most {MOST_CHANNELS} channels and a side of {MOST_SIDE}")
     return shape[0], shape[1], shape[2]
 
 
 def _check_normalisation(mean: list[float] | None, std: list[float] | None, channels: int) -> None:
     if (mean is None) != (std is None):
-        raise InputError(f"mean={mean!r} and std={std!r}: give both, or neither for no normalisation")
+        raise InputError(f"mean={_told(mean)} and std={_told(std)}: give both, or neither for no normalisation")
     for name, values in (("mean", mean), ("std", std)):
         if values is not None and not _finite_numbers(values, channels):
-            raise InputError(f"{name}={values!r}: expected {channels} finite numbers, one a channel")
-    if std is not None and min(std) <= 0:
-        raise InputError(f"std={std!r}: expected positive numbers; pass neither mean nor std to leave them out")
+            raise InputError(f"{name}={_told(values)}: expected {channels} finite numbers, one a channel")
+    if std is not None and float(torch.tensor(std, dtype=torch.float32, device="cpu").min()) <= 0.0:
+        raise InputError(f"std={_told(std)}: expected positive numbers; pass neither mean nor std to leave them out")
 
 
 def _finite_numbers(values: Any, count: int) -> bool:
+    """Whether these are `count` numbers that are finite in float32, too."""
     numbers = isinstance(values, (list, tuple)) and all(type(v) in (int, float) for v in values)
-    return numbers and len(values) == count and all(map(math.isfinite, values))
+    return numbers and len(values) == count and all(abs(v) <= torch.finfo(torch.float32).max for v in values)
 
 
 def _per_channel(values: list[float] | None) -> Tensor | None:
@@ -145,8 +191,16 @@ def _listed(values: list[float] | None) -> list[float] | None:
 def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
     """A copy as it will be read back from config.json (tuples become lists, keys strings)."""
     if not isinstance(provenance, dict):
-        raise InputError(f"provenance={provenance!r}: expected a dictionary, {{}} if nothing is known")
+        raise InputError(f"provenance={_told(provenance)}: expected a dictionary, {{}} if nothing is known")
     try:
-        return json.loads(json.dumps(provenance, allow_nan=False))  # type: ignore[no-any-return]
-    except (TypeError, ValueError) as error:
-        raise InputError(f"provenance is not plain JSON ({error}): use str, int, float, list and dict") from None
+        written = json.dumps({"provenance": provenance}, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"provenance is not plain JSON ({shown(error)}): use str, int, float, list and dict") from None
+    if len(written) > MOST_PROVENANCE:
+        raise InputError(f"provenance takes {len(written):,} bytes as JSON; expected at most {MOST_PROVENANCE:,}")
+    return parse_json(written, "provenance")["provenance"]  # type: ignore[no-any-return]
+
+
+def _told(value: object) -> str:
+    """A refused value on one line, cut where it is long."""
+    return shown(repr(value))

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
+import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import torch
-from huggingface_hub import snapshot_download
-from safetensors import SafetensorError
-from safetensors.torch import load_file
-from torch import Tensor
 
+from randsmooth.atomic import sync_folder
 from randsmooth.errors import InputError
 from randsmooth.models.classifier import Classifier
+from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.models.weights import weights_hash
 
-__all__ = ["load", "save", "weights_hash"]
-
-CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
-KEYS = {"arch", "classes", "shape", "mean", "std", "provenance"}
+__all__ = ["check", "load", "save", "weights_hash"]
 
 
 def save(model: Classifier, folder: Path | str) -> None:
@@ -29,6 +22,7 @@ def save(model: Classifier, folder: Path | str) -> None:
 
     All is written to a temporary folder inside `folder` first. Then config.json, without which nothing loads,
     leaves first and comes last: a kill leaves the old model, the new one or none that loads, never a mixture.
+    On return the files are on the disk.
 
     Raises:
         InputError: `folder` is no folder, or the weights are not float32.
@@ -42,90 +36,39 @@ def save(model: Classifier, folder: Path | str) -> None:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
         model.save_pretrained(written)
         _share_mode(Path(written))
+        _sync_files(Path(written))
         (folder / CONFIG).unlink(missing_ok=True)
+        sync_folder(folder)
         for name in (WEIGHTS, CARD, CONFIG):
             (Path(written) / name).replace(folder / name)
+        sync_folder(folder)
 
 
 def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:
     """The classifier in `folder` (or the hub's "user/name"), in eval mode on `device`.
 
-    torch's global generator stays as it is.
+    Both files are held against the digests in config.json; a folder saved without them is read with a `Note`. torch's
+    global generator stays as it is.
 
     Raises:
-        InputError: a file is missing, cut short, not ours, or does not fit; or `device` cannot be used.
+        InputError: a file is missing, cut short, not ours, not as it was written, or does not fit; weights are not
+            finite; or `device` cannot be used.
     """
-    folder = _local(folder)
-    config = _read_config(folder)
-    weights = _read_weights(folder)
-    with torch.random.fork_rng(devices=[]):  # initial weights are drawn, then overwritten
-        model = _rebuild(folder / CONFIG, config)
-    _check_fit(folder, model.state_dict(), weights)
-    model.load_state_dict(weights)
-    return _moved(model.eval(), device)
+    return Classifier.from_pretrained(folder, map_location=device)
 
 
-def _local(folder: Path | str) -> Path:
-    """`folder` itself, or where the hub's files were downloaded to."""
-    if Path(folder).is_dir():
-        return Path(folder)
-    if Path(folder).exists() or not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", str(folder)):
-        raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
-    try:
-        return Path(snapshot_download(str(folder), allow_patterns=[CONFIG, WEIGHTS]))
-    except (OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"no folder {folder}, and no such model came from the Hugging Face hub ({reason}): check the path"
-        ) from error
+def check(folder: Path | str) -> str:
+    """What is found to be right in a model folder, in one sentence.
 
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    if not path.is_file():
-        raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}): save or download the model again") from None
-    if not isinstance(config, dict) or config.keys() != KEYS:
-        found = ", ".join(sorted(config)) if isinstance(config, dict) else type(config).__name__
-        raise InputError(f"{path} was not written by this randsmooth: expected {sorted(KEYS)}, found {found}")
-    return config
-
-
-def _read_weights(folder: Path) -> dict[str, Tensor]:
-    path = folder / WEIGHTS
-    if not path.is_file():
-        if (folder / "checkpoint.pt").is_file():
-            raise InputError(f"{path} is missing: training into {folder} is not finished; go on with --resume")
-        pickles = sorted(p.name for p in folder.iterdir() if p.suffix in {".bin", ".pt", ".pth", ".pkl", ".ckpt"})
-        beside = f"{', '.join(pickles)} is pickle, which can run code and is never loaded: " if pickles else ""
-        raise InputError(f"{path} is missing: {beside}convert the weights to safetensors or save the model again")
-    try:
-        return load_file(path)  # type: ignore[no-any-return]
-    except SafetensorError as error:
-        raise InputError(f"{path} is damaged ({error}): save or download the model again") from None
-
-
-def _rebuild(path: Path, config: dict[str, Any]) -> Classifier:
-    try:
-        return Classifier(**config)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-
-
-def _check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-    """Same names, types and shapes; torch alone would let another type pass, silently converted."""
-    signatures = [{name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found)]
-    if signatures[0] == signatures[1]:
-        return
-    odd = sorted(n for n in expected | found if signatures[0].get(n) != signatures[1].get(n))
-    wanted, got = (signature.get(odd[0], "nothing") for signature in signatures)
-    raise InputError(
-        f"{folder / WEIGHTS} does not fit {CONFIG}: {len(odd)} tensors differ, first {odd[0]!r}, "
-        f"expected {wanted}, found {got}; are the two files from one model?"
-    )
+    Raises:
+        InputError: as `load`.
+    """
+    stored = read(local(folder))
+    model = Classifier.from_stored(stored, local(folder))
+    size = sum(tensor.numel() for tensor in stored.weights.values())
+    what = f"model folder: {model.arch} for {model.num_classes} classes, {size:,} finite numbers that fit it"
+    vouched = "configuration and weights are as they were saved" if stored.signed else "it has no digests"
+    return f"{what}; {vouched}"
 
 
 def _share_mode(written: Path) -> None:
@@ -133,15 +76,13 @@ def _share_mode(written: Path) -> None:
     (written / WEIGHTS).chmod((written / CONFIG).stat().st_mode)
 
 
+def _sync_files(written: Path) -> None:
+    for path in written.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+
+
 def _check_float32(model: Classifier) -> None:
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
             raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")
-
-
-def _moved(model: Classifier, device: torch.device | str) -> Classifier:
-    try:
-        return model.to(device)
-    except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can") from error

@@ -1,0 +1,42 @@
+"""A bound on the memory that building a network may take: a file may name one that is absurdly large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from randsmooth.errors import InputError
+
+# What layers get their memory from; none of it is touched before the size is known.
+MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)
+SPARE = 2**20  # numbers that a network may hold besides its weights
+
+
+class Room(TorchFunctionMode):
+    """A context in which tensors of no more than about `numbers` elements in all are made.
+
+    Raises:
+        InputError: on the first tensor that goes beyond.
+    """
+
+    def __init__(self, numbers: int) -> None:
+        super().__init__()
+        self.numbers = numbers
+        self.left = numbers + SPARE
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func in MAKERS:
+            self.left -= made.numel()
+            if self.left < 0:
+                raise InputError(f"the network it describes is far larger than the {self.numbers:,} numbers stored")
+        return made

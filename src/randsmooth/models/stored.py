@@ -1,0 +1,141 @@
+"""What a model folder holds, by its digests and within limits, before anything is built of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from huggingface_hub import snapshot_download
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from randsmooth.documents import parse_json, read_file, shown
+from randsmooth.errors import InputError, Note
+
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
+FACTS = {"arch", "classes", "shape", "mean", "std", "provenance"}  # the arguments of a Classifier
+HASH, DIGEST = "weights", "digest"  # keys of config.json: of the weights' file, and of all else that config.json says
+MOST_BYTES = 2**22  # of a config.json; one for ImageNet's thousand class names takes a hundredth
+
+
+class Stored(NamedTuple):
+    """A model folder's content: `signed` says whether digests vouch for it."""
+
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+    signed: bool
+
+
+def write_config(config: dict[str, Any], folder: Path) -> None:
+    """Write config.json beside the weights in `folder`, with the digests of both."""
+    told = config | {HASH: _hash_of(folder / WEIGHTS)}
+    told |= {DIGEST: _digest(told)}
+    (folder / CONFIG).write_text(json.dumps(told, sort_keys=True, indent=2), encoding="utf-8")
+
+
+def read(folder: Path) -> Stored:
+    """What `folder` holds. A folder without digests, of an earlier version, is read with a `Note`.
+
+    Raises:
+        InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
+    """
+    told = _read_config(folder)
+    signed = told.keys() != FACTS
+    if signed and told[DIGEST] != _digest({key: value for key, value in told.items() if key != DIGEST}):
+        raise InputError(
+            f"{folder / CONFIG} is not as it was written, its digest differs: save or download the model again. "
+            f"If it was edited on purpose, delete its lines {HASH!r} and {DIGEST!r}"
+        )
+    _check_there(folder)
+    if signed and told[HASH] != _hash_of(folder / WEIGHTS):
+        raise InputError(
+            f"{folder / WEIGHTS} is not the file that {CONFIG} was written with, its hash differs: save or download "
+            "the model again"
+        )
+    weights = _read_weights(folder / WEIGHTS)
+    if not signed:
+        note = f"{folder} was saved without digests, so damage to it may go unseen; saving the model again adds them"
+        warnings.warn(note, Note, stacklevel=2)
+    return Stored({key: told[key] for key in FACTS}, weights, signed)
+
+
+def check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
+    """Raise InputError unless both have the same names, types and shapes; torch would silently convert a type."""
+    signatures = [{name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found)]
+    if signatures[0] == signatures[1]:
+        return
+    odd = sorted(n for n in expected | found if signatures[0].get(n) != signatures[1].get(n))
+    wanted, got = (signature.get(odd[0], "nothing") for signature in signatures)
+    raise InputError(
+        f"{folder / WEIGHTS} does not fit {CONFIG}: {len(odd)} tensors differ, first {shown(repr(odd[0]))}, "
+        f"expected {wanted}, found {got}; are the two files from one model?"
+    )
+
+
+def local(folder: Path | str, **hub: Any) -> Path:
+    """`folder` itself, or where the hub's files were downloaded to; `hub` are options of `snapshot_download`."""
+    if Path(folder).is_dir():
+        return Path(folder)
+    if Path(folder).exists() or not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", str(folder)):
+        raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
+    try:
+        return Path(snapshot_download(str(folder), allow_patterns=[CONFIG, WEIGHTS], **hub))
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"no folder {folder}, and no such model came from the Hugging Face hub ({reason}): check the path"
+        ) from error
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    if not path.is_file():
+        raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
+    config = parse_json(read_file(path, MOST_BYTES), path)
+    if not isinstance(config, dict) or config.keys() not in (FACTS, FACTS | {HASH, DIGEST}):
+        found = ", ".join(sorted(config)) if isinstance(config, dict) else type(config).__name__
+        raise InputError(f"{path} was not written by this randsmooth: expected {sorted(FACTS)}, found {shown(found)}")
+    return config
+
+
+def _check_there(folder: Path) -> None:
+    path = folder / WEIGHTS
+    if path.is_file():
+        return
+    if (folder / "checkpoint.pt").is_file():
+        raise InputError(f"{path} is missing: training into {folder} is not finished; go on with --resume")
+    pickles = sorted(p.name for p in folder.iterdir() if p.suffix in {".bin", ".pt", ".pth", ".pkl", ".ckpt"})
+    beside = f"{', '.join(pickles)} is pickle, which can run code and is never loaded: " if pickles else ""
+    raise InputError(f"{path} is missing: {beside}convert the weights to safetensors or save the model again")
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors at `path`, which the library holds against its size before it gives room to any."""
+    try:
+        weights: dict[str, Tensor] = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} is damaged ({shown(error)}): save or download the model again") from None
+    for name, tensor in weights.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise InputError(f"{path} holds NaN or infinity in {shown(repr(name))}: save or download the model again")
+    return weights
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({shown(error)})") from None
+
+
+def _digest(told: dict[str, Any]) -> str:
+    """Of what a dictionary says, in whatever order and layout it is written."""
+    canonical = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
