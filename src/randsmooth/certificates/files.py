@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import io
-import json
+import warnings
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
+from randsmooth.certificates.columns import Columns, parquet, read_columns
+from randsmooth.certificates.digest import damaged, digests
 from randsmooth.certificates.header import VERSION, Header
 from randsmooth.certificates.logs import TSV_COLUMNS, is_log, read_tsv
 from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Certificates, Ints, from_counts
-from randsmooth.errors import InputError
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError, Note
 
-KEY = b"randsmooth"
+KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
 SUFFIXES = (".parquet", ".tsv", ".mat")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 
@@ -59,75 +63,106 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
     """Write the table with its counts and its header. One row an image; p_lower is the lower bound on p_A.
 
     Under the two-sided bound the radius comes from p_lower and the bound on the runner-up, so that p_lower may lie
-    below 1/2. `path` holds how often the picked class had come out at each look.
+    below 1/2. `path` holds how often the picked class had come out at each look. Digests of the header and of each
+    column of evidence go with them, and a checksum with every page (see `digest`). On return file and name are synced.
+
+    Raises:
+        InputError: the table has no counts, or an image twice.
     """
+    columns, header = Columns.of(table), table.header.model_dump_json().encode()
+    _check_idx(columns.idx, table.name or "this table")
+    stored = columns.to_arrow()
+    front = {name: stored.pop(name) for name in ("idx", "label")}
+    arrow = pa.table(front | derived(table) | stored)
+    arrow = arrow.replace_schema_metadata({KEY: header, DIGESTS: digests(header, columns.parts())})
+    buffer = io.BytesIO()
+    pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
+    write_atomically(Path(path), buffer.getvalue())
+
+
+def derived(table: Certificates) -> dict[str, NDArray[Any]]:
+    """The columns for a reader's eye: they follow from the evidence, and are not read."""
     counts0, counts = table.evidence()
     evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
     q, _ = table.rule.claims(evidence)
-    n_a = np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0]
-    columns = {
-        "idx": table.idx,
-        "label": table.label,
+    return {
         "predict": table.predict,
         "radius": table.radius,
         "correct": table.correct,
         "picked": evidence.picked,
-        "n_A": n_a,
+        "n_A": np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0],
         "p_lower": 1.0 - q,
-        "counts0": list(counts0),
-        "counts": list(counts),
-        "path": pa.array(evidence.paths, pa.list_(pa.int64())),
-        "seconds": table.seconds,
     }
-    arrow = pa.table(columns).replace_schema_metadata({KEY: table.header.model_dump_json().encode()})
-    buffer = io.BytesIO()
-    pq.write_table(arrow, buffer, compression="zstd")
-    write_atomically(Path(path), buffer.getvalue())
 
 
 def read_parquet(path: Path | str) -> Certificates:
     """The table that `write_parquet` wrote. Radii are derived anew from the counts; the columns for a reader's eye
     (predict, radius, correct, picked, n_A, p_lower) are not read.
+
+    A file without digests, as they were before, is read with a `Note`.
+
+    Raises:
+        ForeignFile: a Parquet file of something else.
+        InputError: damaged or cut short: header or evidence are not what was written, or cannot have been.
     """
     path = Path(path)
+    with parquet(path) as file:
+        metadata = file.metadata.metadata or {}
+        if KEY not in metadata:
+            raise ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
+        header = parse_header(metadata[KEY], path)
+        columns = read_columns(file, path, len(header.classes or ()))
+    _check_digests(metadata, columns, path)
+    _check_idx(columns.idx, str(path))
     try:
-        arrow = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path} is not a readable Parquet file (truncated?): {error}") from error
-    metadata = (arrow.schema.metadata or {}).get(KEY)
-    if metadata is None:
-        raise ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
-    header = parse_header(metadata.decode(), path)
-    frame = arrow.to_pandas()
-    try:
-        idx, label = (frame[column].to_numpy(np.int64) for column in ("idx", "label"))
-        seconds = frame["seconds"].to_numpy(np.float64)
-        counts0, counts = (_stacked(frame[column], header) for column in ("counts0", "counts"))
-        paths = [np.asarray(path, np.int64) for path in frame["path"]] if "path" in frame else None
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged, a column is missing or holds what it should not: {error}") from error
-    return from_counts(
-        header, idx=idx, label=label, counts0=counts0, counts=counts, seconds=seconds, paths=paths, name=path.stem
-    )
+        return from_counts(
+            header,
+            idx=columns.idx,
+            label=columns.label,
+            counts0=columns.counts0,
+            counts=columns.counts,
+            seconds=columns.seconds,
+            paths=columns.each_path(),
+            name=path.stem,
+        )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
-def _stacked(column: pd.Series[Any], header: Header) -> Ints:
-    """(N, K) from N lists of K counts. Without a row, K is known from the header only."""
-    if column.empty:
-        return np.zeros((0, max(1, len(header.classes or ()))), np.int64)
-    return np.stack(column.to_list()).astype(np.int64)
+def _check_digests(metadata: Mapping[bytes, bytes], columns: Columns, path: Path) -> None:
+    if DIGESTS not in metadata:
+        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", Note, 3)
+        return
+    wrong = damaged(metadata[DIGESTS], digests(metadata[KEY], columns.parts()))
+    if wrong:
+        raise InputError(
+            f"{path} is damaged: not what was written, by sha256, is its {', '.join(wrong)}. Take another copy or "
+            "certify again; a table that was changed on purpose is written by write_parquet"
+        )
+
+
+def _check_idx(idx: Ints, name: str) -> None:
+    """Raise InputError for an image below 0, or there twice."""
+    if len(idx) and idx.min() < 0:
+        raise InputError(f"{name} is about image {idx.min()}: images of a table with counts are numbered from 0")
+    unique, times = np.unique(idx, return_counts=True)
+    if len(unique) < len(idx):
+        raise InputError(f"{name} holds image {unique[times > 1][0]} twice: a table has one row an image")
 
 
 def parse_header(text: str | bytes, path: Path) -> Header:
     """The header in `text`, as read from `path`; InputError when it is damaged or newer than this code."""
+    raw = parse_json(text, f"{path} has a damaged header: it")
+    if not isinstance(raw, dict):
+        raise InputError(f"{path} has a damaged header: it is no mapping of names to facts")
+    version = raw.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        told = shown(repr(version))
+        raise InputError(f"{path} is in format {told}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
     try:
-        raw = json.loads(text)
-        version = raw.get("version")
-        if version not in range(1, VERSION + 1):
-            raise InputError(f"{path} is in format {version}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
         return Header.model_validate(raw)
-    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, ValidationError) as error:
-        raise InputError(f"{path} has a damaged header: {error}") from error
+    except ValidationError as error:
+        raise InputError(f"{path} has a damaged header: {shown(error)}") from error
 
 
 def write_tsv(table: Certificates, path: Path | str) -> None:

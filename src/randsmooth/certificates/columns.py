@@ -1,0 +1,186 @@
+"""The evidence of a table between Parquet and NumPy: what is read is of the very names, types and sizes expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from randsmooth.certificates.digest import Part
+from randsmooth.certificates.rules import Evidence
+from randsmooth.certificates.table import Certificates, Floats, Ints
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+
+NUMBERS = pa.list_(pa.int64())
+TYPES = {
+    "idx": pa.int64(),
+    "label": pa.int64(),
+    "counts0": NUMBERS,
+    "counts": NUMBERS,
+    "path": NUMBERS,
+    "seconds": pa.float64(),
+}
+MOST_VALUES = 2**30  # numbers in a column, 8 GiB in memory: counts of ImageNet's 50,000 images in 21,000 classes
+
+
+@dataclass(frozen=True)
+class Columns:
+    """N images' evidence, as in `Certificates`; `paths` are flat, with the looks of each image in `looks` (N,).
+
+    In the oldest tables no paths are stored: every image was looked at once.
+    """
+
+    idx: Ints
+    label: Ints
+    counts0: Ints
+    counts: Ints
+    looks: Ints | None
+    paths: Ints | None
+    seconds: Floats
+
+    @classmethod
+    def of(cls, table: Certificates) -> Columns:
+        counts0, counts = table.evidence()
+        paths = Evidence.of(counts0, counts, paths=table.paths).paths
+        return cls(
+            idx=np.asarray(table.idx, np.int64),
+            label=np.asarray(table.label, np.int64),
+            counts0=np.asarray(counts0, np.int64),
+            counts=np.asarray(counts, np.int64),
+            looks=np.array([len(path) for path in paths], np.int64),
+            paths=np.concatenate([np.zeros(0, np.int64), *paths]),
+            seconds=np.asarray(table.seconds, np.float64),
+        )
+
+    def parts(self) -> dict[str, list[Part]]:
+        """The arrays of each stored column, in one order."""
+        columns: dict[str, list[Part | None]] = {
+            "idx": [self.idx],
+            "label": [self.label],
+            "counts0": [self.counts0],
+            "counts": [self.counts],
+            "path": [self.looks, self.paths],
+            "seconds": [self.seconds],
+        }
+        return {name: [part for part in parts if part is not None] for name, parts in columns.items()}
+
+    def to_arrow(self) -> dict[str, pa.Array]:
+        """The columns as they are stored."""
+        looks = np.zeros(0, np.int64) if self.looks is None else self.looks
+        width = np.full(len(self.idx), self.counts.shape[1])
+        lists = {
+            "counts0": _lists(self.counts0.ravel(), width),
+            "counts": _lists(self.counts.ravel(), width),
+            "path": _lists(np.zeros(0, np.int64) if self.paths is None else self.paths, looks),
+        }
+        plain = {"idx": pa.array(self.idx), "label": pa.array(self.label), "seconds": pa.array(self.seconds)}
+        return plain | lists
+
+    def each_path(self) -> list[Ints] | None:
+        if self.looks is None or self.paths is None:
+            return None
+        return np.split(self.paths, np.cumsum(self.looks)[:-1]) if len(self.looks) else []
+
+
+@contextmanager
+def parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """The Parquet file at `path`; whatever Arrow finds wrong with it in here, page checksums among it, in one sentence.
+
+    Raises:
+        InputError: it is damaged, cut short or no Parquet file.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError, RuntimeError, MemoryError) as error:
+        raise InputError(f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})") from error
+
+
+def read_columns(file: pq.ParquetFile, path: Path, classes: int) -> Columns:
+    """The evidence in `file`; K is `classes`, unless that is 0: then the rows tell.
+
+    Raises:
+        InputError: a column is missing, there twice, or holds what it should not; or is larger than any table's.
+    """
+    names = [name for name in TYPES if name != "path" or name in file.schema_arrow.names]
+    _check_types(file.schema_arrow, names, path)
+    _check_sizes(file.metadata, classes or 1, path)
+    found = {name: column.combine_chunks() for name, column in _columns(file, names).items()}
+    for name, column in found.items():
+        if column.null_count or (TYPES[name] == NUMBERS and column.flatten().null_count):
+            raise _broken(path, name, "lacks a value")
+    numbers = {name: column.to_numpy().copy() for name, column in found.items() if TYPES[name] != NUMBERS}
+    width = classes or (max(1, len(found["counts"][0])) if len(found["idx"]) else 1)
+    looks = paths = None
+    if "path" in found:
+        looks, paths = _flat(found["path"])
+    return Columns(
+        **numbers,
+        counts0=_square(found["counts0"], width, path, "counts0"),
+        counts=_square(found["counts"], width, path, "counts"),
+        looks=looks,
+        paths=paths,
+    )
+
+
+def _columns(file: pq.ParquetFile, names: list[str]) -> dict[str, pa.ChunkedArray]:
+    arrow = file.read(columns=names)
+    return {name: arrow.column(name) for name in names}
+
+
+def _check_types(schema: pa.Schema, names: list[str], path: Path) -> None:
+    for name in names:
+        places = schema.get_all_field_indices(name)
+        if not places:
+            raise _broken(path, name, "is missing")
+        if len(places) > 1:
+            raise _broken(path, name, "is there twice")
+        kind = schema.field(places[0]).type
+        if kind != TYPES[name]:
+            raise _broken(path, name, f"holds {kind}, not {TYPES[name]}")
+
+
+def _check_sizes(metadata: pq.FileMetaData, width: int, path: Path) -> None:
+    """By what the file says of itself, before memory is taken for it.
+
+    Not asked about single columns: on a damaged footer pyarrow ends the process there.
+    """
+    size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    if not 0 <= metadata.num_rows * width <= MOST_VALUES or not 0 <= size <= 8 * MOST_VALUES:
+        raise InputError(
+            f"{path} says it holds {metadata.num_rows:,} rows of {width} classes in {size:,} bytes; a table has at "
+            f"most {MOST_VALUES:,} counts: it is damaged"
+        )
+
+
+def _flat(column: pa.ListArray) -> tuple[Ints, Ints]:
+    """How many numbers each of N lists holds, and all of them in order."""
+    return column.value_lengths().to_numpy().astype(np.int64), column.flatten().to_numpy().copy()
+
+
+def _square(column: pa.ListArray, width: int, path: Path, name: str) -> Ints:
+    """(N, K) from N lists of K numbers."""
+    lengths, values = _flat(column)
+    odd = np.flatnonzero(lengths != width)
+    if len(odd):
+        raise _broken(path, name, f"counts {lengths[odd[0]]} classes in row {odd[0] + 1}, not {width}")
+    return values.reshape(len(lengths), width)
+
+
+def _lists(values: Ints, lengths: Ints) -> pa.ListArray:
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    if offsets[-1] > MOST_VALUES:
+        raise InputError(f"{offsets[-1]:,} numbers are more than a column holds ({MOST_VALUES:,}): write fewer rows")
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.int64()))
+
+
+def _broken(path: Path, name: str, fault: str) -> InputError:
+    return InputError(f"{path} is damaged: its column {name!r} {fault}")

@@ -1,0 +1,50 @@
+"""What shows that a file of evidence is as it was written: sha256 of its parts.
+
+They are against accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts can forge these as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Part = NDArray[np.int64] | NDArray[np.float64]
+
+
+def digests(header: bytes, columns: Mapping[str, Sequence[Part]]) -> bytes:
+    """A line `name sha256` for the stored `header`, and for each column.
+
+    Args:
+        header: as it is stored.
+        columns: arrays of int64 or float64, one or more a column. Name, type and shape of each are hashed with its
+            little-endian bytes, so that no number can pass for one of another place.
+    """
+    lines = [f"header {hashlib.sha256(header).hexdigest()}"]
+    for name, parts in columns.items():
+        hashed = hashlib.sha256()
+        for part in parts:
+            little = np.ascontiguousarray(part, part.dtype.newbyteorder("<"))
+            hashed.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
+            hashed.update(little.data)
+        lines.append(f"{name} {hashed.hexdigest()}")
+    return "\n".join(lines).encode()
+
+
+def damaged(stored: bytes, found: bytes) -> list[str]:
+    """The parts in which what was `found` is not what was `stored`; "digests" where it is these that are damaged."""
+    then, now = stored.split(b"\n"), found.split(b"\n")
+    names = [line.partition(b" ")[0] for line in now]
+    if [line.partition(b" ")[0] for line in then] != names:
+        return ["digests"]
+    return [name.decode() for name, was, line in zip(names, then, now, strict=True) if was != line]
+
+
+def link(before: str, line: bytes) -> str:
+    """Checksum of a line that follows on those up to the checksum `before`: 16 hexadecimal digits of sha256.
+
+    Being chained, it tells of a line that is damaged, lost, doubled, moved or another file's.
+    """
+    return hashlib.sha256(before.encode() + line).hexdigest()[:16]
