@@ -1,0 +1,152 @@
+"""Certificates: tables, their headers, and journals."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from certificates.walks import HEADER, table_of
+
+from fuzz import parquet
+from fuzz.draw import Draw
+from fuzz.plain import bent, to_json
+from fuzz.reader import Files, Reader, difference
+from randsmooth.certificates import Certificates, Journal, Row, write_parquet
+from randsmooth.certificates.files import KEY
+from randsmooth.cli import reading
+from randsmooth.report import render
+
+NAME = "table.parquet"
+JOURNAL = NAME + ".partial"
+WHICH = "run"  # the number of the run to go on with, in the tests' own words
+RULES = ("fixed", "radius=0.5", "tolerance=0.3")
+FACTS = {
+    **{"bound": None, "dataset": "digits", "split": "test", "backend": "torch", "batch": 64, "notes": ("a note",)},
+    **{"model": {"method": "gaussian", "lr": 0.1, "epochs": 2}, "versions": {"numpy": "2.0"}, "noise": "NumPy SFC64"},
+}
+
+
+@cache
+def tables() -> list[Certificates]:
+    """Small tables of one layout, each of another rule, and with other counts."""
+    return [table_of(HEADER.model_copy(update=FACTS | {"rule": rule}), 6, seed) for seed, rule in enumerate(RULES)]
+
+
+def meaning(table: Certificates) -> dict[str, Any]:
+    """All that a table says, but for its name, which is the file's."""
+    columns = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts")
+    paths = None if table.paths is None else list(table.paths)
+    return {"header": table.header.model_dump(), "paths": paths} | {name: getattr(table, name) for name in columns}
+
+
+def impossible(table: dict[str, Any]) -> str:
+    """What no table of certificates can say."""
+    size = len(table["idx"])
+    if any(len(column) != size for key, column in table.items() if key != "header" and column is not None):
+        return "columns of different lengths"
+    numbers = np.concatenate([table["radius"], table["seconds"]])
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        return "a radius or a time that is not finite, or below 0"
+    if (table["predict"] < -1).any() or (table["label"] < 0).any():
+        return "a class below 0"
+    if len(set(table["idx"].tolist())) < size:
+        return "an image twice"
+    return ""
+
+
+class Table(Reader):
+    """A Parquet table as `evaluate` reads it, and all of its figures."""
+
+    name = "table"
+
+    def valid(self) -> list[Files]:
+        return [_file(table) for table in tables()]
+
+    def bombs(self) -> list[Files]:
+        return [{NAME: _rows(30_000_000)}]
+
+    def read(self, folder: Path) -> Any:
+        (table,) = reading.load([folder / NAME])
+        render([table], format="json")
+        return meaning(table)
+
+    def fault(self, read: Any) -> str:
+        return impossible(read)
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        content = parquet.rewritten(files[NAME], draw)
+        return None if content is None else {NAME: content}
+
+
+class InTable(Table):
+    """The header within a table."""
+
+    name = "header"
+
+    def bombs(self) -> list[Files]:
+        return []
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        header = json.loads(parquet.read(files[NAME]).schema.metadata[KEY])
+        changed = to_json(bent(header, draw), draw)
+        return {NAME: parquet.metadata_changed(files[NAME], KEY, changed)}
+
+
+class Begun(Reader):
+    """A journal as a resumed run reads it. Images that it lost are certified anew: what is left must be as it was."""
+
+    name = "journal"
+    target = JOURNAL
+
+    def valid(self) -> list[Files]:
+        return [{JOURNAL: _journal(table), WHICH: b"%d" % k} for k, table in enumerate(tables())]
+
+    def read(self, folder: Path) -> Any:
+        header = tables()[int((folder / WHICH).read_text())].header
+        journal = Journal.resume(folder / JOURNAL, header)
+        if journal.rows:
+            journal.table([row.idx for row in journal.rows])
+        return {row.idx: vars(row) for row in journal.rows}
+
+    def same(self, meant: Any, read: Any) -> str:
+        return difference({idx: row for idx, row in meant.items() if idx in read}, read)
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        *lines, end = files[JOURNAL].split(b"\n")
+        at = draw.below(len(lines))
+        lines[at] = to_json(bent(json.loads(lines[at]), draw), draw)
+        return files | {JOURNAL: b"\n".join([*lines, end])}
+
+
+def _file(table: Certificates) -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        write_parquet(table, Path(folder) / NAME)
+        return {NAME: (Path(folder) / NAME).read_bytes()}
+
+
+def _journal(table: Certificates) -> bytes:
+    counts0, counts = table.evidence()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / JOURNAL
+        journal = Journal.create(path, table.header)
+        for i, walked in enumerate(table.paths or ()):
+            row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
+            journal.append(Row(*row))
+        return path.read_bytes()
+
+
+def _rows(count: int) -> bytes:
+    """A table of ever the same row: few bytes on disk, and gigabytes in memory."""
+    several = parquet.read(_file(tables()[0])[NAME]).take(pa.array([0] * 1_000_000))
+    buffer = io.BytesIO()
+    with pq.ParquetWriter(buffer, several.schema, compression="zstd") as writer:
+        for _ in range(count // len(several)):
+            writer.write_table(several)
+    return buffer.getvalue()
