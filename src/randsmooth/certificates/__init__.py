@@ -12,7 +12,7 @@ from randsmooth.certificates.files import (
 )
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.inferred import COMMON_ALPHA, infer, rebound
-from randsmooth.certificates.journal import Journal, Row
+from randsmooth.certificates.journal import Journal, Row, journal_header
 from randsmooth.certificates.logs import is_log, read_tsv
 from randsmooth.certificates.places import Place, method_named, place_of
 from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, make_rule
@@ -48,6 +48,7 @@ __all__ = [
     "guarantee_of",
     "infer",
     "is_log",
+    "journal_header",
     "listed",
     "make_rule",
     "method_named",

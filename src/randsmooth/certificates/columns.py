@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,8 @@ class Columns:
     def each_path(self) -> list[Ints] | None:
         if self.looks is None or self.paths is None:
             return None
-        return np.split(self.paths, np.cumsum(self.looks)[:-1]) if len(self.looks) else []
+        ends = [0, *np.cumsum(self.looks).tolist()]
+        return [self.paths[start:end] for start, end in pairwise(ends)]
 
 
 @contextmanager

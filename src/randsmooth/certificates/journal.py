@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
+from randsmooth.atomic import sync_folder
+from randsmooth.certificates.digest import link
 from randsmooth.certificates.files import parse_header
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.table import Certificates, Ints, from_counts
-from randsmooth.errors import InputError
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError, Note
 
 EVIDENCE = ("counts0", "counts", "path")
+MOST = 2**53  # of any number in a row: beyond, JSON readers disagree
 
 
 @dataclass(frozen=True)
@@ -42,66 +49,214 @@ class Row:
         return json.dumps(values | {key: getattr(self, key).tolist() for key in EVIDENCE})
 
     @classmethod
-    def from_json(cls, line: str | bytes) -> Row:
-        raw = json.loads(line)
+    def from_json(cls, line: str | bytes, where: object = "the row") -> Row:
+        """The row in `line`, which `where` names.
+
+        Raises:
+            InputError: it is not what `to_json` writes.
+        """
+        raw = parse_json(line, where)
+        if not isinstance(raw, dict) or raw.keys() != {"idx", "label", "seconds", *EVIDENCE}:
+            raise InputError(f"{where} is no row: expected idx, label, seconds, {', '.join(EVIDENCE)}")
+        for key in ("idx", "label"):
+            if not _is_count(raw[key]):
+                raise InputError(f"{where} holds {key}={shown(repr(raw[key]))}; expected a whole number from 0")
+        for key in EVIDENCE:
+            if not isinstance(raw[key], list) or not all(map(_is_count, raw[key])):
+                raise InputError(f"{where} holds {key} other than a list of whole numbers from 0")
+        seconds = raw["seconds"]
+        if type(seconds) not in (int, float) or not (0 <= seconds < math.inf):
+            raise InputError(f"{where} holds seconds={shown(repr(seconds))}; expected a number from 0")
         evidence = {key: np.array(raw[key], np.int64) for key in EVIDENCE}
-        return cls(idx=raw["idx"], label=raw["label"], seconds=raw["seconds"], **evidence)
+        return cls(idx=raw["idx"], label=raw["label"], seconds=float(seconds), **evidence)
 
 
 @dataclass
 class Journal:
-    """An append-only file: the header on its first line, then a row a line. A torn last line is dropped."""
+    """An append-only file: the header on its first line, then a row a line. A torn last line is dropped.
+
+    A line ends in a tab and a checksum of itself and all lines before it. Closed by `close` or as a context.
+
+    Attributes:
+        rows: those of all finished lines.
+        safe: how many of them are known to be on the disk.
+    """
 
     path: Path
     header: Header
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Row]
+    checksum: str
+    pace: Pace = field(default_factory=Pace)
+    safe: int = 0
+
+    def __post_init__(self) -> None:
+        self.file: BinaryIO = self.path.open("ab")
 
     @classmethod
-    def create(cls, path: Path, header: Header) -> Journal:
+    def create(cls, path: Path, header: Header) -> Self:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(header.model_dump_json() + "\n", encoding="utf-8")
-        return cls(path, header)
+        path.write_bytes(b"")
+        journal = cls(path, header, [], "")
+        journal._write(header.model_dump_json())
+        journal.sync()
+        sync_folder(path.parent)
+        return journal
 
     @classmethod
-    def resume(cls, path: Path, header: Header) -> Journal:
-        """The journal at `path` with its finished rows.
+    def resume(cls, path: Path, header: Header) -> Self:
+        """The journal at `path` with its finished rows, to go on with.
 
         Raises:
             InputError: it belongs to a run with another header (the first difference is named), or a line
                 that was finished is damaged.
         """
-        *lines, torn = path.read_bytes().split(b"\n")
-        if not lines:  # killed while the header was being written
+        content = read_journal(path)
+        if content is None:  # killed while the header was being written
             return cls.create(path, header)
-        parse_header(lines[0], path).check_same_run(header, path)
-        rows = [_row(line, place, path) for place, line in enumerate(lines[1:], start=2)]
-        os.truncate(path, path.stat().st_size - len(torn))  # not rewritten: a kill here loses no finished line
-        return cls(path, header, rows)
+        content.header.check_same_run(header, path)
+        os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
+        journal = cls(path, header, content.rows, content.checksum)
+        journal.sync()
+        return journal
 
     def append(self, row: Row) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(row.to_json() + "\n")
+        self._write(row.to_json())
         self.rows.append(row)
+
+    def settle(self) -> int:
+        """Sync if that is due by `pace`; how many rows it made safe."""
+        return self.sync() if self.pace.due() else 0
+
+    def sync(self) -> int:
+        """Wait until all rows are on the disk, as far as the disk keeps its word; how many that made safe.
+
+        Raises:
+            InputError: the file was removed meanwhile.
+        """
+        if os.fstat(self.file.fileno()).st_nlink == 0:
+            raise InputError(f"{self.path} was removed while its run was writing to it: start the run again")
+        with self.pace.timed():
+            os.fsync(self.file.fileno())
+        more, self.safe = len(self.rows) - self.safe, len(self.rows)
+        return more
+
+    def close(self) -> None:
+        self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """What is written is synced on every way out, Ctrl-C among them."""
+        try:
+            if len(self.rows) > self.safe:
+                self.sync()
+        finally:
+            self.close()
 
     def table(self, order: Iterable[int], name: str = "") -> Certificates:
         """The rows as a table, in the `order` of image positions given."""
         place = {row.idx: row for row in self.rows}
-        rows = [place[index] for index in order]
-        return from_counts(
-            self.header,
-            idx=np.array([row.idx for row in rows], np.int64),
-            label=np.array([row.label for row in rows], np.int64),
-            counts0=np.stack([row.counts0 for row in rows]),
-            counts=np.stack([row.counts for row in rows]),
-            seconds=np.array([row.seconds for row in rows]),
-            paths=[row.path for row in rows],
-            name=name,
-        )
+        return table_of(self.header, [place[index] for index in order], name)
+
+    def _write(self, text: str) -> None:
+        line = text.encode()
+        self.checksum = link(self.checksum, line)
+        self.file.write(line + b"\t" + self.checksum.encode() + b"\n")
+        self.file.flush()
 
 
-def _row(line: bytes, place: int, path: Path) -> Row:
+@dataclass(frozen=True)
+class Content:
+    """What a journal holds: `size` bytes of finished lines, the last with this checksum; `bare` ones have none."""
+
+    header: Header
+    rows: list[Row]
+    checksum: str
+    size: int
+    bare: int
+
+
+def read_journal(path: Path) -> Content | None:
+    """What the journal at `path` holds; None where not even its header was finished. Changes nothing on disk.
+
+    Lines from before there were checksums are read with a `Note`; the next line's checksum covers them, too.
+
+    Raises:
+        InputError: a finished line is damaged, lost, doubled or another file's.
+    """
+    stored = path.read_bytes()
+    *lines, torn = stored.split(b"\n")
+    if not lines:
+        return None
+    texts, checksum, bare = _checked(lines, path)
+    header = parse_header(texts[0], path)
+    rows = [Row.from_json(text, f"{path}, line {place}") for place, text in enumerate(texts[1:], start=2)]
+    _check_rows(header, rows, path)
+    if bare:
+        warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", Note, 2)
+    return Content(header, rows, checksum, len(stored) - len(torn), bare)
+
+
+def journal_header(path: Path) -> Header | None:
+    """The header of the journal at `path` alone; None where it was not finished. Errors as `read_journal`."""
+    with path.open("rb") as file:
+        line = file.readline()
+    return parse_header(_checked([line[:-1]], path)[0][0], path) if line.endswith(b"\n") else None
+
+
+def table_of(header: Header, rows: list[Row], name: str = "") -> Certificates:
+    """The table of `rows`. Errors as `from_counts`."""
+    classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
+    return from_counts(
+        header,
+        idx=np.array([row.idx for row in rows], np.int64),
+        label=np.array([row.label for row in rows], np.int64),
+        counts0=np.array([row.counts0 for row in rows], np.int64).reshape(len(rows), classes),
+        counts=np.array([row.counts for row in rows], np.int64).reshape(len(rows), classes),
+        seconds=np.array([row.seconds for row in rows], np.float64),
+        paths=[row.path for row in rows],
+        name=name,
+    )
+
+
+def _checked(lines: list[bytes], path: Path) -> tuple[list[bytes], str, int]:
+    """The lines without their checksums, the last checksum, and how many lines, the first ones, have none."""
+    texts, checksum, bare = [], "", 0
+    for place, line in enumerate(lines, start=1):
+        text, tab, told = line.rpartition(b"\t")
+        if not tab and bare == place - 1:
+            text, bare = line, place
+            checksum = link(checksum, text)
+        else:
+            checksum = link(checksum, text)
+            if told != checksum.encode():
+                raise _damaged(path, place, "its checksum is not that of the lines up to it")
+        texts.append(text)
+    return texts, checksum, bare
+
+
+def _check_rows(header: Header, rows: list[Row], path: Path) -> None:
+    """Every image once, with counts that it can have under this header."""
+    classes, seen = len(header.classes or ()), set()
+    for place, row in enumerate(rows, start=2):
+        classes = classes or len(row.counts)
+        if not len(row.counts0) == len(row.counts) == classes:
+            raise _damaged(path, place, f"it counts {len(row.counts)} classes, not {classes}")
+        if row.idx in seen:
+            raise _damaged(path, place, f"image {row.idx} is there twice")
+        seen.add(row.idx)
     try:
-        return Row.from_json(line)
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}, line {place} is damaged ({error}); use --overwrite to start again") from error
+        table_of(header, rows)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; use --overwrite to start again") from error
+
+
+def _damaged(path: Path, place: int, fault: str) -> InputError:
+    keep = f"delete all from this line on to --resume with the {place - 2} images before it, or " if place > 2 else ""
+    return InputError(f"{path}, line {place} is damaged ({fault}): {keep}use --overwrite to start again")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < MOST

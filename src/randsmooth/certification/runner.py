@@ -23,8 +23,8 @@ from randsmooth.certificates import (
     check_budget,
     decide,
     guarantee_of,
+    journal_header,
     make_rule,
-    parse_header,
     read_parquet,
     rule_of,
     write_parquet,
@@ -164,8 +164,7 @@ def header_of(out: Path) -> Header | None:
     if out.exists():
         return read_parquet(out).header
     path = journal_path(out)
-    first = path.read_bytes().split(b"\n")[0] if path.exists() else b""
-    return parse_header(first, path) if first else None
+    return journal_header(path) if path.exists() else None
 
 
 def certify_images(
@@ -181,7 +180,8 @@ def certify_images(
 ) -> Certificates:
     """Certify the images at `indices` into the Parquet file `out`.
 
-    Killed at any moment, a run loses no more than the few images in hand; `resume` goes on with it.
+    Killed at any moment, a run loses no more than the few images in hand; `resume` goes on with it. What `reporter` is
+    told to be done has been synced, so that a power failure does not take it either; so has the table.
 
     Raises:
         InputError: `out` exists and neither flag is given, or holds a run with another header, or another
@@ -197,14 +197,14 @@ def certify_images(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     with held(path):
-        journal = Journal.create(path, header) if overwrite else Journal.resume(path, header)
-        try:
-            _certify_rest(smoothed, images, indices, journal, reporter or Silent())
-        except InputError:
-            if not journal.rows:  # nothing to resume: do not stand in the way of the next try
-                path.unlink()
-            raise
-        table = journal.table(indices, out.stem)
+        with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
+            try:
+                _certify_rest(smoothed, images, indices, journal, reporter or Silent())
+            except InputError:
+                if not journal.rows:  # nothing to resume: do not stand in the way of the next try
+                    path.unlink(missing_ok=True)
+                raise
+            table = journal.table(indices, out.stem)
         write_parquet(table, out)
         path.unlink()
     return table
@@ -219,7 +219,10 @@ def _finished(out: Path, header: Header) -> Certificates:
 def _certify_rest(
     smoothed: SmoothedClassifier, images: Images, indices: Sequence[int], journal: Journal, reporter: Reporter
 ) -> None:
-    """Certify the images that the journal does not hold yet, one line each, in the order that they are decided in."""
+    """Certify the images that the journal does not hold yet, one line each, in the order that they are decided in.
+
+    The reporter hears of images whose lines are on the disk.
+    """
     finished = {row.idx for row in journal.rows}
     left = [index for index in indices if index not in finished]
     reporter.skip(len(indices) - len(left))
@@ -230,8 +233,10 @@ def _certify_rest(
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
         journal.append(Row(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
-        right += _certified_right(rule, journal.rows[-1:])
-        reporter.advance(1, f"{right / len(journal.rows):.1%} certified and right")
+        safe = journal.settle() if len(journal.rows) < len(indices) else journal.sync()
+        if safe:
+            right += _certified_right(rule, journal.rows[-safe:])
+            reporter.advance(safe, f"{right / len(journal.rows):.1%} certified and right")
 
 
 def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[Seen]]:

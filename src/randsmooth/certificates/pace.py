@@ -1,0 +1,30 @@
+"""How often to sync: as often as a hundredth of the time allows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+SHARE = 100  # of the time between two syncs to what the first of them took
+
+
+class Pace:
+    """Says when to sync next: SHARE times as long after a sync as that one took, and at first at once.
+
+    So all syncs but the last take less than 1/SHARE of the time, however slow the disk is.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock, self.next = clock, -float("inf")
+
+    def due(self) -> bool:
+        return self.clock() >= self.next
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Around a sync."""
+        start = self.clock()
+        yield
+        end = self.clock()
+        self.next = end + SHARE * (end - start)

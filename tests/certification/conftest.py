@@ -1,0 +1,8 @@
+"""Runs in these tests sync, and so report, every image: they are stopped at chosen ones."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def each_image_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("randsmooth.certificates.pace.SHARE", 0)
