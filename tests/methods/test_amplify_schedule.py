@@ -155,7 +155,7 @@ def test_a_resumed_schedule_goes_on_the_same(discard: bool, reweight: bool, atta
         torch.save(whole.state(), buffer)
         buffer.seek(0)
         resumed, fresh = schedule(**hyper), Probe()
-        resumed.restore(torch.load(buffer, weights_only=True))
+        resumed.restore(torch.load(buffer, weights_only=True), TOTAL)
         probe.shares = fresh.shares = 1.0 - SHARES / 2
         probe.calls.clear()
         for epoch in range(stopped, 20):
@@ -208,5 +208,26 @@ def test_with_replacement_it_draws_what_is_left_evenly(discard: bool) -> None:
     assert times[~left].sum() == 0
     assert stats.chisquare(times[left].numpy()).pvalue > 0.01
     again = schedule(discard=discard, reweight=False, with_replacement=True)
-    again.restore(amplify.state())
+    again.restore(amplify.state(), TOTAL)
     assert orders(again, range(3, 203)) == after
+
+
+RIGHT = {"kept": torch.ones(TOTAL, dtype=torch.bool), "weights": torch.ones(TOTAL, dtype=torch.float64)}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"kept": RIGHT["kept"][1:]},
+        {"kept": RIGHT["weights"]},
+        {"kept": ~RIGHT["kept"]},
+        {"kept": "all"},
+        {"weights": -RIGHT["weights"]},
+        {"weights": RIGHT["weights"].float()},
+        {"weights": RIGHT["weights"][:, None]},
+    ],
+)
+def test_the_state_of_another_run_is_refused(wrong: dict) -> None:
+    schedule().restore(RIGHT, TOTAL)
+    with pytest.raises(InputError, match=f"{next(iter(wrong))} is not one .* for each of {TOTAL} images"):
+        schedule().restore(RIGHT | wrong, TOTAL)

@@ -81,7 +81,7 @@ def test_a_resumed_schedule_goes_on_the_same(name: str) -> None:
         torch.save(whole.state(), buffer)
         buffer.seek(0)
         resumed = methods.create(name).schedule()
-        resumed.restore(torch.load(buffer, weights_only=True))
+        resumed.restore(torch.load(buffer, weights_only=True), 20)
         for epoch in range(stopped, 20):
             assert resumed.advance(epoch, 20, Nobody()) == whole.advance(epoch, 20, Nobody()) == {}
             assert resumed.objective(epoch) == whole.objective(epoch)

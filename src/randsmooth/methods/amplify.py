@@ -188,7 +188,12 @@ class AmplifySchedule(Schedule):
     def state(self) -> dict[str, Any]:
         return {"kept": self.kept, "weights": self.weights}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any], total: int) -> None:
+        for name, dtype in (("kept", torch.bool), ("weights", torch.float64)):
+            per_image = state[name]
+            fits = isinstance(per_image, Tensor) and per_image.dtype == dtype and per_image.shape == (total,)
+            if per_image is not None and not (fits and bool((per_image >= 0).all() and per_image.any())):
+                raise InputError(f"{name} is not one {dtype} number, 0 or more, for each of {total} images")
         self.kept, self.weights = state["kept"], state["weights"]
 
     def _discard(self, total: int, probe: Probe) -> Tensor:

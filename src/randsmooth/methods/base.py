@@ -122,8 +122,8 @@ class Schedule:
         """All that a resumed run needs, of tensors and plain values."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up the `state` of an interrupted run."""
+    def restore(self, state: Mapping[str, Any], total: int) -> None:
+        """Take up the `state` of an interrupted run on `total` images; InputError where it cannot be of one."""
 
 
 class Ramp(Schedule):

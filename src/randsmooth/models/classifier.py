@@ -106,7 +106,7 @@ class Classifier(
         stored.write_config(self.config, save_directory)
 
     @classmethod
-    def from_pretrained(  # type: ignore[override]
+    def from_pretrained(
         cls, pretrained_model_name_or_path: Path | str, *, map_location: torch.device | str = "cpu", **hub: Any
     ) -> Classifier:
         """As `models.load`, which is this; `hub` are options of huggingface_hub's `snapshot_download`."""

@@ -1,16 +1,34 @@
-"""A training run on disk: written atomically, read without pickle."""
+"""A training run on disk: written atomically, with a digest, and read without pickle."""
 
 from __future__ import annotations
 
+import hashlib
 import io
-import pickle
+import struct
+import warnings
+import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 import torch
+from pydantic import ValidationError
+from torch import Tensor
 
 from randsmooth.atomic import write_atomically
-from randsmooth.errors import InputError
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, Note
+from randsmooth.training.recipe import Recipe
+
+# A zip file, which torch writes, may end with a comment, whose length stands before it: the digest is the comment.
+TAG = b"randsmooth sha256:"
+TAIL = len(TAG) + 64
+END, UNCOMMENTED = b"PK\x05\x06", b"\x00\x00"  # how a zip file's last record begins, and ends where no comment follows
+END_SIZE = 22
+
+MOST_VALUES = 10**6  # numbers, texts and containers outside of tensors; a thousand epochs take some ten thousand
+MOST_DEPTH = 8
+LONGEST_TEXT = 10_000
 
 
 class Checkpoint(TypedDict):
@@ -28,21 +46,138 @@ def save(checkpoint: Checkpoint, path: Path) -> None:
     """Write so that a crash leaves the previous checkpoint or this one, whole."""
     buffer = io.BytesIO()
     torch.save(checkpoint, buffer)
-    write_atomically(path, buffer.getvalue())
+    write_atomically(path, _signed(buffer.getvalue()))
 
 
 def load(path: Path) -> Checkpoint:
-    """The checkpoint at `path`, on the CPU.
+    """The checkpoint at `path`, on the CPU. One without a digest, of an earlier version, is read with a `Note`.
 
     Raises:
-        InputError: the file is truncated, or is not a checkpoint of randsmooth.
+        InputError: the file is damaged, or is not a checkpoint of randsmooth.
     """
+    checkpoint, signed = _read(path)
+    if not signed:
+        note = f"{path} was written without a digest, so damage to it may go unseen; the next epoch's has one"
+        warnings.warn(note, Note, stacklevel=2)
+    return checkpoint
+
+
+def check(path: Path) -> str:
+    """What is found to be right in the checkpoint at `path`, in one sentence. Raises InputError as `load`."""
+    checkpoint, signed = _read(path)
+    what = f"checkpoint: {checkpoint['recipe'].get('method')} after {checkpoint['epoch']} epochs, all numbers finite"
+    return f"{what}; " + ("it is as it was written" if signed else "it has no digest")
+
+
+def check_like(path: Path, what: str, expected: Tensor, found: object) -> None:
+    """Raise InputError unless `found` is a tensor of the type and shape of `expected`."""
+    if not isinstance(found, Tensor) or (found.dtype, found.shape) != (expected.dtype, expected.shape):
+        kind = f"{found.dtype} {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+        raise InputError(f"{path} does not fit: {what} is {kind}, not {expected.dtype} {tuple(expected.shape)}")
+
+
+def _signed(archive: bytes) -> bytes:
+    """A zip file with the digest of all before its comment in the comment."""
+    head = archive[: -len(UNCOMMENTED)] + struct.pack("<H", TAIL)
+    return head + _tail(head)
+
+
+def _tail(head: bytes | memoryview) -> bytes:
+    return TAG + hashlib.sha256(head).hexdigest().encode()
+
+
+def _read(path: Path) -> tuple[Checkpoint, bool]:
+    """What is at `path`, and whether it has a digest."""
     try:
-        raw = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, pickle.UnpicklingError) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise InputError(f"{path} is damaged or no checkpoint ({reason}); use --overwrite to start anew") from error
+        content = path.read_bytes()
+    except OSError as error:
+        raise _damaged(path, error) from None
+    plain = content[-END_SIZE:].startswith(END) and content.endswith(UNCOMMENTED)
+    if not plain and content[-TAIL:] != _tail(memoryview(content)[:-TAIL]):
+        raise _damaged(path, "it is not as it was written: its digest is missing or differs")
+    _check_sizes(path, content)
+    try:
+        raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:  # damage makes an unpickler do, and raise, whatever it likes
+        raise _damaged(path, error) from error
+    _check_values(path, raw)
+    return _checked(path, raw), not plain
+
+
+def _check_sizes(path: Path, content: bytes) -> None:
+    """Raise InputError for an archive that takes more room than its file: torch compresses nothing."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OverflowError) as error:
+        raise _damaged(path, error) from None
+    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
+    if packed or sum(entry.file_size for entry in entries) > len(content):
+        raise _damaged(path, "what it holds is larger than the file")
+
+
+def _check_values(path: Path, raw: object) -> None:
+    """Raise InputError unless `raw` holds tensors, finite ones, and plain values, of a size that can be walked."""
+    for number, (value, depth) in enumerate(_walked(raw)):
+        if number > MOST_VALUES or depth > MOST_DEPTH:
+            raise _damaged(path, f"it holds more than {MOST_VALUES:,} values, or deeper than {MOST_DEPTH}")
+        if isinstance(value, Tensor):
+            _check_tensor(path, value)
+        elif isinstance(value, str) and len(value) > LONGEST_TEXT:
+            raise _damaged(path, f"a text of {len(value):,} characters")
+        elif not isinstance(value, dict | list | tuple | str | int | float | None):
+            raise _damaged(path, f"a {type(value).__name__} among its values")
+
+
+def _walked(value: object, depth: int = 0) -> Iterator[tuple[object, int]]:
+    yield value, depth
+    parts: list[Any] = []
+    if isinstance(value, dict):
+        parts = [*value, *value.values()]
+    elif isinstance(value, list | tuple):
+        parts = [*value]
+    for part in parts:
+        yield from _walked(part, depth + 1)
+
+
+def _check_tensor(path: Path, tensor: Tensor) -> None:
+    """Raise InputError for numbers that are not finite, and for tensors that are larger than what is stored of them."""
+    plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
+    if not plain or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+        raise _damaged(path, f"a tensor of shape {tuple(tensor.shape)} that is not stored whole")
+    if not bool(tensor.isfinite().all()):
+        raise _damaged(path, f"a tensor of shape {tuple(tensor.shape)} holds NaN or infinity")
+
+
+def _checked(path: Path, raw: object) -> Checkpoint:
+    """`raw` as a checkpoint; InputError names the first field that is not one's."""
     missing = Checkpoint.__required_keys__ - set(raw if isinstance(raw, dict) else ())
-    if missing:
+    if not isinstance(raw, dict) or missing:
         raise InputError(f"{path} is no checkpoint of randsmooth: it lacks {', '.join(sorted(missing))}")
-    return cast(Checkpoint, raw)
+    for field in ("recipe", "model", "optimizer", "schedule"):
+        if not isinstance(raw[field], dict) or not all(isinstance(key, str) for key in raw[field]):
+            raise _damaged(path, f"its {field} is no dictionary by name")
+    if not all(isinstance(tensor, Tensor) for tensor in raw["model"].values()):
+        raise _damaged(path, "its model holds something else than tensors")
+    if type(raw["epoch"]) is not int or not _is_history(raw["history"], raw["epoch"]):
+        raise _damaged(path, f"epoch={shown(raw['epoch'])} is not the number of epochs in its history")
+    try:
+        Recipe.model_validate(raw["recipe"])
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _damaged(path, f"recipe: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return cast(Checkpoint, raw | {"model": dict(raw["model"])})  # without what a pickle may hang on a state dict
+
+
+def _is_history(history: object, epochs: int) -> bool:
+    """A row of numbers by name for each of `epochs`."""
+    return (
+        isinstance(history, list)
+        and len(history) == epochs
+        and all(isinstance(row, dict) for row in history)
+        and all(isinstance(name, str) and type(value) in (int, float) for row in history for name, value in row.items())
+    )
+
+
+def _damaged(path: Path, reason: object) -> InputError:
+    return InputError(f"{path} is damaged or no checkpoint ({shown(reason)}); use --overwrite to start anew")

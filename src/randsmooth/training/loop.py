@@ -17,12 +17,13 @@ from torch.utils.tensorboard import SummaryWriter
 
 from randsmooth.atomic import write_atomically
 from randsmooth.data import Images
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import Aside, Method, Probe, Schedule
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
-from randsmooth.training.checkpoint import Checkpoint, save
+from randsmooth.training.checkpoint import Checkpoint, check_like, save
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
@@ -60,11 +61,38 @@ class Trainer:
         return math.ceil(len(self.images) / self.recipe.images_a_step)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take up the run where the checkpoint left it."""
+        """Take up the run where the checkpoint left it.
+
+        Raises:
+            InputError: its weights or its optimiser's momenta are another network's, its schedule another run's.
+        """
+        path = self.folder / CHECKPOINT
+        weights = self.weights.state_dict()
+        if checkpoint["model"].keys() != weights.keys():
+            raise InputError(f"{path} does not fit: its weights have other names than those of {self.recipe.arch}")
+        for name, tensor in weights.items():
+            check_like(path, name, tensor, checkpoint["model"][name])
         self.weights.load_state_dict(checkpoint["model"])
-        self.optimizer.load_state_dict(checkpoint["optimizer"])
-        self.schedule.restore(checkpoint["schedule"])
+        settings = self.optimizer.state_dict()["param_groups"]  # the recipe's, which may have been changed
+        self.optimizer.load_state_dict({"state": self._momenta(path, checkpoint), "param_groups": settings})
+        try:
+            self.schedule.restore(checkpoint["schedule"], len(self.images))
+        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            raise InputError(f"{path} does not fit: its schedule is another run's ({shown(error)})") from error
         self.history, self.epoch = checkpoint["history"], checkpoint["epoch"]
+
+    def _momenta(self, path: Path, checkpoint: Checkpoint) -> dict[int, dict[str, Tensor | None]]:
+        """The optimiser's state: by the number of a parameter, the momentum that it has, if any."""
+        parameters = [*self.weights.parameters()]
+        state = checkpoint["optimizer"].get("state")
+        if not isinstance(state, dict) or not set(state) <= set(range(len(parameters))):
+            raise InputError(f"{path} does not fit: its optimiser's state is not one by parameter")
+        for i, each in state.items():
+            if not isinstance(each, dict) or each.keys() != {"momentum_buffer"}:
+                raise InputError(f"{path} does not fit: its optimiser is not SGD with momentum")
+            if each["momentum_buffer"] is not None:
+                check_like(path, f"the momentum of parameter {i}", parameters[i], each["momentum_buffer"])
+        return state
 
     def fit(self) -> None:
         """Train what is left of the epochs, with a checkpoint after each.
