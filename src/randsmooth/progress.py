@@ -12,6 +12,8 @@ from rich import progress as rich_progress
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from randsmooth.escape import printable, say, shortened
+
 LINE_EVERY = 10.0  # seconds between two plain lines
 
 
@@ -51,21 +53,21 @@ def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter
 
 
 class _Bar:
-    def __init__(self, bar: rich_progress.Progress, total: int, unit: str) -> None:
+    def __init__(self, bar: rich_progress.Progress, title: str, total: int, unit: str) -> None:
         self.bar, self.unit, self.rate = bar, unit, _Rate()
-        self.task = bar.add_task("", total=total, info="", rate="")
+        self.task = bar.add_task(title, total=total, info="", rate="")
 
     def advance(self, steps: int, info: str = "") -> None:
         self.rate.done += steps
         self.bar.update(self.task, advance=steps, rate=f"{figure(self.rate.per_second())} {self.unit}/s")
         if info:
-            self.bar.update(self.task, info=info)
+            self.bar.update(self.task, info=printable(info))
 
     def skip(self, steps: int) -> None:
         self.bar.reset(self.task, completed=steps)  # a plain update would count as speed
 
     def say(self, line: str) -> None:
-        self.bar.console.print(line, highlight=False, markup=False)
+        self.bar.console.print(printable(line), highlight=False, markup=False)
 
 
 class _Lines:
@@ -89,7 +91,7 @@ class _Lines:
         self.say("  ".join([self.title, *words, f"{clock(left)} left", *([self.info] if self.info else [])]))
 
     def say(self, line: str) -> None:
-        print(line, flush=True)
+        say(line)
 
 
 class _Rate:
@@ -115,11 +117,12 @@ def clock(seconds: float) -> str:
 @contextmanager
 def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     """A reporter for `total` units of work named `title`: a bar where stdout is a terminal, else lines."""
+    title = shortened(printable(title))
     if not sys.stdout.isatty():
         yield _Lines(title, total, unit)
         return
     bar = rich_progress.Progress(
-        TextColumn(title, markup=False),
+        TextColumn("{task.description}", markup=False),  # the title itself would be taken for a format
         BarColumn(bar_width=12),
         TaskProgressColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
@@ -128,4 +131,4 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
         expand=True,  # so that the last column, which alone has a ratio, is what a narrow terminal cuts
     )
     with bar:
-        yield _Bar(bar, total, unit)
+        yield _Bar(bar, title, total, unit)

@@ -1,13 +1,7 @@
 """The page in a real browser, where one is installed."""
 
-import html
-import json
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,16 +9,12 @@ import pytest
 from randsmooth import metrics, read
 from randsmooth.certificates import Certificates
 from randsmooth.report import page, write
+from report.browser import opened
 
 Make = Callable[..., Certificates]
 
-QUIET = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1200,2000 --enable-logging=stderr --dump-dom"
-)
 # Each step of a reader's, and what then shows.
-PROBE = """<script>
-addEventListener("load", () => {
+PROBE = """
   const plot = (id) => document.getElementById(id), told = {};
   const shown = (id) => plot(id).data.filter((trace) => trace.visible !== false).length;
   const marks = () => ["radius", "p_a"].map((id) => (plot(id).layout.shapes || []).map((shape) => shape.x0));
@@ -53,10 +43,8 @@ addEventListener("load", () => {
   pick.dispatchEvent(new Event("change"));
   told.at = document.getElementById("at").textContent;
   document.body.dataset.probe = JSON.stringify(told);
-});
-</script>"""
-PICK = """<script>
-addEventListener("load", () => {
+"""
+PICK = """
   const pick = document.getElementById("pick");
   const cells = [...document.querySelectorAll("#cells td")].filter((_, at) => at % 3);
   const figures = () => cells.map((td) => td.textContent);
@@ -64,34 +52,18 @@ addEventListener("load", () => {
   pick.value = pick.options.length - 1;
   pick.dispatchEvent(new Event("change"));
   document.body.dataset.probe = JSON.stringify([...told, figures()]);
-});
-</script>"""
-COUNT = """<script>
-addEventListener("load", () => {
+"""
+COUNT = """
   document.body.dataset.probe = JSON.stringify(document.querySelectorAll(".plot .scatterlayer .trace").length);
-});
-</script>"""
-
-
-def opened(path: Path, *options: str) -> Any:
-    """What the probe in the page at `path` found; no message may have reached the console."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium is installed")
-    command = [chromium, *QUIET.split(), *options, f"--user-data-dir={path.parent / 'profile'}", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    probe = re.search(r'data-probe="([^"]*)"', done.stdout)
-    assert probe is not None, done.stderr[-2000:]
-    assert "CONSOLE" not in done.stderr
-    return json.loads(html.unescape(probe.group(1)))
+"""
 
 
 @pytest.mark.slow
 def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> None:
     names = ["gaussian", "<b>b</b>", "</script><script>alert(1)</script>"]
     tables = [make(name, seed=seed) for seed, name in enumerate(names)]
-    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5]) + PROBE)
-    told = opened(tmp_path / "report.html", "--virtual-time-budget=10000")
+    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5]))
+    told = opened(tmp_path / "report.html", PROBE, "--virtual-time-budget=10000")
     assert told["drawn"] == [27, 2]  # 3 traces of 3 tables in 2 plots, of 2 differences; 3 budgets; 2 methods' bars
     assert min(told["widths"]) > 800
     ((radius,), (p_a,)), text, where = told["moved"]
@@ -113,8 +85,8 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(make: Make, tmp_path: Path) -> None:
     tables = [make("near", sigma=0.25), make("far", sigma=1.0)]
-    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5, 1.0]) + PICK)
-    first, last = opened(tmp_path / "report.html", "--virtual-time-budget=10000")
+    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5, 1.0]))
+    first, last = opened(tmp_path / "report.html", PICK, "--virtual-time-budget=10000")
     assert "–" not in first and last[0::2] == ["–"] * 3 and "–" not in last[1::2]
 
 
@@ -136,5 +108,4 @@ def test_twenty_one_logs_of_ten_thousand_rows_are_light(tmp_path: Path) -> None:
     tables = [read(log).assuming(sigma=0.5, n=100_000, alpha=0.001) for log in sorted(tmp_path.glob("*.tsv"))]
     write(tables, path)
     assert path.stat().st_size < 8_000_000
-    path.write_text(path.read_text() + COUNT)
-    assert opened(path) >= 2 * 21 * 3  # both curves of every log, each with its band
+    assert opened(path, COUNT) >= 2 * 21 * 3  # both curves of every log, each with its band

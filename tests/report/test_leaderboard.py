@@ -1,10 +1,7 @@
 """The leaderboard: true to the tables, in the order of the p_A curves, safe against what files call things, offline."""
 
-import html
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,11 +14,12 @@ from randsmooth.errors import InputError
 from randsmooth.report import leaderboard, measure, verdicts, write_leaderboard
 from randsmooth.report.leaderboard import MOST_RADII, Entry, settings, to_json, usual_radii
 from report import reading
+from report.browser import opened
 
 Make = Callable[..., Certificates]
 
 SCRIPT = "</script><script>alert(1)</script>"
-EVIL = [SCRIPT, "<b>x</b>", "\"'><img src=x onerror=alert(1)>", "م" * 300, "{{ 7 * 7 }}", "\u202egnp.exe", "\ud800"]
+EVIL = [SCRIPT, "<b>x</b>", "\"'><img src=x onerror=alert(1)>", "م" * 100, "{{ 7 * 7 }}", "\u202egnp.exe", "\ud800"]
 LOGGED = {"sigma": 0.5, "n": 1000, "alpha": 0.001}
 
 
@@ -212,13 +210,8 @@ def test_twenty_one_logs_of_ten_thousand_are_light(log: Make) -> None:
     assert len(leaderboard(measured(tables))) < 200_000
 
 
-QUIET = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --virtual-time-budget=10000 --enable-logging=stderr --dump-dom"
-)
 # Sort, mix the settings and filter as a reader would, noting the names that show after each step.
-PROBE = """<script>
-addEventListener("load", () => {
+PROBE = """
   const steps = [], note = () => steps.push([...document.querySelectorAll("tr.line")].filter((line) => !line.hidden)
     .map((line) => line.querySelector("bdi").textContent).join(","));
   const press = (title) => [...document.querySelectorAll("thead button")]
@@ -234,24 +227,16 @@ addEventListener("load", () => {
   set(document.querySelector("[data-by=sigma]"), "", "change");
   set(document.getElementById("find"), "BET digits", "input"); note();
   steps.push(document.getElementById("shown").textContent);
-  document.body.dataset.probe = steps.join("|");
-});
-</script>"""
+  document.body.dataset.probe = JSON.stringify(steps);
+"""
 
 
 @pytest.mark.slow
 def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> None:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium is installed")
     tables = [make("beta", a=2.0), make("alpha", a=8.0), make("gamma", a=20.0, b=0.5, sigma=1.0)]
     path = tmp_path / "board.html"
-    path.write_text(leaderboard(measured(tables)) + PROBE)
-    command = [chromium, *QUIET.split(), f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    probe = re.search(r'data-probe="([^"]*)"', done.stdout)
-    assert probe is not None, done.stderr[-2000:]
-    assert html.unescape(probe.group(1)).split("|") == [
+    path.write_text(leaderboard(measured(tables)))
+    assert opened(path, PROBE, "--virtual-time-budget=10000") == [
         "alpha,beta,gamma",  # each setting by its p_A curve
         "alpha,beta,gamma",
         "beta,alpha,gamma",  # names downwards, the settings apart
@@ -262,7 +247,6 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
         "beta",
         "1 of 3 tables shown",
     ]
-    assert "CONSOLE" not in done.stderr
 
 
 def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Certificates, Certificates]) -> None:

@@ -62,7 +62,7 @@ def test_the_baseline(make: Make, given: list[tuple[str, str | None]], name: str
     [
         (["a", "a", "a"], ["a", "a (2)", "a (3)"]),
         (["a", "a (2)", "a"], ["a", "a (2)", "a (3)"]),
-        (["", " ", "x\n"], ["table 1", "table 2", "x\ufffd"]),
+        (["", " ", "x\n"], ["table 1", "table 2", r"x\n"]),
     ],
 )
 def test_names_are_told_apart(log: Make, names: list[str], expected: list[str]) -> None:

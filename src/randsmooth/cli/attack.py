@@ -11,6 +11,7 @@ from randsmooth import bounds
 from randsmooth.cli.predict import FORMATS, show
 from randsmooth.cli.verb import Settings, argument, option
 from randsmooth.errors import unknown
+from randsmooth.escape import printable, say, shortened
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -58,7 +59,7 @@ def attack(settings: Attack) -> None:
     attacks = certification.attack(settings.model, table, settings.dataset, **values, progress=progress)
     answers = [answer(attacks, table, row) for row in range(len(attacks))]
     if settings.format == "text":
-        print("\n".join([*told(attacks, table), *grid(answers)]))
+        say("\n".join([*told(attacks, table), *grid(answers)]))
     else:
         show(answers, settings.format)
     if attacks.failed.any():
@@ -116,7 +117,7 @@ def grid(answers: Answers) -> list[str]:
     rows = [row | _short(row) for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
     if not rows:
         return []
-    cells = [list(rows[0]), *([str(cell) for cell in row.values()] for row in rows)]
+    cells = [list(rows[0]), *([shortened(printable(str(cell))) for cell in row.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
     return ["", *lines]

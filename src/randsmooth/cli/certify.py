@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from randsmooth.certificates import BOUNDS, RULES
 from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.escape import say
 from randsmooth.progress import Progress
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def certify(settings: Certify) -> None:
     from randsmooth.report import render
 
     table = run(settings, console)
-    print(render([table]), end="")
-    print(f"certificates in {out_file(settings)}")
+    say(render([table]), end="")
+    say(f"certificates in {out_file(settings)}")
 
 
 for _rule in RULES.values():

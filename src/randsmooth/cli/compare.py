@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
+from randsmooth.atomic import write_atomically
 from randsmooth.cli import reading
 from randsmooth.cli.evaluate import BASELINE, RADII
-from randsmooth.cli.verb import Settings, argument, numbers, option, words
+from randsmooth.cli.verb import Settings, argument, note, numbers, option, words
 from randsmooth.errors import InputError, unknown
+from randsmooth.escape import say
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -71,7 +73,7 @@ def compare(settings: Compare) -> None:
         pictures=_pictures(loaded) if settings.pictures else None,
     )
     for remark in report.remarks(loaded):
-        print(f"note: {remark}", file=sys.stderr)
+        note(remark)
     for path, what in wanted.items():
         if what == "radius":
             report.radius_accuracy(loaded, path, baseline=settings.baseline)
@@ -83,8 +85,8 @@ def compare(settings: Compare) -> None:
                 continue
         elif what != "page":
             text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
-            path.write_text(text)
-        print(path)
+            write_atomically(path, text.encode())
+        say(path)
 
 
 def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) -> bool:
@@ -94,7 +96,7 @@ def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) 
     telling = [table for table in tables if metrics.tells_p_a(table)]
     silent = [table.name for table in tables if not metrics.tells_p_a(table)]
     if silent:
-        print(f"note: {path.name} leaves out {', '.join(silent)}, which do not tell p_A", file=sys.stderr)
+        note(f"{path.name} leaves out {', '.join(silent)}, which do not tell p_A")
     if telling:
         named = baseline if baseline in {table.name for table in telling} else None
         report.p_a_curves(telling, path, baseline=named)
@@ -111,9 +113,9 @@ def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
     try:
         report.envelopes(groups, path)
     except InputError as reason:
-        print(f"note: no {path.name}: {reason}", file=sys.stderr)
+        note(f"no {path.name}: {reason}")
         return False
-    print(f"note: {path.name}: {metrics.NO_ONE_CLASSIFIER}", file=sys.stderr)
+    note(f"{path.name}: {metrics.NO_ONE_CLASSIFIER}")
     return True
 
 
@@ -124,7 +126,7 @@ def _pictures(tables: Sequence[Certificates]) -> Pictures | None:
     try:
         return pictures_of(tables)
     except InputError as reason:
-        print(f"note: no pictures: {reason}", file=sys.stderr)
+        note(f"no pictures: {reason}")
         return None
 
 

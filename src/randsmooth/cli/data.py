@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from randsmooth.cli.verb import Settings, add, argument
+from randsmooth.escape import LONG, printable, say, shortened
 
 app = typer.Typer(help="The data sets that have a name here.", no_args_is_help=True)
 
@@ -24,7 +25,7 @@ def list_(settings: List) -> None:
     from randsmooth import data
 
     for name in data.names():
-        print(f"{name:15} {data.spec(name).description}")
+        say(f"{name:15} {data.spec(name).description}")
 
 
 def describe(settings: Describe) -> None:
@@ -46,7 +47,7 @@ def describe(settings: Describe) -> None:
         "hub": spec.hub or "not on the hub",
     }
     for key, value in rows.items():
-        print(f"{key:14} {value}")
+        say(f"{key:14} {shortened(printable(str(value)), LONG)}")
 
 
 add(app, List, list_)

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator
 
 from randsmooth.cli import reading
 from randsmooth.cli.verb import Settings, argument, numbers, option
+from randsmooth.escape import say
 
 RADII = "Radii of the certified accuracies, such as 0,0.5,1. [every 0.25]"
 BASELINE = "Name of the row that others are compared with. [the Gaussian one]"
@@ -38,4 +39,4 @@ def evaluate(settings: Evaluate) -> None:
     from randsmooth.report import render
 
     loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
-    print(render(loaded, radii=settings.radii, format=settings.format, baseline=settings.baseline), end="")
+    say(render(loaded, radii=settings.radii, format=settings.format, baseline=settings.baseline), end="")

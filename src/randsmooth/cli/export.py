@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from randsmooth.cli import reading
 from randsmooth.cli.compare import refuse_existing
-from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.cli.verb import Settings, argument, note, option
+from randsmooth.escape import say
 
 
 class Export(Settings):
@@ -35,8 +35,8 @@ def export(settings: Export) -> None:
         refuse_existing([out])
     (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
     write_tsv(table, out)
-    print(out)
+    say(out)
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
     told = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
     if told:
-        print(f"note: a log does not say what it was made with; give its readers {told}", file=sys.stderr)
+        note(f"a log does not say what it was made with; give its readers {told}")

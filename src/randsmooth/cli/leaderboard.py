@@ -14,8 +14,9 @@ from randsmooth.certificates import check_budget
 from randsmooth.cli import reading
 from randsmooth.cli.compare import refuse_existing
 from randsmooth.cli.evaluate import RADII
-from randsmooth.cli.verb import Settings, argument, numbers, option
+from randsmooth.cli.verb import Settings, argument, note, numbers, option
 from randsmooth.errors import InputError
+from randsmooth.escape import say
 
 if TYPE_CHECKING:
     from randsmooth.report import Entry
@@ -54,7 +55,7 @@ def leaderboard(settings: Leaderboard) -> None:
     command = "randsmooth " + shlex.join(sys.argv[1:])
     report.write_leaderboard(entries, settings.out, radii=settings.radii, title=settings.title, command=command)
     for path in pages:
-        print(path)
+        say(path)
 
 
 def outputs(out: Path) -> list[Path]:
@@ -91,7 +92,7 @@ def load(settings: Leaderboard) -> list[Entry]:
             entries.append(_entry(path, settings))
         except (InputError, OSError) as reason:
             told = str(reason) if str(path) in str(reason) else f"{path}: {reason}"
-            print(f"note: skipped {told}", file=sys.stderr)
+            note(f"skipped {told}")
     if not entries:
         raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
     return entries

@@ -23,8 +23,9 @@ from randsmooth.cli import (
     reproduce,
     train,
 )
-from randsmooth.cli.verb import add
+from randsmooth.cli.verb import add, note, one_line
 from randsmooth.errors import InputError, Note
+from randsmooth.escape import say
 
 BAD_INPUT, FAILURE = 2, 1
 
@@ -56,7 +57,7 @@ def version(
     show: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
 ) -> None:
     if show:
-        print(f"randsmooth {__version__}")
+        say(f"randsmooth {__version__}")
         raise typer.Exit
 
 
@@ -67,11 +68,11 @@ def main() -> None:
             warnings.showwarning = _show
             app()
     except InputError as error:
-        sys.exit(_stop(f"randsmooth: {error}", BAD_INPUT))
+        sys.exit(_stop(f"randsmooth: {one_line(error)}", BAD_INPUT))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(_stop("", FAILURE))
     except (OSError, RuntimeError) as error:
-        sys.exit(_stop(f"randsmooth: {type(error).__name__}: {error}", FAILURE))
+        sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
 
 
 def _show(
@@ -83,11 +84,13 @@ def _show(
     line: str | None = None,
 ) -> None:
     """A note of ours in words alone; what others warn of as Python does."""
-    text = warnings.formatwarning(message, category, filename, lineno, line)
-    print(f"note: {message}" if issubclass(category, Note) else text.rstrip(), file=file or sys.stderr)
+    if issubclass(category, Note):
+        note(message)
+    else:
+        say(warnings.formatwarning(message, category, filename, lineno, line).rstrip(), file=file or sys.stderr)
 
 
 def _stop(message: str, code: int) -> int:
     if message:
-        print(message, file=sys.stderr)
+        say(message, file=sys.stderr)
     return code

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 
 from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.escape import say
 
 
 class Methods(Settings):
@@ -21,16 +22,16 @@ def methods(settings: Methods) -> None:
     from randsmooth.cli.listing import by_name, by_paper
 
     if settings.name and "/" in settings.name:
-        print("\n".join(by_name(settings.name)))
+        say("\n".join(by_name(settings.name)))
         return
     names = [settings.name] if settings.name else registry.names()
     chosen = {name: registry.get(name) for name in names}
     if settings.presets:
-        print("\n".join(by_paper(names)))
+        say("\n".join(by_paper(names)))
         return
     for name, method in chosen.items():
-        print(f"{name}  ({method.source})")
+        say(f"{name}  ({method.source})")
         for line in inspect.cleandoc(method.__doc__ or "").splitlines():
-            print(f"  {line}".rstrip())
+            say(f"  {line}".rstrip())
         defaults = [f"{field.name}={field.default!r}" for field in dataclasses.fields(method)]  # type: ignore[arg-type]
-        print(f"  Defaults: {', '.join(defaults)}\n")
+        say(f"  Defaults: {', '.join(defaults)}\n")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth import bounds
 from randsmooth.cli.verb import Settings, argument, option
 from randsmooth.errors import InputError, unknown
+from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 
 if TYPE_CHECKING:
     from randsmooth.data import DatasetSpec
@@ -66,7 +64,7 @@ def predict(settings: Predict) -> None:
     facts = {"sigma": base["sigma"], "n": settings.n, "alpha": settings.alpha, "seed": smoothed.seed}
     show([answer | facts for answer in answers], settings.format)
     if settings.format == "text" and settings.seed is None:
-        print(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
+        say(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
 
 
 def base_of(settings: Predict, model: Classifier | OnnxModel) -> dict[str, Any]:
@@ -123,13 +121,11 @@ def _answer(path: Path, predicted: int, radius: float, classes: tuple[str, ...])
 def show(answers: Answers, format: str) -> None:
     """Print one answer a line; an abstention has no label and radius 0."""
     if format == "json":
-        print(json.dumps(answers, indent=1))
+        say(to_json(answers, indent=1))
     elif format == "csv":
-        writer = csv.DictWriter(sys.stdout, list(answers[0]))
-        writer.writeheader()
-        writer.writerows(answers)
+        say(to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]), end="")
     else:
         for answer in answers:
             radius = bounds.round_down(answer["radius"], 4)
-            verdict = "abstains" if answer["label"] is None else f"{answer['label']}  radius {radius}"
-            print(f"{answer['image']}  {verdict}")
+            image, label = (answer[key] and shortened(printable(answer[key]), LONG) for key in ("image", "label"))
+            say(f"{image}  abstains" if label is None else f"{image}  {label}  radius {radius}")

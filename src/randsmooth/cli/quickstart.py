@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from randsmooth.cli import certify as certify_verb
 from randsmooth.cli import train as train_verb
 from randsmooth.cli.verb import Settings, option
+from randsmooth.escape import say
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -35,11 +36,11 @@ def quickstart(settings: Quickstart) -> None:
 
     tables = [_trained_and_certified(settings, method) for method in ("gaussian", "amplify")]
     gaussian, amplify = tables
-    print("\n" + report.render(tables))
-    print(report.what_acr_hides(amplify, gaussian))
+    say("\n" + report.render(tables))
+    say(report.what_acr_hides(amplify, gaussian))
     page = settings.out / "report.html"
     report.write(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
-    print(f"\nreport in {page}")
+    say(f"\nreport in {page}")
 
 
 def _trained_and_certified(settings: Quickstart, method: str) -> Certificates:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from randsmooth.cli.verb import Settings, argument, option
 from randsmooth.errors import InputError
+from randsmooth.escape import printable, say
 
 if TYPE_CHECKING:
     from randsmooth.papers.reproduce import Reproduced
@@ -36,14 +37,14 @@ def reproduce(settings: Reproduce) -> None:
     All of it by yourself, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
-        print(listing())
+        say(listing())
         return
     if settings.object is None:
         raise InputError("no object named: give one such as acr/table2; randsmooth reproduce --list prints them all")
     from randsmooth.papers.reproduce import reproduce as run
     from randsmooth.progress import console
 
-    print(
+    say(
         told(
             run(
                 settings.object,
@@ -52,7 +53,7 @@ def reproduce(settings: Reproduce) -> None:
                 scale=settings.scale,
                 run_missing=settings.run,
                 progress=console,
-                say=print,
+                say=say,
             )
         ),
         end="",
@@ -79,9 +80,9 @@ def told(result: Reproduced) -> str:
     lines = [f"{result.object.name}: {result.object.title}", ""]
     if result.made is not None:
         lines += [to_text(frame) for frame in result.made.tables.values()]
-        lines += [*(f"note: {note}" for note in result.made.notes), ""] if result.made.notes else []
+        lines += [*(f"note: {printable(note)}" for note in result.made.notes), ""] if result.made.notes else []
         lines += [str(path) for path in result.files]
-    lines += ["", *(f"note: {sentence}" for sentence in result.skipped)] if result.skipped else []
+    lines += ["", *(f"note: {printable(sentence)}" for sentence in result.skipped)] if result.skipped else []
     missing, total = result.missing
     if missing:
         lines += ["", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):"]

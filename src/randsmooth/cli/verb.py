@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from randsmooth.atomic import write_atomically
 from randsmooth.errors import InputError, unknown
+from randsmooth.escape import printable, say, shortened
 
 
 class Settings(BaseModel):
@@ -26,6 +27,7 @@ class Settings(BaseModel):
 
 
 INTERRUPTED = 130  # as shells tell of a process that Ctrl-C ended
+MOST_SAID = 8_000  # characters of an error: the known presets, which the longest names, take fewer
 S = TypeVar("S", bound=Settings)
 
 
@@ -101,7 +103,7 @@ def add(app: typer.Typer, settings: type[S], run: Callable[[S], None]) -> None:
                 if "resume" in settings.model_fields
                 else ""
             )
-            print(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
+            say(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
     parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
@@ -120,6 +122,16 @@ def add(app: typer.Typer, settings: type[S], run: Callable[[S], None]) -> None:
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app.command(verb, help=paragraphs(run.__doc__ or ""))(command)
+
+
+def note(text: object) -> None:
+    """Something that a user may want to know, on one line of stderr."""
+    say(f"note: {one_line(text)}", file=sys.stderr)
+
+
+def one_line(text: object) -> str:
+    """What an error or a note says, though it quotes a file at length: printable, and no flood."""
+    return shortened(printable(str(text)), MOST_SAID)
 
 
 def paragraphs(docstring: str) -> str:

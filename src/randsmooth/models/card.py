@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from randsmooth.escape import LONG, markdown, shortened
+
 TEMPLATE = """\
 ---
 {{ card_data }}
@@ -59,28 +61,33 @@ Nothing is recorded about how these weights were trained.
 
 
 def fields(config: dict[str, Any]) -> dict[str, Any]:
-    """What the template needs, from a classifier's `config`."""
+    """What the template needs, from a classifier's `config`. Names stay text: in Markdown, and in the code below it."""
     provenance = config["provenance"]
+    dataset, sigma = provenance.get("dataset"), provenance.get("sigma")
     return {
-        "arch": config["arch"],
+        "arch": markdown(config["arch"]),
         "shape": config["shape"],
         "num_classes": len(config["classes"]),
         "classes": _listing(config["classes"]),
         "normalised": config["mean"] is not None,
-        "dataset": provenance.get("dataset"),
-        "sigma": provenance.get("sigma"),
-        "rows": [(name, _cell(value)) for name, value in provenance.items()],
+        "dataset": _cell(dataset) if dataset else None,
+        "sigma": sigma if type(sigma) in (int, float) else None,
+        "rows": [(_cell(name), _cell(value)) for name, value in provenance.items()],
     }
 
 
 def _listing(classes: list[str], most: int = 20) -> str:
     more = f" and {len(classes) - most} more" if len(classes) > most else ""
-    return ", ".join(classes[:most]) + more
+    return ", ".join(markdown(shortened(name)) for name in classes[:most]) + more
 
 
 def _cell(value: Any) -> str:
-    """One table cell: nested values as `name value` pairs, everything else as JSON without quotes."""
+    """One table cell, of a length to read."""
+    return markdown(shortened(_told(value), LONG))
+
+
+def _told(value: Any) -> str:
+    """Nested values as `name value` pairs, everything else as JSON without quotes."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_cell(inner)}" for name, inner in value.items())
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.replace("|", "\\|").replace("\n", " ")
+        return ", ".join(f"{name} {_told(inner)}" for name, inner in value.items())
+    return value if isinstance(value, str) else json.dumps(value)

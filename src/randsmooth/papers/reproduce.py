@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from randsmooth.atomic import write_atomically
 from randsmooth.errors import unknown
+from randsmooth.escape import to_csv
 from randsmooth.papers.context import Context, Made, Object
 from randsmooth.papers.objects import find
 from randsmooth.papers.rows import Row
@@ -119,7 +122,7 @@ def write(made: Made, stem: Path) -> list[Path]:
         for suffix, render in FORMATS.items():
             files.append(_write(_file(stem, part, suffix), render(frame, made.under)))
     for part, frame in made.data.items():
-        files.append(_write(_file(stem, part, "csv"), frame.to_csv(index=False)))
+        files.append(_write(_file(stem, part, "csv"), _csv(frame)))
     for part, panels in made.panels.items():
         for suffix in FIGURES if panels else ():
             path = _file(stem, part, suffix)
@@ -130,6 +133,11 @@ def write(made: Made, stem: Path) -> list[Path]:
 
 def _file(stem: Path, part: str, suffix: str) -> Path:
     return stem.with_name(stem.name + (f"-{part}" if part else "") + f".{suffix}")
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    told = frame.astype(object).where(frame.notna(), None)
+    return to_csv([list(frame.columns), *told.itertuples(index=False, name=None)])
 
 
 def _write(path: Path, text: str) -> Path:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from randsmooth.report.latex import escape as latex_escape
-from randsmooth.report.markdown import escape as markdown_escape
+from randsmooth.escape import latex, markdown, printable
 from randsmooth.report.text import left, right
 
 FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
@@ -17,25 +16,25 @@ FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 
 def to_text(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
     """Aligned columns, texts to the left and figures to the right; sentences below."""
-    cells = [[str(head), *map(str, frame[head])] for head in frame.columns]
+    cells = [[printable(str(cell)) for cell in (head, *frame[head])] for head in frame.columns]
     aligned = [_align(column) for column in cells]
     lines = [" ".join(line).rstrip() for line in zip(*aligned, strict=True)]
-    return "\n".join([*lines, *(f"\n{sentence}" for sentence in under)]) + "\n"
+    return "\n".join([*lines, *(f"\n{printable(sentence)}" for sentence in under)]) + "\n"
 
 
 def to_markdown(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
     """A pipe table; sentences below."""
     rule = ["---:" if _is_figures(frame[head]) else "---" for head in frame.columns]
-    head, *rest = [[markdown_escape(cell) for cell in row] for row in _cells(frame)]
+    head, *rest = [[markdown(cell) for cell in row] for row in _cells(frame)]
     lines = [f"| {' | '.join(row)} |" for row in [head, rule, *rest]]
-    return "\n".join([*lines, *(f"\n{markdown_escape(sentence)}" for sentence in under)]) + "\n"
+    return "\n".join([*lines, *(f"\n{markdown(sentence)}" for sentence in under)]) + "\n"
 
 
 def to_latex(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
     """A tabular that needs no package; sentences below, each a paragraph."""
     form = "".join("r" if _is_figures(frame[head]) else "l" for head in frame.columns)
-    lines = [" & ".join(map(latex_escape, row)) + r" \\" for row in _cells(frame)]
-    told = [f"\n{latex_escape(sentence)}" for sentence in under]
+    lines = [" & ".join(map(latex, row)) + r" \\" for row in _cells(frame)]
+    told = [f"\n{latex(sentence)}" for sentence in under]
     body = [lines[0], r"\hline", *lines[1:]]
     return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", *told, ""])
 

@@ -13,13 +13,12 @@ from randsmooth import errors
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
 from randsmooth.report import baseline as baselines
-from randsmooth.report import curves, naming
+from randsmooth.report import curves, drawing, naming
 from randsmooth.report.colours import DASHES, looks
 from randsmooth.report.curves import Curve
 
 SUFFIXES = ("pdf", "png", "svg")
 STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
-TEXT = {"usetex": False, "parse_math": False}  # a name from a file is text, never a formula
 
 
 def radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
@@ -71,7 +70,7 @@ def _axes(x: str, y: str) -> tuple[Any, Any]:
 def _draw(axes: Any, tables: Sequence[Certificates], drawn: Sequence[Curve], reference: int | None) -> None:
     for table, curve, look in zip(tables, drawn, looks(len(tables), reference), strict=True):
         style = {"color": look.colour, "linestyle": STYLES[look.dash], "linewidth": 1.6}
-        axes.plot(curve.x, 100 * curve.share, drawstyle="steps-pre", label=_short(table.name), **style)
+        axes.plot(curve.x, 100 * curve.share, drawstyle="steps-pre", label=drawing.name(table.name), **style)
         axes.fill_between(
             curve.x, 100 * curve.low, 100 * curve.high, step="pre", color=look.colour, alpha=0.13, linewidth=0
         )
@@ -79,8 +78,7 @@ def _draw(axes: Any, tables: Sequence[Certificates], drawn: Sequence[Curve], ref
     axes.set_ylim(0.0, min(100.0, 10.0 * np.ceil(10.0 * highest + 0.3)))
     axes.figure.set_figheight(max(4.0, 0.4 + 0.21 * len(tables)))  # room for every line of the legend
     legend = axes.figure.legend(loc="outside right upper", frameon=False)
-    for text in legend.get_texts():
-        text.update(TEXT)
+    drawing.as_text(*legend.get_texts())
 
 
 def _limit(axes: Any, start: float, *, unknown: bool) -> None:
@@ -90,12 +88,6 @@ def _limit(axes: Any, start: float, *, unknown: bool) -> None:
         axes.axvspan(left, 0.5, color="#eeeeee", linewidth=0, zorder=0)
         place = {"ha": "center", "va": "center", "rotation": 90, "color": "#555555", "fontsize": 8}
         axes.text((left + 0.5) / 2, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place)
-
-
-def _short(name: str, longest: int = 28) -> str:
-    """A legend's room is small. matplotlib hides labels that start with an underscore: keep such visible."""
-    text = name if len(name) <= longest else f"{name[: longest - 1]}…"
-    return f"\u200b{text}" if text.startswith("_") else text
 
 
 def _save(figure: Any, path: Path | str) -> None:

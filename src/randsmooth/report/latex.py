@@ -2,23 +2,8 @@ r"""The sheet as a LaTeX tabular: best \textbf, second \underline, below the bas
 
 from __future__ import annotations
 
+from randsmooth.escape import latex, printable
 from randsmooth.report.sheet import UNTOLD, Column, Sheet
-
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "[": "{[}",  # after a line break, LaTeX would take it for an optional argument
-}
 
 
 def render(sheet: Sheet) -> str:
@@ -29,7 +14,7 @@ def render(sheet: Sheet) -> str:
         [
             r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
             "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
-            *(f"% {remark}" for remark in sheet.remarks),
+            *(f"% {printable(remark)}" for remark in sheet.remarks),
             rf"\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}",
             r"\hline",
             rf"{' & '.join(titles)} \\",
@@ -42,15 +27,10 @@ def render(sheet: Sheet) -> str:
     )
 
 
-def escape(text: str) -> str:
-    """`text` that LaTeX sets as it is."""
-    return "".join(SPECIAL.get(letter, letter) for letter in text)
-
-
 def _row(sheet: Sheet, row: int) -> list[str]:
     table = sheet.tables[row]
     interval = rf"{{\scriptsize [{', '.join(sheet.acr.ends(row))}]}}"
-    cells = [escape(sheet.titles[row]), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
+    cells = [latex(sheet.titles[row]), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
     return cells + [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,13 @@ from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
+from randsmooth.escape import LONG, printable, shortened
+from randsmooth.escape import to_json as json_of
 from randsmooth.metrics import P_A, Comparison, Estimate
-from randsmooth.report import against, curves, sheet, verdicts
-from randsmooth.report.naming import printable
-from randsmooth.report.page import template
+from randsmooth.report import against, curves, html, sheet, verdicts
 from randsmooth.report.provenance import UNKNOWN, show
 from randsmooth.report.ranks import Mark, marks
 
-TEMPLATE = "leaderboard.html.j2"
 MOST_RADII = 8  # columns; beyond them the usual radii are thinned
 
 
@@ -120,7 +118,7 @@ def measure(table: Certificates, file: str) -> Entry:
     light = dataclasses.replace(table, name=_name(table, file), counts0=None, counts=None, paths=None)
     return Entry(
         light,
-        printable(file),
+        file,
         smoothed=summary.accuracy[0.0],
         p_a=summary.p_a,
         acr=summary.acr,
@@ -169,8 +167,10 @@ def leaderboard(
     at, groups = settings(entries, radii)
     ordered = [row.entry for group in groups for row in group.rows]
     filters = _filters(ordered)
-    return template(TEMPLATE).render(
-        title=printable(title or "Certified robustness: leaderboard"),
+    return html.render(
+        "leaderboard.html.j2",
+        "leaderboard.js",
+        title=title or "Certified robustness: leaderboard",
         groups=groups,
         levels=[f"{x:g}" for x in P_A],
         radii=[f"{r:g}" for r in at],
@@ -195,7 +195,7 @@ def to_json(entries: Sequence[Entry], *, radii: Sequence[float] | None = None) -
         for group in groups
         for row in group.rows
     ]
-    return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+    return json_of(records) + "\n"
 
 
 def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any) -> None:
@@ -207,7 +207,7 @@ def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any
 
 
 def _name(table: Certificates, file: str) -> str:
-    return printable(table.name).strip() or printable(file)
+    return shortened(printable(table.name).strip() or printable(file))
 
 
 def _untold(table: Certificates) -> str:
@@ -307,22 +307,21 @@ def _lacking(entries: Sequence[Entry]) -> dict[str, int]:
 def _notes(entries: Sequence[Entry]) -> dict[str, str]:
     """What was inferred of logs or done to tables since, and of which; files tell tables of one name apart."""
     tables = [entry.table.renamed(entry.file) for entry in entries]
-    return {printable(note): ", ".join(files) for note, files in sheet.notes(tables).items()}
+    return {shortened(note, LONG): ", ".join(files) for note, files in sheet.notes(tables).items()}
 
 
 def _record(entry: Entry, radii: Sequence[float], setting: str) -> dict[str, Any]:
     header = entry.header
-    text = {key: printable(value) if value else None for key, value in _texts(entry).items()}
     facts = {key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")}
     accuracy = [{"radius": r, **_plain(metrics.certified_accuracy(entry.table, r))} for r in radii]
     return {
         "name": entry.table.name,
         "file": entry.file,
         "setting": setting,
-        **text,
+        **_texts(entry),
         **facts,
         "logged": entry.logged,
-        "notes": [printable(note) for note in header.notes],
+        "notes": list(header.notes),
         "images": len(entry.table),
         "p_A": [{"at_least": x, **_plain(share)} for x, share in entry.p_a.items()],
         "smoothed_accuracy": _plain(entry.smoothed),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from randsmooth.escape import markdown
 from randsmooth.report.sheet import Column, Sheet
 
 
@@ -13,19 +12,14 @@ def render(sheet: Sheet) -> str:
     lines = [_row(titles), _row(["---", *["---:"] * (len(titles) - 1)])]
     for row, table in enumerate(sheet.tables):
         cells = [
-            escape(sheet.titles[row]),
+            markdown(sheet.titles[row]),
             f"{len(table):,}",
             f"{_cell(sheet.acr, row)} {_interval(sheet.acr, row)}",
         ]
         cells += [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
         lines.append(_row(cells))
     legend = "Certified accuracy in % at each L2 radius. Best in bold, second best underlined, as printed (no test)."
-    return "\n".join([*lines, "", " ".join([legend, *sheet.remarks])]) + "\n"
-
-
-def escape(text: str) -> str:
-    """`text` that Markdown shows as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+!|~$&<>-])", r"\\\1", text)
+    return "\n".join([*lines, "", " ".join([legend, *map(markdown, sheet.remarks)])]) + "\n"
 
 
 def _row(cells: list[str]) -> str:

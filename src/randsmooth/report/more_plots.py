@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from randsmooth.escape import plotly
 from randsmooth.metrics import Difference
 from randsmooth.report import budgets
 from randsmooth.report.colours import Look
-from randsmooth.report.plots import Plot, text
+from randsmooth.report.plots import NAME, Plot
 from randsmooth.report.sheet import Sheet
 from randsmooth.report.versus import Versus
 
@@ -20,7 +21,9 @@ PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x"}
 def difference_plot(sheet: Sheet, compared: Sequence[Versus], looks: Sequence[Look]) -> Plot | None:
     """Each method's certified accuracy minus the baseline's, with its band; None where no pair has a curve."""
     told = [(one.row, one.comparison.curve) for one in compared if one.comparison.curve is not None]
-    data = [trace for row, curve in told for trace in _band(curve, looks[row], row, text(sheet.tables[row].name))]
+    data = [
+        trace for row, curve in told for trace in _band(curve, looks[row], row, plotly(sheet.tables[row].name, NAME))
+    ]
     layout = _layout("certified L2 radius (pixels in [0, 1])", "difference (points)")
     layout["yaxis"] |= {"zeroline": True, "zerolinewidth": 2}
     return {"data": data, "layout": layout} if told else None
@@ -49,7 +52,12 @@ def waterfall_plot(sheet: Sheet, compared: Sequence[Versus], looks: Sequence[Loo
         edges = parts.edges
         bins = [f"{low:g} to {high:g}" for low, high in pairwise(edges)]
         look = {"color": looks[row].colour, "pattern": {"shape": PATTERNS[looks[row].dash]}}
-        bar = {"type": "bar", "name": text(sheet.tables[row].name), "legendgroup": str(row), "showlegend": False}
+        bar = {
+            "type": "bar",
+            "name": plotly(sheet.tables[row].name, NAME),
+            "legendgroup": str(row),
+            "showlegend": False,
+        }
         heights = {"x": bins, "y": [round(float(v), 4) for v in parts.difference], "marker": look}
         images = {"customdata": [int(n) for n in parts.images], "hovertemplate": "%{y:+.4f} (%{customdata:,} images)"}
         data.append(bar | heights | images)
@@ -66,7 +74,7 @@ def budget_plot(sheet: Sheet, looks: Sequence[Look]) -> Plot | None:
             continue
         line = {"color": looks[row].colour, "dash": looks[row].dash, "width": 2}
         points = {"x": curve.n, "y": [round(value, 4) for value in curve.acr], "mode": "lines+markers", "line": line}
-        named = {"name": text(sheet.tables[row].name), "legendgroup": str(row), "showlegend": False}
+        named = {"name": plotly(sheet.tables[row].name, NAME), "legendgroup": str(row), "showlegend": False}
         data.append(points | named | {"hovertemplate": "%{y:.3f}"})
     if not data:
         return None

@@ -1,4 +1,4 @@
-"""What tables are called side by side: printable, and never two the same."""
+"""What tables are called side by side: printable, of a length to read, and never two the same."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Sequence
 
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-
-
-def printable(text: str) -> str:
-    """`text` with every control character (a new line, a terminal's escape) shown as U+FFFD."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+from randsmooth.escape import printable, shortened
 
 
 def class_name(tables: Sequence[Certificates], label: int) -> str:
     """The name that a header gives to `label`; `class 3` without one, or where it is a mere number."""
     named = [t.header.classes for t in tables if t.header.classes and label < len(t.header.classes)]
-    name = printable(named[0][label]) if named and named[0] else str(label)
+    name = shortened(printable(named[0][label])) if named and named[0] else str(label)
     return f"class {name}" if name.isdigit() else name
 
 
@@ -31,7 +27,7 @@ def distinct(tables: Sequence[Certificates]) -> list[Certificates]:
     taken: set[str] = set()
     named = []
     for place, table in enumerate(tables, start=1):
-        name = _free(printable(table.name).strip() or f"table {place}", taken)
+        name = _free(shortened(printable(table.name).strip()) or f"table {place}", taken)
         taken.add(name)
         named.append(table.renamed(name))
     return named

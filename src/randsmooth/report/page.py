@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-from markupsafe import Markup
-
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
 from randsmooth.report import (
     classes,
     curves,
+    html,
     instead,
     lost,
     more_plots,
@@ -27,9 +25,6 @@ from randsmooth.report import (
     versus,
 )
 from randsmooth.report.colours import looks
-from randsmooth.report.naming import printable
-
-TEMPLATE = "page.html.j2"
 
 
 def page(
@@ -65,8 +60,11 @@ def page(
         "waterfall": more_plots.waterfall_plot(content, compared, drawn),
         "budget": more_plots.budget_plot(content, drawn),
     }
-    return template(TEMPLATE).render(
-        title=printable(title or "Certified robustness compared"),
+    return html.render(
+        "page.html.j2",
+        "page.js",
+        plots=True,
+        title=title or "Certified robustness compared",
         sheet=content,
         summary=summary.sentences(content, compared),
         looks=drawn,
@@ -83,31 +81,12 @@ def page(
         command=command,
         drawings=drawings,
         data=_data(content, drawings, by_class),
-        plotly=Markup(_plotly()),
     )
 
 
 def write(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:
     """Write `page(tables, **options)` to `path`, all or nothing. Errors as `page`."""
     write_atomically(Path(path), page(tables, **options).encode())
-
-
-def template(name: str) -> jinja2.Template:
-    """The template in this folder called `name`; whatever it prints is escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("randsmooth.report", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)
-
-
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
 
 
 def _unknown(content: sheet.Sheet) -> list[tuple[str, list[str]]]:

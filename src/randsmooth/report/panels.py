@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,15 @@ from numpy.typing import NDArray
 
 from randsmooth import errors
 from randsmooth.atomic import write_atomically
+from randsmooth.escape import plotly, printable, shortened
+from randsmooth.report import drawing, html
 from randsmooth.report.colours import DASHES, PALETTE
 
 Floats = NDArray[np.float64]
 PAPER = ("png", "pdf", "svg")
 STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 COLUMNS = 3  # panels side by side
+NAME = 60  # characters of a line's name
 
 
 @dataclass(frozen=True)
@@ -106,23 +110,25 @@ def _paper(panels: Sequence[Panel], suffix: str) -> bytes:
     legend = figure.legend(
         handles.values(), handles.keys(), loc="outside lower center", ncols=max(2, 2 * columns), frameon=False
     )
-    for text in legend.get_texts():
-        text.set(usetex=False, parse_math=False)
+    drawing.as_text(*legend.get_texts())
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix, dpi=160)
     return buffer.getvalue()
 
 
 def _axes(axes: Any, panel: Panel, colours: dict[str, tuple[str, str]]) -> None:
-    axes.set_title(panel.title, fontsize=10)
-    axes.set_xlabel(panel.x)
-    axes.set_ylabel(panel.y)
+    title = axes.set_title(printable(panel.title), fontsize=10)
+    drawing.as_text(title, axes.set_xlabel(printable(panel.x)), axes.set_ylabel(printable(panel.y)))
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     for line in panel.lines:
         colour, dash = colours[line.name]
-        look: dict[str, Any] = {"color": colour, "alpha": 0.55 if line.dashed else 1.0, "label": line.name}
+        look: dict[str, Any] = {
+            "color": colour,
+            "alpha": 0.55 if line.dashed else 1.0,
+            "label": drawing.name(line.name, NAME),
+        }
         if line.kind == "points":
             axes.plot(line.x, line.y, linestyle="none", marker="x" if line.dashed else "o", markersize=4.5, **look)
         else:
@@ -130,7 +136,8 @@ def _axes(axes: Any, panel: Panel, colours: dict[str, tuple[str, str]]) -> None:
             drawstyle = "steps-pre" if line.kind == "step" else "default"
             axes.plot(line.x, line.y, linestyle=style, linewidth=1.4, drawstyle=drawstyle, **look)
         for x, y, label in zip(line.x, line.y, line.labels, strict=False):
-            axes.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=6.5, color="#444444")
+            place = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 6.5, "color": "#444444"}
+            drawing.as_text(axes.annotate(shortened(printable(label), NAME), (x, y), **place))
     if panel.log:
         axes.set_yscale("log")
     if panel.log_x:
@@ -146,7 +153,7 @@ def _page(panels: Sequence[Panel], title: str) -> str:
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     colours = _colours(panels)
-    titles = [_text(panel.title) for panel in panels]
+    titles = [plotly(panel.title) for panel in panels]
     figure = make_subplots(rows, columns, subplot_titles=titles, vertical_spacing=min(0.16, 0.4 / rows))
     told: set[str] = set()
     for i, panel in enumerate(panels):
@@ -154,15 +161,15 @@ def _page(panels: Sequence[Panel], title: str) -> str:
         for line in panel.lines:
             figure.add_trace(_trace(go, line, colours[line.name], first=line.name not in told), **place)
             told.add(line.name)
-        figure.update_xaxes(title_text=panel.x, type="log" if panel.log_x else None, **place)
-        figure.update_yaxes(title_text=panel.y, type="log" if panel.log else None, **place)
+        figure.update_xaxes(title_text=plotly(panel.x), type="log" if panel.log_x else None, **place)
+        figure.update_yaxes(title_text=plotly(panel.y), type="log" if panel.log else None, **place)
         if panel.y_range is not None and not panel.log:
             figure.update_yaxes(range=panel.y_range, **place)
     figure.update_layout(
         height=120 + 360 * rows, template="plotly_white", hovermode="closest", legend_traceorder="normal"
     )
-    page: str = figure.to_html(include_plotlyjs=True, full_html=True)
-    return page.replace("<head>", f"<head><title>{_text(title)}</title>", 1)
+    drawn = json.loads(figure.to_json())
+    return html.render("figure.html.j2", "figure.js", plots=True, title=title, figure=drawn)
 
 
 def _trace(go: Any, line: Line, look: tuple[str, str], *, first: bool) -> Any:
@@ -173,20 +180,13 @@ def _trace(go: Any, line: Line, look: tuple[str, str], *, first: bool) -> Any:
     return go.Scatter(
         x=line.x.tolist(),
         y=line.y.tolist(),
-        name=_text(line.name),
-        legendgroup=line.name,
+        name=plotly(line.name, NAME),
+        legendgroup=printable(line.name),
         showlegend=first,
         mode="markers" if line.kind == "points" else "lines",
-        text=[_text(label) for label in line.labels] or None,
+        text=[plotly(label, NAME) for label in line.labels] or None,
         opacity=0.6 if line.dashed else 1.0,
         line=style if line.kind != "points" else None,
         marker={"color": colour, "symbol": "x" if line.dashed else "circle", "size": 8},
         hovertemplate="%{x:.4~g}, %{y:.4~g} %{text}<extra>%{fullData.name}</extra>" if line.labels else None,
     )
-
-
-def _text(name: str) -> str:
-    """Plotly reads a little HTML in texts, so that markup must be escaped."""
-    import html
-
-    return html.escape(name)

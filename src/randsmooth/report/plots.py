@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
+from randsmooth.escape import plotly
 from randsmooth.report import curves
 from randsmooth.report.colours import Look
 from randsmooth.report.curves import Curve
 
 Plot = dict[str, Any]
-
-
-def text(name: str, longest: int = 32) -> str:
-    """`name` as plotly shows it: it reads a little HTML in texts, so that markup must be escaped."""
-    short = name if len(name) <= longest else f"{name[: longest - 1]}…"
-    return html.escape(short)
+NAME = 32  # characters of a name beside a curve
 
 
 def radius_plot(tables: Sequence[Certificates], looks: Sequence[Look]) -> Plot:
@@ -61,7 +56,7 @@ def _traces(
         data.append(edge | {"y": _round(100 * curve.low)})
         data.append(edge | {"y": _round(100 * curve.high), "fill": "tonexty", "fillcolor": look.faint(0.15)})
         line = {"color": look.colour, "dash": look.dash, "width": 2, "shape": "vh"}
-        hover = {"name": text(table.name), "hovertemplate": "%{y:.1f}%"}
+        hover = {"name": plotly(table.name, NAME), "hovertemplate": "%{y:.1f}%"}
         data.append(shared | {"y": _round(100 * curve.share), "line": line} | hover)
     return data
 

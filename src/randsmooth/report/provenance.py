@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from randsmooth.report.naming import printable
+from randsmooth.escape import LONG, printable, shortened
 from randsmooth.report.sheet import Sheet
 
 UNKNOWN = "not recorded"
@@ -62,11 +62,15 @@ def _facts(sheet: Sheet, row: int) -> dict[str, str]:
     known |= {label: show(getattr(table.header, field)) for field, label in FACTS.items()}
     if not table.header.model:
         return known | {"model": UNKNOWN}
-    return known | {f"model: {printable(str(key))}": show(v) for key, v in table.header.model.items()}
+    return known | {f"model: {shortened(printable(str(key)))}": show(v) for key, v in table.header.model.items()}
 
 
 def show(value: Any) -> str:
-    """A header's value as text: no raw floats, nested values flattened, nothing left empty."""
+    """A header's value as text: no raw floats, nested values flattened, nothing left empty, none too long to read."""
+    return shortened(_told(value), LONG)
+
+
+def _told(value: Any) -> str:
     if value is None or value in ("", (), [], {}):
         return UNKNOWN
     if isinstance(value, bool):
@@ -76,7 +80,7 @@ def show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):  # of settings: None is one of them
-        return ", ".join(f"{printable(str(k))} {'none' if v is None else show(v)}" for k, v in value.items())
+        return ", ".join(f"{printable(str(k))} {'none' if v is None else _told(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(show(inner) for inner in value)
+        return ", ".join(_told(inner) for inner in value)
     return printable(str(value))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
-import json
 from typing import Any
 
-from randsmooth import metrics
+from randsmooth import escape, metrics
 from randsmooth.metrics import LEVEL, P_A, Comparison, Estimate, Point
 from randsmooth.report import verdicts, versus
 from randsmooth.report.sheet import Sheet
@@ -19,18 +16,17 @@ def to_csv(sheet: Sheet) -> str:
     """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
 
     At a radius that a table's sigma, n and alpha cannot certify its accuracy is 0; printed tables have a dash there.
-    p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them.
+    p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them. A
+    name that a spreadsheet would take for a formula has ' before it; JSON has it as it is.
     """
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
     columns = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A)]
-    writer.writerow(["name", "images", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))])
+    rows: list[list[Any]] = [["name", "images", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))]]
     for row, table in enumerate(sheet.tables):
         figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
         figures += [sheet.p_a[row].get(x) for x in P_A]
         ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
-        writer.writerow([table.name, len(table), *ends])
-    return buffer.getvalue()
+        rows.append([table.name, len(table), *ends])
+    return escape.to_csv(rows)
 
 
 def to_json(sheet: Sheet) -> str:
@@ -53,7 +49,7 @@ def to_json(sheet: Sheet) -> str:
         "against": [_against(sheet, one) for one in compared]
         + [{"name": name, "not_compared": reason} for name, reason in refused.items()],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return escape.to_json(content) + "\n"
 
 
 def _table(sheet: Sheet, row: int) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
+from randsmooth.escape import printable, shortened
 from randsmooth.metrics import Comparison, Difference
-from randsmooth.report.naming import printable
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Contrast:
     """Two tables over the same images. `acr` and the curve are first minus second.
 
     Attributes:
-        first, second: their names, printable.
+        first, second: their names, printable and no longer than a sentence bears.
         figures: ACR of each.
         acr: -1, 0 or 1: the first's ACR is shown to be lower, neither, higher.
         curve: the difference in certified accuracy with its band.
@@ -61,8 +61,8 @@ def contrast_of(first: Certificates, second: Certificates, compared: Comparison)
         raise InputError(f"{first.name} and {second.name} are compared {compared.limit}: their ACR is not known")
     curve = compared.curve
     return Contrast(
-        printable(first.name).strip() or "the first table",
-        printable(second.name).strip() or "the second table",
+        shortened(printable(first.name).strip()) or "the first table",
+        shortened(printable(second.name).strip()) or "the second table",
         (metrics.acr(first).value, metrics.acr(second).value),
         compared.acr_shown,
         curve,

@@ -9,6 +9,7 @@ from itertools import combinations
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
+from randsmooth.escape import LONG, shortened
 from randsmooth.metrics import Estimate
 from randsmooth.report import baseline, checks, naming
 from randsmooth.report.ranks import Mark, marks
@@ -177,7 +178,8 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
             "the classifiers alone."
         )
     said += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
-    return said + [f"{_named(names, tables)}: {note}." for note, names in notes(tables).items()]
+    said += [f"{_named(names, tables)}: {note}." for note, names in notes(tables).items()]
+    return [shortened(remark, LONG) for remark in said]
 
 
 def _common(tables: Sequence[Certificates]) -> str:
@@ -185,7 +187,7 @@ def _common(tables: Sequence[Certificates]) -> str:
     for field, word in (("dataset", "data sets"), ("split", "splits")):
         values = sorted({getattr(table.header, field) for table in tables} - {None})
         if len(values) > 1 and any(metrics.elsewhere(a, b) for a, b in combinations(tables, 2)):
-            return f"and they are of different {word} ({', '.join(map(naming.printable, values))})"
+            return f"and they are of different {word} ({', '.join(values)})"
     places = set.intersection(*(set(table.idx.tolist()) for table in tables))
     images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
     other = (
@@ -204,7 +206,7 @@ def notes(tables: Sequence[Certificates]) -> dict[str, list[str]]:
 
 
 def _named(names: Sequence[str], tables: Sequence[Certificates]) -> str:
-    return "All tables" if len(names) == len(tables) > 1 else ", ".join(map(naming.printable, names))
+    return "All tables" if len(names) == len(tables) > 1 else ", ".join(names)
 
 
 def _known(tables: Sequence[Certificates], field: str) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from randsmooth.escape import printable
 from randsmooth.report import verdicts, versus
 from randsmooth.report.sheet import Column, Sheet
 
@@ -24,7 +25,12 @@ def render(sheet: Sheet) -> str:
     images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
     lines = _grid(sheet.titles, [images, *map(_lines, sheet.columns)])
     dashes = [BEYOND] if any(column.beyond for column in sheet.accuracy) else []
-    return "\n".join([*lines, "", LEGEND, *dashes, *sheet.remarks, *_p_a_lines(sheet), *_verdict_lines(sheet)]) + "\n"
+    return (
+        "\n".join(
+            [*lines, "", LEGEND, *dashes, *map(printable, sheet.remarks), *_p_a_lines(sheet), *_verdict_lines(sheet)]
+        )
+        + "\n"
+    )
 
 
 def _p_a_lines(sheet: Sheet) -> list[str]:

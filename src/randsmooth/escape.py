@@ -1,0 +1,118 @@
+"""Names, classes and notes out of files are data: here they are made to stay text, one function a kind of output.
+
+HTML is escaped by the templates (`report.html`).
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+LONGEST = 120  # characters of a name in a table or a sentence; names of files rarely have more
+LONG = 1000  # of a sentence or a setting
+
+# Letters that mean something anywhere; those that begin a list; and what makes a link of https://... or of www.
+MARKDOWN = re.compile(r"([\\`*_{}\[\]#!|~$&<>]|\A[+-]|(?<=\d)[.)](?=\s)|:(?=//)|(?<=www)\.)")
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "[": "{[}",  # after a line break, LaTeX would take it for an optional argument
+}
+FORMULA = re.compile(r"[=+\-@＝＋－＠]")  # what spreadsheets take a formula by, wide letters among them
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def printable(text: str) -> str:
+    r"""`text` on one line, with every letter that acts rather than shows spelled out, as in \x1b or \u202e.
+
+    Such are a terminal's control characters, line breaks of any kind, what turns or hides the letters beside it, and
+    halves of surrogate pairs, which cannot be written to a file at all.
+    """
+    return text if text.isprintable() else "".join(map(_spelled, text))
+
+
+def _spelled(letter: str) -> str:
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """`text`, with … for its middle where it is longer: names that belong together differ at either end."""
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 2
+    return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def say(text: object = "", *, end: str = "\n", file: TextIO | None = None) -> None:
+    """Print `text` for a terminal: of all that is not printable only line breaks are kept. `file` is stdout if None.
+
+    A line break that must not be kept, such as that in a name, is for `printable` at its place.
+    """
+    lines = str(text).split("\n")
+    print("\n".join(map(printable, lines)), end=end, file=sys.stdout if file is None else file, flush=True)
+
+
+def markdown(text: str) -> str:
+    """`text` that Markdown shows as it is, in a paragraph or in a cell."""
+    return MARKDOWN.sub(r"\\\1", printable(text))
+
+
+def latex(text: str) -> str:
+    """`text` that LaTeX sets as it is, at the beginning of a line, too: there it would take a star for a break's."""
+    escaped = "".join(LATEX.get(letter, letter) for letter in printable(text))
+    return f"{{*}}{escaped[1:]}" if escaped.startswith("*") else escaped
+
+
+def plotly(text: str, longest: int = LONGEST) -> str:
+    """`text` that plotly shows as it is: it reads a little HTML in names and labels."""
+    return html.escape(shortened(printable(text), longest))
+
+
+def cell(value: Any) -> Any:
+    """A cell of a CSV file: text that a spreadsheet would take for a formula has ' before it, numbers stay numbers."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def to_csv(rows: Iterable[Sequence[Any]]) -> str:
+    """CSV of `rows`, None for an empty cell.
+
+    All texts are quoted where one holds a semicolon, which spreadsheets of many languages take for the end of a cell.
+    """
+    cells = [[cell(value) for value in row] for row in rows]
+    split = any(isinstance(value, str) and ";" in value for row in cells for value in row)
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL).writerows(
+        cells
+    )
+    return buffer.getvalue()
+
+
+def to_json(content: Any, indent: int = 2) -> str:
+    r"""`content` as JSON that says all of it, as it is; what is not printable is written \uXXXX."""
+    text = json.dumps(content, indent=indent, ensure_ascii=False)
+    return "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n"))
+
+
+def _escaped(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    return json.dumps(letter)[1:-1] if ord(letter) > 0xFFFF else f"\\u{ord(letter):04x}"

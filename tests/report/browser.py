@@ -1,0 +1,46 @@
+"""A page opened in a headless Chromium, with a probe that looks at it as a reader would."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from randsmooth.report.html import policy
+
+QUIET = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1200,2000 --enable-logging=stderr --dump-dom"
+)
+
+
+def opened(path: Path, probe: str, *options: str) -> Any:
+    """What `probe` left in `document.body.dataset.probe`, as JSON; no message may have reached the console.
+
+    The probe runs once the page has loaded; the page's policy is told of its hash, and stays as it is otherwise.
+    """
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium is installed")
+    path.write_text(probed(path.read_text(), probe))
+    command = [chromium, *QUIET.split(), *options, f"--user-data-dir={path.parent / 'profile'}", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    told = re.search(r'data-probe="([^"]*)"', done.stdout)
+    assert told is not None, done.stderr[-2000:]
+    assert "CONSOLE" not in done.stderr, done.stderr[-2000:]
+    return json.loads(html.unescape(told.group(1)))
+
+
+def probed(page: str, probe: str) -> str:
+    """`page` with `probe` at its end, allowed to run."""
+    script = f'addEventListener("load", () => {{{probe}}});'
+    digest = policy([script]).rpartition(" ")[2]
+    allowed = page.replace("script-src ", f"script-src {html.escape(digest)} ", 1)
+    assert allowed != page
+    return f"{allowed}<script>{script}</script>"
