@@ -44,6 +44,14 @@ def change(content: bytes, other: bytes, draw: Draw) -> bytes:
     return bytes(raw)
 
 
+def field(content: bytes, other: bytes, draw: Draw) -> bytes:
+    """Some bytes, to a number that formats have as a size, an offset or a count."""
+    at, size = draw.below(len(content)), draw.pick((1, 2, 4, 8))
+    number = draw.pick((0, 1, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), 2 ** (8 * size - 1) - 1, 10**6, 10**9, 65_536))
+    raw = (number % 2 ** (8 * size)).to_bytes(size, draw.pick(("little", "big")))
+    return content[:at] + raw + content[at + size :]
+
+
 def cut(content: bytes, other: bytes, draw: Draw) -> bytes:
     return content[: draw.below(len(content))]
 
@@ -99,7 +107,7 @@ def renumber(content: bytes, other: bytes, draw: Draw) -> bytes:
     return content[: place.start()] + said + content[place.end() :]
 
 
-def _lines(content: bytes, other: bytes, draw: Draw) -> bytes:
+def line(content: bytes, other: bytes, draw: Draw) -> bytes:
     """A line lost, doubled, moved, or taken from another valid file."""
     lines, others = content.splitlines(keepends=True), other.splitlines(keepends=True)
     if not lines:
@@ -119,5 +127,23 @@ def _lines(content: bytes, other: bytes, draw: Draw) -> bytes:
 
 Way = Callable[[bytes, bytes, Draw], bytes]
 WAYS: tuple[Way, ...] = (
-    *(flip, flip, flip, change, change, cut, insert, remove, double, swap, blank, splice, graft, renumber, _lines),
+    *(
+        flip,
+        flip,
+        flip,
+        change,
+        change,
+        field,
+        field,
+        cut,
+        insert,
+        remove,
+        double,
+        swap,
+        blank,
+        splice,
+        graft,
+        renumber,
+        line,
+    ),
 )

@@ -78,7 +78,7 @@ class Bench:
         unlike = self.reader.same(self.meant[given.of], read)
         if not unlike:
             return Outcome(NOTED if noted else SAME)
-        if self.reader.signed and given.way != "forged":
+        if self.reader.signed and given.way != "forged" and not self.reader.tells(self.meant[given.of], read):
             return Outcome(CHANGED, unlike)
         return Outcome(OTHER, unlike)
 
@@ -86,7 +86,9 @@ class Bench:
 def _refusal(said: str) -> Outcome:
     if not said.strip():
         return Outcome(RAW, "InputError without a word")
-    return Outcome(REFUSED, said) if len(said) <= MOST_WORDS else Outcome(RAW, f"InputError of {len(said):,} characters")
+    return (
+        Outcome(REFUSED, said) if len(said) <= MOST_WORDS else Outcome(RAW, f"InputError of {len(said):,} characters")
+    )
 
 
 def put(files: Files, folder: Path) -> None:

@@ -50,6 +50,11 @@ def _made(way: str, reader: Reader, valid: Sequence[Files], of: int, draw: Draw)
 
 def _damaged(reader: Reader, valid: Sequence[Files], of: int, draw: Draw) -> Files:
     files = dict(valid[of])
-    name = draw.pick([name for name in files if name.startswith(reader.target)])
-    other = draw.pick(valid).get(name, b"")
+    name = draw.pick(_targets(reader, files))
+    theirs = draw.pick(valid)
+    other = theirs[name if name in theirs else _targets(reader, theirs)[0]]
     return files | {name: damaged(files[name], other, draw)}
+
+
+def _targets(reader: Reader, files: Files) -> list[str]:
+    return [name for name in files if name.startswith(reader.target)]

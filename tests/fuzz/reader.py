@@ -41,6 +41,10 @@ class Reader(ABC):
         """In what `read` departs from what was `meant`; empty where it does not."""
         return difference(meant, read)
 
+    def tells(self, meant: Any, read: Any) -> bool:
+        """Whether what was read of a damaged file says by itself that it is another."""
+        return False
+
     def fault(self, read: Any) -> str:
         """What no file may mean, whoever made it; empty where nothing is wrong."""
         return ""

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from fuzz import runs
+from fuzz.cache import Boundaries
+from fuzz.data import Folders, Images
+from fuzz.folders import Config, Weights
+from fuzz.logs import Log, Matlab
+from fuzz.onnx_files import Graph
 from fuzz.reader import Reader
 from fuzz.tables import Begun, InTable, Table
 
-READERS: dict[str, Reader] = {each.name: each for each in (Table(), InTable(), Begun())}
+_ALL: tuple[Reader, ...] = (
+    *(Table(), InTable(), Begun(), Log(), Matlab()),
+    *(Config(), Weights(), Graph()),
+    *(runs.Checkpoint(), runs.Config(), runs.Told(), runs.Stored()),
+    *(Images(), Folders(), Boundaries()),
+)
+READERS: dict[str, Reader] = {each.name: each for each in _ALL}

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from certificates.walks import HEADER, table_of
 
+from certificates.walks import HEADER, table_of
 from fuzz import parquet
 from fuzz.draw import Draw
 from fuzz.plain import bent, to_json

@@ -1,0 +1,103 @@
+"""Models: their folders' configuration and weights, and ONNX files."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fuzz import safetensors_file
+from fuzz.draw import Draw
+from fuzz.plain import bent, to_json
+from fuzz.reader import Files, Reader
+from randsmooth import models
+from randsmooth.models import Classifier
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+class Folder(Reader):
+    """A model folder as every verb loads it: what rebuilds the classifier, and its answer to an image."""
+
+    def valid(self) -> list[Files]:
+        return [_saved(seed) for seed in range(2)]
+
+    def read(self, folder: Path) -> Any:
+        model = models.load(folder)
+        state = dict(model.named_parameters()) | dict(model.named_buffers())
+        with torch.inference_mode():
+            answer = model(torch.full((1, *model.shape), 0.5))
+        return {"config": model.config, "state": state, "answer": answer}
+
+    def fault(self, read: Any) -> str:
+        wrong = [name for name, tensor in read["state"].items() if not bool(torch.isfinite(tensor).all())]
+        return f"{wrong[0]} is not finite" if wrong else ""
+
+
+class Config(Folder):
+    """The configuration of a model folder."""
+
+    name = "model-folder"
+    target = CONFIG
+
+    def bombs(self) -> list[Files]:
+        (files, _) = self.valid()
+        said = json.loads(files[CONFIG])
+        changes: list[dict[str, Any]] = [
+            {"shape": [1, 30_000, 30_000]},
+            {"arch": "resnet9998"},
+            {"arch": "resnet9998", "shape": [3, 32, 32]},
+            {"classes": [str(k) for k in range(1_000_000)]},
+            {"shape": [10**6, 8, 8]},
+        ]
+        return [files | {CONFIG: json.dumps(said | change).encode()} for change in changes]
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return files | {CONFIG: to_json(bent(json.loads(files[CONFIG]), draw), draw)}
+
+
+class Weights(Folder):
+    """The weights of a model folder."""
+
+    name = "weights"
+    target = WEIGHTS
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return files | {WEIGHTS: safetensors_file.rewritten(files[WEIGHTS], draw)}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """Saved by the library, with a weight that is no number or far off."""
+        model = _model(draw.below(2))
+        with torch.no_grad():
+            weight = draw.pick(list(model.parameters())).view(-1)
+            weight[draw.below(len(weight))] = float(draw.pick(("nan", "inf", "-inf", "3e38", "1e9", "0.5")))
+        return _folder(model)
+
+
+def _model(seed: int) -> Classifier:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Classifier(
+            arch="small-cnn",
+            classes=["a", "b", "c"],
+            shape=[1, 8, 8],
+            mean=[0.5 + seed / 10],
+            std=[0.2],
+            provenance={"dataset": "digits", "sigma": 0.25, "method": "gaussian", "hyperparameters": {"m": 1}},
+        )
+    return model.eval()
+
+
+@cache
+def _saved(seed: int) -> Files:
+    return _folder(_model(seed))
+
+
+def _folder(model: Classifier) -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        models.save(model, folder)
+        return {name: (Path(folder) / name).read_bytes() for name in (CONFIG, WEIGHTS)}
