@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from randsmooth import models
-from randsmooth.atomic import held
+from randsmooth.atomic import held, sweep
 from randsmooth.certificates import (
     Certificates,
     Evidence,
@@ -189,14 +189,16 @@ def certify_images(
     """
     check_flags(out, resume=resume, overwrite=overwrite)
     path = journal_path(out)
-    if overwrite:
-        out.unlink(missing_ok=True)
-    if out.exists():
-        path.unlink(missing_ok=True)  # a kill may have come between writing the table and removing this
+    if out.exists() and not (overwrite or path.exists()):  # also where nothing may be written
         return _finished(out, header)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-    with held(path):
+    with held(path, make=True, output=out):  # so that no other run finishes, or begins, meanwhile
+        sweep(out)
+        if overwrite:
+            out.unlink(missing_ok=True)
+        if out.exists():
+            path.unlink()  # a kill may have come between writing the table and removing this
+            return _finished(out, header)
         with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
             try:
                 _certify_rest(smoothed, images, indices, journal, reporter or Silent())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
-from randsmooth.atomic import write_atomically
+from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.cli import reading
 from randsmooth.cli.evaluate import BASELINE, RADII
 from randsmooth.cli.verb import Settings, argument, note, numbers, option, words
@@ -57,12 +58,16 @@ def compare(settings: Compare) -> None:
 
     Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html --figures png --tables latex
     """
+    wanted = outputs(settings)
+    with writing(list(wanted), overwrite=settings.overwrite):
+        loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+        _write(loaded, wanted, settings)
+
+
+def _write(loaded: Sequence[Certificates], wanted: dict[Path, str], settings: Compare) -> None:
+    """Write what is wanted of the tables, and print where it is."""
     from randsmooth import report
 
-    wanted = outputs(settings)
-    if not settings.overwrite:
-        refuse_existing(list(wanted))
-    loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
     report.write(
         loaded,
         settings.out,
@@ -143,6 +148,23 @@ def outputs(settings: Compare) -> dict[Path, str]:
     for kind in settings.figures:
         wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in ("radius", "p_A", "sigmas")}
     return wanted | {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
+
+
+@contextmanager
+def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
+    """Be the one run that writes `paths`, of which the first names them all.
+
+    Raises:
+        InputError: another run is writing them, or without `overwrite` one of them exists.
+    """
+    if not overwrite:
+        refuse_existing(paths)
+    with claimed(paths[0]):
+        if not overwrite:  # another run may have ended since
+            refuse_existing(paths)
+        for path in paths:
+            sweep(path)
+        yield
 
 
 def refuse_existing(paths: Sequence[Path]) -> None:

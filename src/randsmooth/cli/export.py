@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from randsmooth.cli import reading
-from randsmooth.cli.compare import refuse_existing
+from randsmooth.cli.compare import writing
 from randsmooth.cli.verb import Settings, argument, note, option
 from randsmooth.escape import say
 
@@ -31,10 +31,9 @@ def export(settings: Export) -> None:
     from randsmooth.certificates import write_tsv
 
     out = settings.out or settings.file.with_suffix(".tsv")
-    if not settings.overwrite:
-        refuse_existing([out])
-    (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
-    write_tsv(table, out)
+    with writing([out], overwrite=settings.overwrite):
+        (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
+        write_tsv(table, out)
     say(out)
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
     told = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 from randsmooth import bounds, certificates
 from randsmooth.certificates import check_budget
 from randsmooth.cli import reading
-from randsmooth.cli.compare import refuse_existing
+from randsmooth.cli.compare import writing
 from randsmooth.cli.evaluate import RADII
 from randsmooth.cli.verb import Settings, argument, note, numbers, option
 from randsmooth.errors import InputError
@@ -48,12 +48,11 @@ def leaderboard(settings: Leaderboard) -> None:
     from randsmooth import report
 
     pages = outputs(settings.out)
-    if not settings.overwrite:
-        refuse_existing(pages)
     check(settings)
-    entries = load(settings)
-    command = "randsmooth " + shlex.join(sys.argv[1:])
-    report.write_leaderboard(entries, settings.out, radii=settings.radii, title=settings.title, command=command)
+    with writing(pages, overwrite=settings.overwrite):
+        entries = load(settings)
+        command = "randsmooth " + shlex.join(sys.argv[1:])
+        report.write_leaderboard(entries, settings.out, radii=settings.radii, title=settings.title, command=command)
     for path in pages:
         say(path)
 

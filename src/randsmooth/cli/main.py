@@ -23,11 +23,12 @@ from randsmooth.cli import (
     reproduce,
     train,
 )
-from randsmooth.cli.verb import add, note, one_line
+from randsmooth.cli.failures import told
+from randsmooth.cli.verb import FAILURE, add, note, one_line
 from randsmooth.errors import InputError, Note
 from randsmooth.escape import say
 
-BAD_INPUT, FAILURE = 2, 1
+BAD_INPUT = 2
 
 app = typer.Typer(
     name="randsmooth",
@@ -71,7 +72,9 @@ def main() -> None:
         sys.exit(_stop(f"randsmooth: {one_line(error)}", BAD_INPUT))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(_stop("", FAILURE))
-    except (OSError, RuntimeError) as error:
+    except OSError as error:
+        sys.exit(_stop(f"randsmooth: {one_line(told(error, resumes=False))}", FAILURE))
+    except RuntimeError as error:
         sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
 
 

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from randsmooth.atomic import write_atomically
+from randsmooth.cli.failures import told
 from randsmooth.errors import InputError, unknown
 from randsmooth.escape import printable, say, shortened
 
@@ -26,6 +27,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+FAILURE = 1
 INTERRUPTED = 130  # as shells tell of a process that Ctrl-C ended
 MOST_SAID = 8_000  # characters of an error: the known presets, which the longest names, take fewer
 S = TypeVar("S", bound=Settings)
@@ -91,20 +93,22 @@ def add(app: typer.Typer, settings: type[S], run: Callable[[S], None]) -> None:
 
     def command(**given: Any) -> None:
         config, save = given.pop("config"), given.pop("save_config")
-        told = {key: value for key, value in given.items() if value not in (None, [], ())}
-        chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | told)
+        stated = {key: value for key, value in given.items() if value not in (None, [], ())}
+        chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
         if save:
             write_config(chosen, verb, save)
+        resumes = "resume" in settings.model_fields
         try:
             run(chosen)
         except KeyboardInterrupt:
-            way = (
-                "; what is finished is kept: the same command with --resume goes on"
-                if "resume" in settings.model_fields
-                else ""
-            )
+            way = "; what is finished is kept: the same command with --resume goes on" if resumes else ""
             say(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:  # nobody reads our output any more: no failure to speak of
+            raise
+        except OSError as error:
+            say(f"randsmooth: {one_line(told(error, resumes=resumes))}", file=sys.stderr)
+            raise typer.Exit(FAILURE) from None
 
     parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
     parameters += [

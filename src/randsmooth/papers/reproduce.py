@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from randsmooth.atomic import write_atomically
+from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.errors import unknown
 from randsmooth.escape import to_csv
 from randsmooth.papers.context import Context, Made, Object
@@ -115,8 +115,12 @@ def lacking(missing: Sequence[Row], context: Context) -> list[Step]:
 
 
 def write(made: Made, stem: Path) -> list[Path]:
-    """Write all parts in all their formats beside each other; the files."""
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    """Write all parts in all their formats beside each other; the files. InputError: another run is writing them."""
+    with claimed(stem):
+        return _write_parts(made, stem)
+
+
+def _write_parts(made: Made, stem: Path) -> list[Path]:
     files = []
     for part, frame in made.tables.items():
         for suffix, render in FORMATS.items():
@@ -126,6 +130,7 @@ def write(made: Made, stem: Path) -> list[Path]:
     for part, panels in made.panels.items():
         for suffix in FIGURES if panels else ():
             path = _file(stem, part, suffix)
+            sweep(path)
             draw(panels, path)
             files.append(path)
     return files
@@ -141,5 +146,6 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
+    sweep(path)
     write_atomically(path, text.encode())
     return path

@@ -137,5 +137,5 @@ def run(step: Step, progress: Progress, say: Callable[[str], None]) -> None:
     out = options.pop("out")
     if step.verb == "certify":
         certify(step.argument, out=out, resume=True, progress=progress, **options)
-    elif not (out / "model.safetensors").exists():
+    elif not (out / "config.json").exists():  # which is written last
         train(Request(dataset=step.argument, **options), out, resume=True, progress=progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
@@ -59,8 +60,16 @@ def clear(folder: Path, *, keep_teacher: bool) -> None:
     A teacher's predictions may stay: they may have taken hours, and are used only where they fit.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    own = [folder / name for name in OWN if not (keep_teacher and name == TEACHER)]
-    for path in [*own, *filter(_is_scrap, folder.iterdir())]:
+    _remove(folder / name for name in OWN if not (keep_teacher and name == TEACHER))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what kills left of unfinished writes in `folder`. For the process that holds it."""
+    _remove(filter(_is_scrap, list(folder.iterdir())))
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
         if path.is_dir():
             shutil.rmtree(path)
         else:

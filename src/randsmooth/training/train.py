@@ -14,7 +14,7 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress, silent
-from randsmooth.training.folder import REQUEST, check, clear
+from randsmooth.training.folder import REQUEST, check, clear, sweep
 from randsmooth.training.loop import Trainer
 from randsmooth.training.recipe import PATHS, Recipe, Request, resolve
 from randsmooth.training.teacher import SmoothedTeacher
@@ -59,6 +59,7 @@ def train(
     folder.mkdir(parents=True, exist_ok=True)
     schedule = recipe.build_method().schedule()
     with held(folder):
+        sweep(folder)
         if checkpoint is None:
             clear(folder, keep_teacher="teacher" in recipe.asked)
             write_request(request, folder / REQUEST)

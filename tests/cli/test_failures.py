@@ -1,0 +1,53 @@
+"""What the operating system refuses costs a sentence with the way out, and no finished work."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from cli.test_leaderboard import certificates
+from randsmooth.cli.failures import SENTENCES, told
+
+FULL = [
+    ("train digits --sigma 0.5 --take 20 --out m", "the disk is full: m/run.yaml", "with --resume goes on"),
+    ("export a.parquet --out a.tsv --overwrite", "the disk is full: a.tsv", "run the same command again"),
+    ("compare a.parquet --out a.html --overwrite", "the disk is full: a.html", "run the same command again"),
+    ("leaderboard . --out a.html --overwrite", "the disk is full: a.html", "run the same command again"),
+]
+
+
+@pytest.mark.parametrize(("words", "what", "way"), FULL, ids=[words.split()[0] for words, *_ in FULL])
+def test_a_full_disk_costs_a_sentence(
+    words: str, what: str, way: str, cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificates(tmp_path / "a.parquet")
+    for name in ("a.tsv", "a.html"):
+        (tmp_path / name).write_text("old")
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = cli(*words.split())
+    last = err.splitlines()[-1]
+    assert code == 1 and last.startswith("randsmooth: ") and what in last and way in last
+    assert (tmp_path / "a.tsv").read_text() == (tmp_path / "a.html").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "m") == before
+
+
+@pytest.mark.parametrize("number", SENTENCES, ids=lambda number: errno.errorcode[number])
+def test_every_refusal_names_the_file_and_what_to_do(number: int) -> None:
+    error = OSError(number, os.strerror(number), "runs/a.parquet")
+    assert "runs/a.parquet" in told(error, resumes=True)
+    assert told(error, resumes=True).endswith("the same command with --resume goes on: what is finished is kept")
+    assert told(error, resumes=False).endswith("then run the same command again")
+
+
+def test_an_error_of_no_number_or_of_an_odd_one_is_told_too() -> None:
+    assert told(OSError("the hub said no"), resumes=False) == "OSError: the hub said no"
+    assert told(OSError(errno.EXDEV, "Cross-device link", "a"), resumes=False).startswith("a: Cross-device link")
+    assert told(OSError(errno.ENOSPC, "No space left"), resumes=False).startswith("the disk is full: a file could not")
