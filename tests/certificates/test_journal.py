@@ -133,11 +133,11 @@ def taken(path: Path) -> list[str]:
 def test_every_flipped_bit_is_refused_but_those_of_the_last_line_break(
     make: Make, tmp_path: Path, some: int | None
 ) -> None:
-    """There the last line counts as unfinished, and its image is certified anew. Of a sample of all bits, and of all."""
+    """There the last line counts as unfinished, and its image is certified anew. All bits, or a sample."""
     path = tmp_path / "run.journal"
     content = bytearray(written(make(2), path))
     right, bits = taken(path), range(8 * len(content))
-    assert len(right) == 3 and len(bits) > 6_000
+    assert len(right) == 3 and len(bits) > 5_000
     chosen = bits if some is None else [*random.Random(0).sample(bits, some), *bits[-8:]]
     for bit in chosen:
         content[bit // 8] ^= 1 << bit % 8
