@@ -22,7 +22,7 @@ from randsmooth.bounds import boundary_cache
 from randsmooth.certificates import make_rule, write_parquet
 
 Run = Callable[..., Any]  # a Result: code, out, err
-VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "methods")
+VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "verify", "methods")
 
 
 @pytest.fixture(scope="module")

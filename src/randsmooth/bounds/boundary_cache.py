@@ -19,7 +19,8 @@ from platformdirs import user_cache_dir
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundary import Boundary, boundary, check_question, crossing_probability, spending
-from randsmooth.errors import Note
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError, Note
 
 FORMAT = 2  # to be raised when a table of the same question would come out otherwise
 FOLDER = "RANDSMOOTH_CACHE"  # environment variable: where to keep what can be made again
@@ -128,3 +129,22 @@ def _made(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: f
     with suppress(OSError):  # no room to write in: the table is remembered, and made again by the next process
         write_atomically(path, _digest(body).encode() + b"\n" + body)
     return table
+
+
+def check(path: Path) -> str:
+    """What is found to be right in the file at `path`, a boundary that was kept, in one sentence.
+
+    Raises:
+        InputError: it is damaged, or claims more than it may; it would be made anew.
+    """
+    try:
+        content = path.read_bytes()
+        stored = parse_json(content.partition(b"\n")[2], path)
+        q0, alpha, beta = (float.fromhex(stored[key]) for key in ("q0", "alpha", "beta"))
+        looks = check_question(q0, stored["looks"], alpha, beta)
+        question = _question(q0, looks, alpha, beta)
+        claim, _ = _opened(content, question, looks)
+        _check_level(claim, looks, q0, alpha)
+    except (OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise InputError(f"{path} is damaged or no boundary of this version ({shown(error)}): delete it") from None
+    return f"boundary of {len(looks)} looks; it is as it was written, and claims falsely with probability <= {alpha}"

@@ -1,6 +1,7 @@
 """The certificate table, its files and its journal. No torch here."""
 
 from randsmooth.certificates.budgets import budgets, listed, require_reachable
+from randsmooth.certificates.checks import check
 from randsmooth.certificates.files import (
     ForeignFile,
     candidates,
@@ -42,6 +43,7 @@ __all__ = [
     "Rule",
     "budgets",
     "candidates",
+    "check",
     "check_budget",
     "decide",
     "from_counts",

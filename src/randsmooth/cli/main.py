@@ -22,6 +22,7 @@ from randsmooth.cli import (
     quickstart,
     reproduce,
     train,
+    verify,
 )
 from randsmooth.cli.failures import told
 from randsmooth.cli.verb import FAILURE, add, note, one_line
@@ -49,6 +50,7 @@ add(app, compare.Compare, compare.compare)
 add(app, leaderboard.Leaderboard, leaderboard.leaderboard)
 add(app, reproduce.Reproduce, reproduce.reproduce)
 add(app, export.Export, export.export)
+add(app, verify.Verify, verify.verify)
 app.add_typer(data.app, name="data")
 add(app, methods.Methods, methods.methods)
 

@@ -1,0 +1,76 @@
+"""What a file of evidence is, and what of it is found to be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from randsmooth.certificates.columns import parquet
+from randsmooth.certificates.files import DIGESTS, derived, read, read_parquet
+from randsmooth.certificates.journal import read_journal
+from randsmooth.certificates.table import Certificates
+from randsmooth.errors import InputError
+
+AGREE = 1e-9  # relative: to this, another processor or library finds the same radius
+JOURNAL = ".partial"  # suffix of a run's journal
+
+
+def check(path: Path | str) -> str:
+    """What is found to be right in a certificate table, a journal or a log, in one sentence.
+
+    Raises:
+        ForeignFile: a Parquet file of something else.
+        InputError: damaged, cut short, or not what it says.
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return _check_table(path)
+    return _check_journal(path) if path.suffix == JOURNAL else _check_log(path)
+
+
+def _check_table(path: Path) -> str:
+    table = read_parquet(path)
+    with parquet(path) as file:
+        signed = DIGESTS in (file.metadata.metadata or {})
+        names = [name for name in derived(table) if name in file.schema_arrow.names]
+        stored = {name: column.to_numpy() for name, column in zip(names, file.read(names).columns, strict=True)}
+    _check_derived(table, stored, path)
+    vouched = "header and evidence are as they were written" if signed else "it has no digests"
+    return f"certificate table: {_about(table)}; {vouched}, and {', '.join(names)} follow from the counts"
+
+
+def _check_derived(table: Certificates, stored: dict[str, np.ndarray], path: Path) -> None:
+    """Raise InputError for the first row of the first column that does not follow from the counts."""
+    for name, right in derived(table).items():
+        if name not in stored:
+            continue
+        found = stored[name]
+        close = right.dtype.kind == found.dtype.kind == "f"
+        wrong = ~np.isclose(found, right, rtol=AGREE, atol=AGREE) if close else found != right
+        if np.any(wrong):
+            row = int(np.flatnonzero(wrong)[0])
+            raise InputError(
+                f"{path} holds {name}={found[row]} for image {table.idx[row]}, whose counts give {right[row]}: it was "
+                "changed, or written by another version. What reads this file goes by the counts"
+            )
+
+
+def _check_journal(path: Path) -> str:
+    content = read_journal(path)
+    if content is None:
+        return "journal of a run that stopped before its first line"
+    images = f"{len(content.rows)} image{'s' * (len(content.rows) != 1)}"
+    vouched = "every line is as it was written" if not content.bare else f"{content.bare} of its lines have no digest"
+    torn = "; the unfinished one behind them does not count" if content.size < path.stat().st_size else ""
+    return f"journal of a run under way: {images} of {content.header.dataset or 'unnamed data'}; {vouched}{torn}"
+
+
+def _check_log(path: Path) -> str:
+    log = read(path)
+    return f"log: {len(log)} images; it has no digest, its numbers are possible and `correct` fits label and predict"
+
+
+def _about(table: Certificates) -> str:
+    header = table.header
+    return f"{len(table)} images of {header.dataset or 'unnamed data'}, rule {header.rule}, sigma {header.sigma}"

@@ -1,0 +1,104 @@
+"""`randsmooth verify`."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from randsmooth.certificates import ForeignFile
+from randsmooth.cli.kinds import KINDS, MODEL, below, is_model, kind_of
+from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.errors import InputError, Note, unknown
+from randsmooth.escape import printable, say, to_json
+
+FORMATS = ("text", "json")
+STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
+REFUSED = 1  # exit code
+UNSIGNED = re.compile(r"ha(s|ve) no digest")  # in what a check says
+
+
+class Verify(Settings):
+    """Settings of `randsmooth verify`."""
+
+    files: list[Path] = argument("Files, model folders, or folders to be searched for both.")
+    format: str = option("text or json.", "text")
+
+
+class Found(NamedTuple):
+    """What came of a file, its `state` being one of STATES."""
+
+    file: str
+    kind: str | None
+    state: str
+    told: str
+
+
+def verify(settings: Verify) -> None:
+    """Say what files are, and whether they are as they were written, by the digests that they carry.
+
+    Certificate tables, journals, model folders, checkpoints and kept boundaries carry digests. Of what has none (logs,
+    YAML, ONNX files, and what was written before there were digests) it is said what could be checked. Digests are
+    against accidents, not against a forger.
+
+    The exit code is 1 if a file was refused.
+
+    Example: randsmooth verify runs/gaussian runs/gaussian.parquet
+    """
+    if settings.format not in FORMATS:
+        raise unknown("format", settings.format, FORMATS)
+    found = [examined(path) for path in _named(settings.files)]
+    if settings.format == "json":
+        say(to_json([one._asdict() for one in found]))
+    else:
+        say("\n".join(_lines(found)))
+    if any(one.state == "refused" for one in found):
+        raise typer.Exit(REFUSED)
+
+
+def examined(path: Path) -> Found:
+    """What `path` is, and what of it could be checked."""
+    kind = None
+    try:
+        if not path.exists():
+            raise InputError(f"no file at {path}")
+        kind = kind_of(path)
+        if kind is None or (path.is_dir() and not is_model(path)):
+            return Found(str(path), None, "unknown", "nothing that randsmooth reads back")
+        with warnings.catch_warnings(action="ignore", category=Note):  # what they note is told here
+            told = KINDS[kind].check(path)
+    except ForeignFile:
+        return Found(str(path), None, "unknown", "a Parquet file that holds no certificates")
+    except (InputError, OSError) as error:
+        return Found(str(path), kind, "refused", str(error))
+    signed = KINDS[kind].signed and not UNSIGNED.search(told)
+    return Found(str(path), kind, "verified" if signed else "read", told)
+
+
+def _named(files: list[Path]) -> list[Path]:
+    """Each file once; for a folder what is known in it, and for a model's file its folder."""
+    paths: list[Path] = []
+    for path in files:
+        if path.is_dir():
+            paths += below(path) or [path]
+        else:
+            paths.append(path.parent if path.name in MODEL and path.is_file() else path)
+    return list(dict.fromkeys(paths))
+
+
+def _lines(found: list[Found]) -> list[str]:
+    lines = [f"{one.state:8}  {printable(_line(one))}" for one in found]
+    if len(found) < 2:
+        return lines
+    counted = Counter(one.state for one in found)
+    told = ", ".join(f"{counted[state]} {state}" for state in STATES if counted[state])
+    return [*lines, f"{len(found)} files: {told}"]
+
+
+def _line(one: Found) -> str:
+    """The file and what is told of it; errors name it themselves."""
+    return one.told if one.file in one.told else f"{one.file}: {one.told}"
