@@ -45,7 +45,8 @@ def certify(
 
     Args:
         model: a model folder, hub id or ONNX file, or any torch module in eval mode that takes images in [0, 1].
-        dataset: name, or folder of images; default: what the model folder says it was trained on.
+        dataset: name, or folder of images; default: the name that the model folder says it was trained on. A folder
+            that it says is not opened unless it is given here.
         out: the file, `something.parquet`.
         sigma: of the noise, in units of pixels in [0, 1]; default: what the model folder says.
         split: train or test.
@@ -67,7 +68,8 @@ def certify(
     model = load(model) if isinstance(model, str | Path) else model
     told = provenance(model)
     sigma = told.get("sigma") if sigma is None else sigma
-    dataset = told.get("dataset") if dataset is None else dataset
+    if dataset is None and told.get("dataset") is not None:
+        dataset = data.told(told["dataset"], "the model")
     if sigma is None or dataset is None:
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")

@@ -27,7 +27,7 @@ class Attack(Settings):
 
     model: str = argument("Model folder, or `user/name` on the Hugging Face hub: the one that was certified.")
     certificates: Path = argument("Parquet file of `randsmooth certify`.")
-    dataset: str | None = option("Name or folder of the images. (default: the data set that the certificates name)")
+    dataset: str | None = option("Name or folder of the images. (default: the data set by whose name they were made)")
     scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
     steps: int = option("Steps of the gradient ascent.", 20)
     m: int = option("Noises a step.", 64)

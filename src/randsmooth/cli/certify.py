@@ -20,7 +20,9 @@ class Certify(Settings):
     """Settings of `randsmooth certify`."""
 
     model: str = argument("Model folder, `user/name` on the Hugging Face hub, or ONNX file.")
-    dataset: str | None = option("Name or folder of the images. (default: the one that the model was trained on)")
+    dataset: str | None = option(
+        "Name or folder of the images. (default: the data set by whose name the model was trained)"
+    )
     split: str = option("train or test.", "test")
     sigma: float | None = option("Standard deviation of the noise. (default: the one that the model was trained with)")
     n: int = option("The most samples an image that bound the probability of its class.", 100_000)

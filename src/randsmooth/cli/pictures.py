@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,11 +29,13 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
     known = [table for table in tables if table.header.dataset and table.header.split]
     if not known:
         raise InputError("no table says which data set and split its images are from")
-    dataset, split = str(known[0].header.dataset), str(known[0].header.split)
-    if not _at_hand(dataset):
-        raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")
     from randsmooth import data
 
+    dataset, split = str(known[0].header.dataset), str(known[0].header.split)
+    if dataset not in data.names():  # a folder that a file names is not opened unasked
+        raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
+    if not _at_hand(dataset):
+        raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")
     images = data.load(dataset, split)
     for table in tables:
         _require_labels(table, images)
@@ -42,7 +45,7 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
 def _at_hand(dataset: str) -> bool:
     """Whether `data.load` finds it without a network."""
     home = os.environ.get("RANDSMOOTH_DATA")
-    return dataset == "digits" or Path(dataset).is_dir() or (home is not None and (Path(home) / dataset).is_dir())
+    return dataset == "digits" or (home is not None and (Path(home) / dataset).is_dir())
 
 
 def _require_labels(table: Certificates, images: Images) -> None:

@@ -3,7 +3,7 @@
 from randsmooth.data.decode import read_image
 from randsmooth.data.images import Images, StreamedImages, TensorImages
 from randsmooth.data.load import describe, load
-from randsmooth.data.registry import names, register, spec
+from randsmooth.data.registry import names, register, spec, told
 from randsmooth.data.spec import SPLITS, DatasetSpec
 from randsmooth.data.subset import skip, take
 
@@ -21,4 +21,5 @@ __all__ = [
     "skip",
     "spec",
     "take",
+    "told",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from randsmooth.data.catalogue import CATALOGUE
 from randsmooth.data.spec import DatasetSpec
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 _KNOWN: dict[str, DatasetSpec] = {}
@@ -26,6 +27,19 @@ def spec(name: str) -> DatasetSpec:
     if name not in _KNOWN:
         raise unknown("dataset", name, _KNOWN)
     return _KNOWN[name]
+
+
+def told(name: object, by: object) -> str:
+    """The data set that a file names, `by` which it is told. Raises InputError unless that is a registered name.
+
+    A file may be a stranger's, so a folder that it names is opened on the user's word only.
+    """
+    if name not in names():
+        raise InputError(
+            f"{by} names the data set {shown(repr(name))}, and a folder that a file names is not opened unasked; give "
+            "the folder yourself (--dataset on the command line)"
+        )
+    return str(name)
 
 
 for _spec in CATALOGUE:

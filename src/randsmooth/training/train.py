@@ -8,7 +8,7 @@ import torch
 import yaml
 from lightning_fabric import Fabric
 
-from randsmooth import data, models
+from randsmooth import bounds, data, models
 from randsmooth.atomic import held, write_atomically
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
@@ -112,9 +112,18 @@ def _asked(key: str, source: str, recipe: Recipe, spec: data.DatasetSpec) -> Cla
     sigma = asked.provenance.get("sigma")
     if key == "teacher" and sigma is None:
         raise InputError(f"{key}={source!r} does not say at which sigma it was trained: name a model of `train`")
+    if sigma is not None:
+        _check_sigma(key, source, sigma)
     if key == "p_A_from" and sigma not in (None, recipe.sigma):
         raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
     return asked
+
+
+def _check_sigma(key: str, source: str, sigma: object) -> None:
+    try:
+        bounds.check_sigma(sigma)  # type: ignore[arg-type]
+    except InputError as error:
+        raise InputError(f"{key}={source!r} says of itself: {error}") from error
 
 
 def _difference(asked: Classifier, spec: data.DatasetSpec) -> str:

@@ -1,0 +1,120 @@
+"""What files name is not opened unless the user names it too: data sets of models and tables, teachers of runs."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from randsmooth import Request, models, read, train
+from randsmooth.certificates import write_parquet
+from randsmooth.models import stored
+from randsmooth.training import checkpoint
+
+Run = Callable[..., tuple[int, str, str]]
+_watched: list[tuple[str, list[str]]] = []  # a folder, and what was opened or listed in it
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event in ("open", "os.listdir", "os.scandir"):
+        for folder, seen in _watched:
+            if str(arguments[0]).startswith(folder):
+                seen.append(str(arguments[0]))
+
+
+sys.addaudithook(_watch)  # for good, and idle unless a folder is watched
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """A folder that holds a data set of digits, and the list of what is opened in it."""
+    folder = tmp_path / "trap"
+    for label in range(10):
+        (folder / "test" / str(label)).mkdir(parents=True)
+        Image.fromarray(np.full((8, 8), 25 * label, np.uint8)).save(folder / "test" / str(label) / "a.png")
+    seen: list[str] = []
+    _watched.append((str(folder), seen))
+    yield folder, seen
+    _watched.clear()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model") / "m"
+    train(Request(dataset="digits", sigma=0.25, epochs=1, take=64), folder)
+    return folder
+
+
+def naming(model: Path, dataset: object, folder: Path) -> Path:
+    """The model, saying that it was trained on `dataset`."""
+    config = models.load(model).config
+    shutil.copytree(model, folder)
+    stored.write_config(config | {"provenance": config["provenance"] | {"dataset": dataset}}, folder)
+    return folder
+
+
+def test_certify_asks_before_it_opens_a_models_folder(cli: Run, model: Path, trap, tmp_path: Path) -> None:
+    folder, seen = trap
+    named = naming(model, str(folder), tmp_path / "m")
+    code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
+    assert code == 2 and "a folder that a file names is not opened unasked; give the folder yourself (--dataset" in err
+    assert seen == [] and not (tmp_path / "a.parquet").exists()
+    code, _, err = cli("certify", named, "--dataset", folder, "--n", 100, "--out", tmp_path / "a.parquet")
+    assert code == 0, err
+    assert seen
+
+
+@pytest.mark.parametrize("dataset", [["digits"], {"a": "digits"}, 3, "../digits", "/etc", "digits\n"])
+def test_certify_takes_names_of_data_sets_alone(cli: Run, model: Path, tmp_path: Path, dataset: object) -> None:
+    named = naming(model, dataset, tmp_path / "m")
+    code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
+    assert code == 2 and "the model names the data set" in err and "not opened unasked" in err
+
+
+def test_attack_and_compare_do_not_follow_a_table(
+    cli: Run, model: Path, trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, seen = trap
+    assert cli("certify", model, "--take", 4, "--n", 1000, "--out", tmp_path / "a.parquet").code == 0
+    table = read(tmp_path / "a.parquet")
+    monkeypatch.chdir(folder.parent)
+    for dataset in (str(folder), "trap"):  # by its path, and by a name that is one in the current folder
+        write_parquet(replace(table, header=table.header.model_copy(update={"dataset": dataset})), Path("b.parquet"))
+        code, _, err = cli("attack", model, "b.parquet")
+        assert code == 2 and "not opened unasked" in err
+        told = cli("compare", "b.parquet", "--pictures", "--out", f"{len(dataset)}.html")
+        assert told.code == 0 and "is not the name of a data set" in told.err
+    assert seen == []
+
+
+def test_predict_opens_nothing_but_the_image(cli: Run, model: Path, trap, tmp_path: Path) -> None:
+    folder, seen = trap
+    named = naming(model, str(folder), tmp_path / "m")
+    Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "x.png")
+    assert cli("predict", named, tmp_path / "x.png", "--n", 100).code == 0
+    assert seen == []
+
+
+def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap, tmp_path: Path) -> None:
+    folder, seen = trap
+    settings = {"variant": "released", "teacher": str(model), "teacher_noises": 8, "T": 1}
+    request = Request(dataset="digits", method="cat-rs", sigma=0.25, epochs=1, take=64, set=settings)
+    train(request, tmp_path / "run")
+    path = tmp_path / "run" / "checkpoint.pt"
+    found = checkpoint.load(path)
+    found["recipe"]["hyperparameters"]["teacher"] = str(folder)
+    checkpoint.save(found, path)
+    (tmp_path / "run" / "run.yaml").write_text(f"verb: train\nset: {{teacher: {folder}}}\n")
+    whole = models.load(tmp_path / "run")
+    whole.provenance = whole.provenance | {"hyperparameters": {"teacher": str(folder)}}
+    models.save(whole, tmp_path / "run")
+    again = train(request, tmp_path / "run", resume=True)
+    assert all(torch.equal(a, b) for a, b in zip(again.parameters(), whole.parameters(), strict=True))
+    assert seen == []
