@@ -1,9 +1,11 @@
-"""The one error that a user's input can cause, how a mistyped name is answered, and what is only noted."""
+"""The one error that a user's input can cause, how its words name a setting, and what is only noted."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class InputError(ValueError):
@@ -17,6 +19,21 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[near[0]]!r}? " if near else ""
     return InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}")
+
+
+def setting(**values: Any) -> str:
+    """Settings as they are given in Python and, in brackets, on the command line: `n=5, resume=True (--n 5 --resume)`.
+
+    A flag that is not to be given is left out of the command line.
+    """
+    in_python = ", ".join(f"{name}={value!r}" for name, value in values.items())
+    on_the_line = " ".join(_option(values))
+    return f"{in_python} ({on_the_line})" if on_the_line else in_python
+
+
+def _option(values: Mapping[str, Any]) -> list[str]:
+    flags = {f"--{name.replace('_', '-')}": value for name, value in values.items() if value is not False}
+    return [flag if value is True else f"{flag} {shlex.quote(str(value))}" for flag, value in flags.items()]
 
 
 class Note(Warning):

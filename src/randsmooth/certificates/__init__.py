@@ -17,6 +17,7 @@ from randsmooth.certificates.journal import Journal, Row, journal_header
 from randsmooth.certificates.logs import is_log, read_tsv
 from randsmooth.certificates.places import Place, method_named, place_of
 from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, make_rule
+from randsmooth.certificates.same_run import ANOTHER_ARITHMETIC, ANOTHER_MODEL, check_same_run, told_apart, unchecked
 from randsmooth.certificates.table import (
     ABSTAIN,
     Certificates,
@@ -29,6 +30,8 @@ from randsmooth.certificates.table import (
 
 __all__ = [
     "ABSTAIN",
+    "ANOTHER_ARITHMETIC",
+    "ANOTHER_MODEL",
     "BOUNDS",
     "COMMON_ALPHA",
     "RULES",
@@ -45,6 +48,7 @@ __all__ = [
     "candidates",
     "check",
     "check_budget",
+    "check_same_run",
     "decide",
     "from_counts",
     "guarantee_of",
@@ -62,6 +66,8 @@ __all__ = [
     "rebound",
     "require_reachable",
     "rule_of",
+    "told_apart",
+    "unchecked",
     "write_parquet",
     "write_tsv",
 ]

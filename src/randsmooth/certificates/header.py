@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from randsmooth.errors import InputError
-
-VERSION = 2  # 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`)
-
-# What to do about a run that was begun otherwise, by the field that differs.
-WAYS_ON = {
-    "version": "the table was begun by an older version: go on with that, or use --overwrite or another --out",
-    "noise": "the noise was drawn or addressed otherwise (on another kind of device, or by an older version): go on as "
-    "it was begun, or use --overwrite or another --out",
-    "data": "the images or labels are others (or were hashed by an older version): give the same, or use --overwrite "
-    "or another --out",
-    "device": "on another processor the same network may give other last bits: go on with the one it was begun on, or "
-    "use --overwrite or another --out",
-    "instructions": "with these the same network may give other last bits: go on with those it was begun with (on a "
-    "CPU, ATEN_CPU_CAPABILITY and ONEDNN_MAX_CPU_ISA limit them), or use --overwrite or another --out",
-}
+# 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`).
+# 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
+VERSION = 3
 
 
 class Header(BaseModel):
@@ -42,7 +28,10 @@ class Header(BaseModel):
         dataset, split, selection: which images, and how they were chosen among the split's.
         data: a hash of the chosen images and their labels; in older tables of the labels and the first image.
         classes: class names, in the order of the counts.
-        model: the base classifier: weights hash, architecture and how it was trained.
+        model: the base classifier: hash of its weights, its identity (a hash of all that it holds), what its user calls
+            it, architecture and how it was trained.
+        behaviour: what it answers to a few noisy images, hashed to the last bit: "made-up images", which need no data,
+            and "own images", of the run.
         backend, precision, batch: the arithmetic that the base classifier is defined by.
         device, instructions: the processor and the instructions that it was done with, on which its last bits depend.
         versions: of the libraries that made the counts.
@@ -69,6 +58,7 @@ class Header(BaseModel):
     data: str | None = None
     classes: tuple[str, ...] | None = None
     model: dict[str, Any] | None = None
+    behaviour: dict[str, str] | None = None
     backend: str | None = None
     precision: str | None = None
     batch: int | None = None
@@ -76,15 +66,3 @@ class Header(BaseModel):
     instructions: str | None = None
     versions: dict[str, str] | None = None
     notes: tuple[str, ...] = ()
-
-    def differences(self, other: Header) -> list[str]:
-        """The fields in which two headers differ, as `name: ours != theirs`."""
-        mine, theirs = self.model_dump(), other.model_dump()
-        return [f"{key}: {mine[key]!r} != {theirs[key]!r}" for key in mine if mine[key] != theirs[key]]
-
-    def check_same_run(self, other: Header, path: Path) -> None:
-        """Raise InputError unless `other` would go on with the run into `path` that this is the header of."""
-        different = self.differences(other)
-        if different:
-            way = WAYS_ON.get(different[0].partition(":")[0], "repeat its settings or use --overwrite")
-            raise InputError(f"{path} is of another run ({different[0]}); {way}")

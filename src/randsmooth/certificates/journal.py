@@ -18,6 +18,7 @@ from randsmooth.certificates.digest import link
 from randsmooth.certificates.files import parse_header
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.pace import Pace
+from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
@@ -107,13 +108,13 @@ class Journal:
         """The journal at `path` with its finished rows, to go on with.
 
         Raises:
-            InputError: it belongs to a run with another header (the first difference is named), or a line
+            InputError: it belongs to a run with another header (all that differs is named), or a line
                 that was finished is damaged.
         """
         content = read_journal(path)
         if content is None:  # killed while the header was being written
             return cls.create(path, header)
-        content.header.check_same_run(header, path)
+        check_same_run(content.header, header, path)
         os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
         journal = cls(path, header, content.rows, content.checksum)
         journal.sync()

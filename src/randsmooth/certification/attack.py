@@ -15,7 +15,7 @@ from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.runner import check_fit
-from randsmooth.certification.same import called, certified_as, check_same
+from randsmooth.certification.same import called, certified_as, check_answers, check_same
 from randsmooth.certification.search import Search, check_search, climbable, distance
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
@@ -86,6 +86,7 @@ def attack(
     take: int | None = None,
     device: str = "auto",
     seed: int = 0,
+    identity: str | None = None,
     progress: Progress = silent,
 ) -> Attacks:
     """Search the ball of each certified image for another class, and PREDICT at the point found.
@@ -103,6 +104,7 @@ def attack(
         n, alpha: samples of each PREDICT, and the probability above.
         take: attack this many, evenly spread over the certified images; default: all of them.
         device, seed: auto, cpu or cuda; of the noise.
+        identity: what the model was certified under, if anything.
 
     Raises:
         InputError: a table without certified images or without the facts that are needed, another model or other
@@ -115,12 +117,13 @@ def attack(
     facts = certified_as(table)
     check_gradient(model, table)
     model = models.load(model) if isinstance(model, str | Path) else model
-    check_same(model, table)
+    check_same(model, table, identity)
     place = models.pick_device(device)
     smoothed = SmoothedClassifier(model, **facts, device=place, seed=seed)
     images = images if isinstance(images, Images) else _load(table, images)
     check_fit(model, images.spec)
     check_rows(rows, images)
+    check_answers(smoothed, images.spec.shape, table)
     where: dict[str, Any] = {"sigma": smoothed.sigma, "device": place, "seed": seed}
     search = Search(model=climbable(model, place), steps=steps, m=m, restarts=restarts, **where)
     with progress(f"attack {table.name}", len(rows), "images") as reporter:

@@ -37,6 +37,7 @@ def certify(
     device: str = "auto",
     batch: int | None = None,
     seed: int = 0,
+    identity: str | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -56,6 +57,8 @@ def certify(
         label_aware: stop after n0 samples where the picked class is not the label. Certified accuracies stay the
             same, but the table is good for evaluation only, and says so.
         sound, backend, precision, device, batch, seed: as in `SmoothedClassifier`.
+        identity: what to know a model by that does not hold all that it is, as one that asks scikit-learn or a server:
+            words that no other model of yours gets. Models with weights need none (see `models.identity_of`).
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
             the backend and the batch that it had.
 
@@ -99,6 +102,7 @@ def certify(
         rule=rule,
         bound=bound,
         label_aware=label_aware,
+        identity=identity,
     )
     with progress(f"certify {out.stem}", len(indices), "images") as reporter:
         note_differences(told, sigma, dataset, reporter)

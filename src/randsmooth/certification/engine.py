@@ -37,7 +37,7 @@ from randsmooth.certification.segments import (
 from randsmooth.certification.serving import Serving
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
-from randsmooth.noise import Stream, check_on_lattice, lattice, perturb
+from randsmooth.noise import Stream, address_of, check_on_lattice, lattice, perturb
 
 AHEAD = 8  # batches in the queue below which another image joins, if that fills every lane twice
 TRIALS = 5
@@ -189,6 +189,20 @@ class Engine:
         (finished,) = self.run([job])
         assert finished.result is not None
         return finished.result
+
+    def answers(self, images: Sequence[Tensor], name: str) -> Tensor:
+        """(B, K) logits, on the CPU, of one batch that noisy copies of `images` fill, as it is answered in counting.
+
+        Neither the seed nor the kind of device decides their noise, but `name` and the image alone.
+
+        Args:
+            images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape that is prepared.
+        """
+        noisy = torch.empty(self._shape)
+        for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
+            self._perturb(out, x.cpu().float(), stream=Stream(0, name).at(address_of(x)))
+        logits = torch.inference_mode()(self.backend.logits)
+        return next(iter(self._lanes.map(logits, [noisy.to(self.device)]))).cpu()
 
     def total(self, x: Tensor, ask: Ask, of: Callable[[Tensor], Tensor]) -> Tensor:
         """The sum of `of(logits)` over the batches (B, K) of one image's samples; of the same noise as counts are.

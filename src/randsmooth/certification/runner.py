@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from randsmooth import models
 from randsmooth.atomic import held, sweep
 from randsmooth.certificates import (
     Certificates,
@@ -21,6 +19,7 @@ from randsmooth.certificates import (
     Row,
     Rule,
     check_budget,
+    check_same_run,
     decide,
     guarantee_of,
     journal_header,
@@ -29,13 +28,15 @@ from randsmooth.certificates import (
     rule_of,
     write_parquet,
 )
+from randsmooth.certification.behaviour import behaviour
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job
+from randsmooth.certification.same import describe_model
 from randsmooth.certification.segments import usual_block
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.certification.steps import ESTIMATE, SELECT, Seen, certify_steps
 from randsmooth.data import DatasetSpec, Images
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, setting
 from randsmooth.models import Classifier, OnnxModel
 from randsmooth.noise import address_of
 from randsmooth.progress import Reporter, Silent
@@ -57,13 +58,16 @@ def make_header(
     rule: str = "fixed",
     bound: str = "clopper-pearson",
     label_aware: bool = False,
+    identity: str | None = None,
 ) -> Header:
     """The header of a certification of the images at `indices`: equal headers give equal counts.
 
     Raises:
-        InputError: the budget could not certify any image, or the model is not for these images.
+        InputError: the budget could not certify any image, the model is not for these images, or it needs an `identity`
+            (see `models.identity_of`).
     """
     check_budget(n0, n, alpha)
+    described = describe_model(model, identity)
     judge = make_rule(rule, sigma=smoothed.sigma, n=n, alpha=alpha, bound=bound, seed=smoothed.engine.seed)
     engine = smoothed.engine
     backend = engine.prepare(images.spec.shape)
@@ -86,7 +90,8 @@ def make_header(
         selection=selection,
         data=fingerprint(images, indices),
         classes=images.spec.classes,
-        model=describe_model(model),
+        model=described,
+        behaviour=behaviour(engine, images, indices),
         backend=backend.name,
         precision=backend.arithmetic,
         batch=engine.size,
@@ -115,16 +120,6 @@ def _generator(engine: Engine) -> str:
     return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.sound else generator
 
 
-def describe_model(model: nn.Module | OnnxModel) -> dict[str, Any]:
-    """What identifies a base classifier: the hash of its weights, and how they came to be where that is known."""
-    if isinstance(model, OnnxModel):
-        return {"weights": models.weights_hash(model), "arch": "ONNX file"}
-    if not isinstance(model, Classifier):
-        return {"weights": models.weights_hash(model), "arch": type(model).__qualname__}
-    normalisation = {"mean": model.config["mean"], "std": model.config["std"]}
-    return model.provenance | {"weights": models.weights_hash(model), "arch": model.arch} | normalisation
-
-
 def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
     """Raise InputError unless the model takes the images of `spec` and knows their classes.
 
@@ -148,10 +143,15 @@ def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
     if resume and overwrite:
-        raise InputError("--resume goes on with a run and --overwrite discards it: give one of them")
+        raise InputError(
+            f"{setting(resume=True)} goes on with a run, {setting(overwrite=True)} discards it: give one of them"
+        )
     there = next((path for path in (out, journal_path(out)) if path.exists()), None)
     if there is not None and not (resume or overwrite):
-        raise InputError(f"{there} exists; use --resume to go on with it, --overwrite, or another --out")
+        raise InputError(
+            f"{there} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
+            "another out (--out)"
+        )
 
 
 def journal_path(out: Path) -> Path:
@@ -214,7 +214,7 @@ def certify_images(
 
 def _finished(out: Path, header: Header) -> Certificates:
     table = read_parquet(out)
-    table.header.check_same_run(header, out)
+    check_same_run(table.header, header, out)
     return table
 
 

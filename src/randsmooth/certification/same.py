@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from torch import nn
 
 from randsmooth import models
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import ANOTHER_MODEL, Certificates, Header, told_apart, unchecked
 from randsmooth.certification.backends.base import FORMATS
-from randsmooth.errors import InputError
+from randsmooth.certification.behaviour import on_made_up
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier, OnnxModel
+from randsmooth.versions import versions
 
 PRECISIONS = {name: precision for precision, name in FORMATS.items()}  # as a header says it
 
@@ -37,20 +41,58 @@ def certified_as(table: Certificates) -> dict[str, Any]:
     return told | {"batch": header.batch, "sound": header.sound}
 
 
-def check_same(model: nn.Module | OnnxModel, table: Certificates) -> None:
-    """Raise InputError unless `model` is the table's base classifier: its weights, and its normalisation."""
-    theirs = table.header.model or {}
-    for what, mine in _identity(model).items():
-        if what in theirs and theirs[what] != mine:
-            raise InputError(
-                f"{called(table)} is about a model with {what} {theirs[what]}, and this one has {mine}: give the "
-                "model that was certified"
-            )
+def describe_model(model: nn.Module | OnnxModel, identity: str | None = None) -> dict[str, Any]:
+    """What identifies a base classifier, and how it came to be where that is known.
+
+    Raises:
+        InputError: it needs an `identity` (see `models.identity_of`).
+    """
+    known = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
+    known |= {} if identity is None else {"called": identity}
+    if isinstance(model, OnnxModel):
+        return known | {"arch": "ONNX file"}
+    inner = models.unwrapped(model)
+    if not isinstance(inner, Classifier):
+        return known | {"arch": type(inner).__qualname__}
+    return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
 
 
-def _identity(model: nn.Module | OnnxModel) -> dict[str, Any]:
-    normalisation = {key: model.config[key] for key in ("mean", "std")} if isinstance(model, Classifier) else {}
-    return {"weights": models.weights_hash(model)} | normalisation
+def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str | None = None) -> None:
+    """Raise InputError unless `model` holds what the table's base classifier does; before long work.
+
+    Raises:
+        InputError: it is another, or it needs the `identity` that it was certified under.
+    """
+    apart = told_apart(table.header, Header(model=describe_model(model, identity)))
+    if apart is not None:
+        raise _another(table, apart[1])
+
+
+def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: Certificates) -> None:
+    """Check that `smoothed`, which passed `check_same`, answers noisy images of `shape` as the table's classifier did.
+
+    Another processor or library computes other last bits, and a sample now and then is counted otherwise: no evidence
+    is mixed by that, so it is told as a `Note`. So is it that an older table tells no answers.
+
+    Raises:
+        InputError: the answers differ and nothing that is known of the arithmetic explains it.
+    """
+    engine, header = smoothed.engine, table.header
+    if header.behaviour is None:
+        warnings.warn(f"{called(table)} was made by an older version: {unchecked(header)}", Note, stacklevel=2)
+        return
+    backend = engine.prepare(shape)
+    now = {"device": backend.processor, "instructions": backend.instructions, "batch": engine.size}
+    now |= {"backend": backend.name, "precision": backend.arithmetic, "versions": versions(*backend.packages)}
+    apart = told_apart(header, header.model_copy(update=now | {"behaviour": on_made_up(engine, shape)}))
+    if apart is not None and apart[0] == ANOTHER_MODEL:
+        raise _another(table, apart[1])
+    if apart is not None:
+        warnings.warn(f"{called(table)} was certified in {': '.join(apart)}", Note, stacklevel=2)
+
+
+def _another(table: Certificates, by: str) -> InputError:
+    return InputError(f"{called(table)} is about another model: {by}. Give the model that was certified")
 
 
 def _weights(table: Certificates) -> str | None:

@@ -11,6 +11,7 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 
 if TYPE_CHECKING:
+    from randsmooth.certificates import Certificates
     from randsmooth.data import DatasetSpec
     from randsmooth.models import Classifier, OnnxModel
 
@@ -45,17 +46,19 @@ def predict(settings: Predict) -> None:
     """
     import torch
 
-    from randsmooth import certification, data, models
-    from randsmooth.certificates import check_budget
+    from randsmooth import certificates, certification, data, models
 
     if settings.format not in FORMATS:
         raise unknown("format", settings.format, FORMATS)
-    check_budget(settings.n0, settings.n, settings.alpha)
+    certificates.check_budget(settings.n0, settings.n, settings.alpha)
     model = certification.load(settings.model)
-    base = base_of(settings, model)
+    table = None if settings.like is None else certificates.read(settings.like)
+    base = base_of(settings, model, table)
     smoothed = certification.SmoothedClassifier(
         model, device=models.pick_device(settings.device), seed=settings.seed, **base
     )
+    if table is not None:
+        certification.check_answers(smoothed, model.shape, table)
     spec = spec_of(model)
     x = torch.stack([data.read_image(path, spec) for path in settings.images])
     result = smoothed.certify(x, settings.n0, settings.n, settings.alpha)
@@ -67,18 +70,17 @@ def predict(settings: Predict) -> None:
         say(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
 
 
-def base_of(settings: Predict, model: Classifier | OnnxModel) -> dict[str, Any]:
-    """What makes the base classifier beside its weights: as given, else as in the table `like`, else the usual.
+def base_of(settings: Predict, model: Classifier | OnnxModel, table: Certificates | None) -> dict[str, Any]:
+    """What makes the base classifier beside the model: as given, else as in the `table` to be like, else the usual.
 
     Raises:
         InputError: no sigma, a table about another model, or an option that contradicts it.
     """
-    from randsmooth import certificates, certification
+    from randsmooth import certification
 
     given = {key: getattr(settings, key) for key in ("sigma", "precision", "backend")}
     base = {key: value for key, value in given.items() if value is not None}
-    if settings.like is not None:
-        table = certificates.read(settings.like)
+    if table is not None:
         certification.check_same(model, table)
         told = certification.certified_as(table)
         for key, value in base.items():

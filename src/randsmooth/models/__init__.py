@@ -5,6 +5,7 @@ from randsmooth.models.checks import check_images, check_labels
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.devices import pick_device
 from randsmooth.models.folder import check, load, save
+from randsmooth.models.identity import identity_of, unwrapped
 from randsmooth.models.onnx_model import OnnxModel
 from randsmooth.models.registry import build, names, register
 from randsmooth.models.weights import weights_hash
@@ -16,10 +17,12 @@ __all__ = [
     "check",
     "check_images",
     "check_labels",
+    "identity_of",
     "load",
     "names",
     "pick_device",
     "register",
     "save",
+    "unwrapped",
     "weights_hash",
 ]

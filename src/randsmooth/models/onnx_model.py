@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from randsmooth.errors import InputError
+from randsmooth.models.onnx_external import external_files
 
 FLOAT = "tensor(float)"
 
@@ -21,15 +22,18 @@ class OnnxModel:
         shape: (C, H, W) of an image.
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
+        external: files beside it that it keeps weights in, as it names them.
 
     Raises:
-        InputError: no such file, ONNX Runtime is not installed, or the graph takes or gives something else.
+        InputError: no such file, ONNX Runtime is not installed, or the graph takes or gives something else; or it keeps
+            weights in a file that is missing or lies outside its own folder.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
         if not Path(path).is_file():
             raise InputError(f"no ONNX file at {path}")
+        self.external = external_files(Path(path))
         try:
             import onnxruntime
         except ImportError:
@@ -48,8 +52,12 @@ class OnnxModel:
         self.num_classes: int | None = classes if isinstance(classes, int) else None
 
     def weights_hash(self) -> str:
-        """sha256 of the file's bytes."""
-        return f"sha256:{hashlib.sha256(Path(self.path).read_bytes()).hexdigest()}"
+        """sha256 of the file's bytes; where it keeps weights in others, of its hash, their names and their hashes."""
+        told = _hash(Path(self.path))
+        if self.external:
+            named = [f"{name}\n{_hash(Path(self.path).parent / name)}" for name in self.external]
+            told = hashlib.sha256("\n".join([told, *named]).encode()).hexdigest()
+        return f"sha256:{told}"
 
     def _axes(self, axes: list[int | str | None]) -> tuple[int | None, tuple[int, int, int]]:
         if len(axes) != 4:
@@ -62,6 +70,11 @@ class OnnxModel:
             raise InputError(f"{self.path} takes input of shape {axes}: C, H and W must be fixed numbers")
         channels, height, width = (int(side) for side in image if isinstance(side, int))
         return (batch if isinstance(batch, int) else None), (channels, height, width)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The identity of a network's weights."""
+"""The hash of a network's weights."""
 
 from __future__ import annotations
 
@@ -7,29 +7,38 @@ import hashlib
 import torch
 from torch import Tensor, nn
 
+from randsmooth.models.canonical import Reader, Unreadable, raw
 from randsmooth.models.onnx_model import OnnxModel
 
 
 def weights_hash(model: nn.Module | OnnxModel) -> str:
     """sha256 over names, types, shapes and raw bytes of the state dict, in the order of the names.
 
-    Equal weights hash the same on any device, in any memory format, compiled or not. Normalisation is no
-    part of it: it belongs to a classifier's configuration. Of an ONNX file, sha256 of its bytes.
+    Equal weights hash the same on any device, in any memory format, compiled or not. What else a model holds, as its
+    normalisation, is no part of it (see `identity_of`). Of an ONNX file, sha256 of its bytes and of the files that it
+    keeps weights in.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
     """
     if isinstance(model, OnnxModel):
         return model.weights_hash()
-    state = {name.replace("_orig_mod.", ""): tensor for name, tensor in model.state_dict().items()}
+    state = {name.replace("_orig_mod.", ""): value for name, value in model.state_dict().items()}
     digest = hashlib.sha256()
     for name in sorted(state):
-        tensor = state[name]
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(_raw(tensor))
+        value = state[name]
+        if isinstance(value, Tensor) and value.layout == torch.strided and not value.is_quantized:
+            digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+            digest.update(raw(value))
+        else:
+            digest.update(f"{name} {type(value).__qualname__}\n".encode())
+            digest.update(_other(value, name))
     return f"sha256:{digest.hexdigest()}"
 
 
-def _raw(tensor: Tensor) -> bytes:
-    """The bytes in logical (row-major) order, whatever the strides."""
-    return tensor.detach().cpu().reshape(-1).view(torch.uint8).numpy().tobytes()
+def _other(value: object, name: str) -> bytes:
+    """Of what no plain tensor is, as the packed parameters of a quantised layer; nothing where it cannot be read."""
+    try:
+        return Reader().read(value, name)
+    except Unreadable:
+        return b""

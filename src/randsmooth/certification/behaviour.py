@@ -1,0 +1,55 @@
+"""What a base classifier answers to a few noisy images, to the last bit: what its weights and settings cannot tell."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from randsmooth import data
+from randsmooth.certification.engine import Engine
+from randsmooth.data import Images
+from randsmooth.noise import Stream
+
+MADE_UP, OWN = "made-up images", "own images"  # as headers call them
+NAME = "behaviour"  # of the noise
+IMAGES = 16  # of the run, at most
+
+
+def behaviour(engine: Engine, images: Images, indices: Sequence[int]) -> dict[str, str]:
+    """Hashes of the answers of a prepared engine, to made-up images and to some of the run's.
+
+    A batch each. Neither is enough alone: the first needs no data set, so that it can be checked without, and a model
+    that is the same on all made-up images, as a tree may be, is told apart by the second.
+    """
+    chosen = torch.tensor(indices)[data.take(len(indices), min(IMAGES, len(indices)))]
+    own = [x for batch, _ in images.batches(chosen.split(1)) for x in batch]
+    return on_made_up(engine, tuple(own[0].shape)) | {OWN: _hash(engine, own)}
+
+
+def on_made_up(engine: Engine, shape: tuple[int, ...]) -> dict[str, str]:
+    """The part of `behaviour` that needs no data; the engine is prepared for images of `shape` (C, H, W)."""
+    return {MADE_UP: _hash(engine, made_up(shape))}
+
+
+def made_up(shape: tuple[int, ...]) -> list[Tensor]:
+    """Images of `shape` (C, H, W), on the grid k/255: black, grey, white, gradients, checks and noise."""
+    channels, height, width = shape
+    down, across = torch.arange(height)[:, None], torch.arange(width)[None]
+    checks = 255 * ((down + across) % 2)
+    planes = [0 * checks, 0 * checks + 128, 0 * checks + 255, checks]
+    planes += [(255 * down // max(1, height - 1)).expand(height, width)]
+    planes += [(255 * across // max(1, width - 1)).expand(height, width)]
+    alike = [plane.expand(shape) for plane in planes]
+    rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # other in every channel
+    noise = torch.from_numpy(Stream(0, NAME).numpy().integers(0, 256, shape))
+    return [image.float() / 255.0 for image in (*alike, rolled % 256, noise)]
+
+
+def _hash(engine: Engine, images: Sequence[Tensor]) -> str:
+    logits = engine.answers(images, NAME)
+    hashed = hashlib.sha256(f"{logits.dtype} {tuple(logits.shape)}\n".encode())
+    hashed.update(logits.contiguous().numpy().tobytes())
+    return f"sha256:{hashed.hexdigest()}"

@@ -1,0 +1,127 @@
+"""The identity of a base classifier: a hash of all that it holds and that can change an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from randsmooth.errors import InputError
+from randsmooth.models.canonical import Reader, Unreadable, digest, plain_names
+from randsmooth.models.onnx_model import OnnxModel
+from randsmooth.models.weights import weights_hash
+
+LONGEST = 200  # characters of a name that a user gives
+HOOKS = ("_forward_pre_hooks", "_forward_hooks")  # which may change what a module is given, or what it answers
+# What every module keeps of itself: its parts are read one by one, and the rest changes no answer in eval mode.
+HOUSEKEEPING = {*vars(nn.Module()), "_compiled_call_impl"}
+OF_A_GRAPH = set(vars(fx.GraphModule(nn.Module(), fx.Graph()))) - HOUSEKEEPING
+WAY_ON = (
+    'say which model it is, in words that no other of yours gets: identity="forest of 3 May", in `randsmooth.certify` '
+    "and wherever its certificates are used"
+)
+
+
+def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> str:
+    """A hash that equal models share on any device, in any memory format, compiled or not, and in any process.
+
+    Of a module: parameters, buffers (saved or not), packed parameters of quantised layers, the names, order and
+    classes of its modules, and their attributes: numbers, text, tensors, arrays, containers and plain objects of
+    them, TorchScript's code and constants. Code in Python is known by the names of classes and functions alone. Of an
+    ONNX file: its bytes, and those of the files that it keeps weights in.
+
+    Args:
+        model: the base classifier.
+        identity: what to know the model by where it does not hold all that it is, as one that asks scikit-learn or a
+            server for its answers. The hash is then of these words and of `weights_hash`.
+
+    Returns:
+        "sha256:" and 64 hexadecimal digits.
+
+    Raises:
+        InputError: the model has no weights, or holds what cannot be read, and no `identity` is given; or that is
+            empty or longer than 200 characters.
+    """
+    if identity is not None:
+        return _shown(digest("called", _checked(identity), weights_hash(model)))
+    if isinstance(model, OnnxModel):
+        return weights_hash(model)
+    reader = ModelReader()
+    try:
+        told = reader.read(model, "the model")
+    except Unreadable as error:
+        raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
+    if not reader.numbers:
+        kind = type(model).__qualname__
+        raise InputError(f"the model ({kind}) holds no weights that it could be known by: {WAY_ON}")
+    return _shown(told)
+
+
+def unwrapped(module: nn.Module) -> nn.Module:
+    """The module inside of `torch.compile`'s."""
+    while isinstance(inner := module._modules.get("_orig_mod"), nn.Module):
+        module = inner
+    return module
+
+
+class ModelReader(Reader):
+    """Reads modules wherever they are held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[nn.Module, bytes] = {}  # a module may be held in many places
+
+    def other(self, value: Any, where: str) -> bytes:
+        if not isinstance(value, nn.Module):
+            return super().other(value, where)
+        module = unwrapped(value)
+        if module not in self._known:
+            self._known[module] = self._module(module, where)
+        return self._known[module]
+
+    def _module(self, module: nn.Module, where: str) -> bytes:
+        scripted = isinstance(module, torch.jit.ScriptModule)
+        tensors = {**dict(module.named_parameters(recurse=False)), **dict(module.named_buffers(recurse=False))}
+        return digest(
+            "module",
+            str(module.original_name) if scripted else type(module).__qualname__,
+            self.named(tensors, where),
+            self._script(module, where) if scripted else self._attributes(module, where),
+            *(self.each(getattr(module, hooks).values(), f"{where}.{hooks}") for hooks in HOOKS),
+            *self._children(module, where),
+        )
+
+    def _children(self, module: nn.Module, where: str) -> list[str | bytes]:
+        """Names and modules in their order, which `nn.Sequential` calls them in; a place may be empty."""
+        children = module.named_children() if isinstance(module, torch.jit.ScriptModule) else module._modules.items()
+        return [part for name, child in children for part in (name, self.read(child, f"{where}.{name}"))]
+
+    def _attributes(self, module: nn.Module, where: str) -> bytes:
+        graph = isinstance(module, fx.GraphModule)
+        left_out = HOUSEKEEPING | OF_A_GRAPH if graph else HOUSEKEEPING
+        held = {name: value for name, value in vars(module).items() if name not in left_out}
+        if type(module).get_extra_state is not nn.Module.get_extra_state:
+            held["extra state"] = module.get_extra_state()
+        return digest("graph", str(module.code), self.named(held, where)) if graph else self.named(held, where)
+
+    def _script(self, module: Any, where: str) -> bytes:
+        inside = module._c
+        kind: Any = torch._C.ConcreteModuleType.from_jit_type(inside._type())
+        names = set(kind.get_attributes()) - HOUSEKEEPING
+        held = {name: inside.getattr(name) for name in names} | dict(kind.get_constants())
+        parts: list[str | bytes] = []
+        for name in sorted(inside._method_names()):
+            code, constants = inside._get_method(name).code_with_constants
+            parts += [name, plain_names(code), self.named(dict(constants.const_mapping), f"{where}.{name}")]
+        return digest("script", self.named(held, where), *parts)
+
+
+def _checked(identity: object) -> str:
+    if not isinstance(identity, str) or not identity.strip() or len(identity) > LONGEST:
+        raise InputError(f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters")
+    return identity
+
+
+def _shown(told: bytes) -> str:
+    return f"sha256:{told.hex()}"
