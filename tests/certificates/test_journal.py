@@ -238,7 +238,7 @@ class Disk:
 
 @pytest.mark.parametrize("takes", [0.0, 1e-6, 0.002, 0.1, 3.0])
 @pytest.mark.parametrize("row_takes", [0.0005, 0.01, 5.0])
-def test_syncs_take_at_most_a_hundredth_of_a_run(
+def test_syncs_take_at_most_half_a_hundredth_of_a_run(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, takes: float, row_takes: float
 ) -> None:
     """All but the last one, whatever a sync and a row take; and none is put off longer than that needs."""
@@ -257,8 +257,8 @@ def test_syncs_take_at_most_a_hundredth_of_a_run(
             reported += safe
             assert reported == journal.safe <= len(journal.rows)
         spent = (disk.syncs - 1) * takes
-        assert spent <= disk.now / 100
-        assert max(np.diff(waited)) <= 101 * takes + row_takes + 1e-9
+        assert spent <= disk.now / 200
+        assert max(np.diff(waited)) <= 201 * takes + row_takes + 1e-9
         reported += journal.sync()
     assert reported == len(table) == journal.safe
 
@@ -277,7 +277,7 @@ def test_a_slow_disk_is_asked_seldom_and_a_fast_one_after_every_row(
                 journal.append(row)
                 journal.settle()
         syncs[takes] = disk.syncs
-    assert syncs == {1e-5: 100, 0.1: 6}  # at once, every 10.1 s of 50, and on the way out
+    assert syncs == {1e-5: 100, 0.1: 4}  # at once, every 20.1 s of 50, and on the way out
 
 
 def test_rows_in_hand_are_synced_on_every_way_out(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

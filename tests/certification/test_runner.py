@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,9 @@ from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
 from randsmooth.certification.runner import fingerprint
 from randsmooth.data import TensorImages
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier
+from randsmooth.progress import Silent
 
 INDICES = [0, 3, 50, 7, 120]
 
@@ -115,6 +118,48 @@ def test_two_runs_do_not_share_a_journal(model: Classifier, images, tmp_path: Pa
     with held(tmp_path / "a.parquet.partial"), pytest.raises(InputError, match="another run is writing"):
         run(model, images, tmp_path / "a.parquet", resume=True)
     assert (tmp_path / "a.parquet.partial").read_bytes() == before
+
+
+@pytest.mark.parametrize("wrong", [{"label": 8}, {"idx": 10**6}])
+def test_an_old_journal_is_held_against_the_images(wrong: dict[str, int], model, images, tmp_path: Path) -> None:
+    """It has no checksums; whatever adds up could be read from it."""
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, tmp_path / "a.parquet", reporter=StopAfter(1))
+    path = tmp_path / "a.parquet.partial"
+    header, *lines = (line.partition("\t")[0] for line in path.read_text().splitlines())
+    row = json.loads(lines[0])
+    assert row["label"] != 8
+    path.write_text("\n".join([header, json.dumps(row | wrong), *lines[1:]]) + "\n")
+    with (
+        pytest.warns(Note),
+        pytest.raises(InputError, match=r"a\.parquet\.partial is damaged: it holds image \d+ with"),
+    ):
+        run(model, images, tmp_path / "a.parquet", resume=True)
+
+
+def test_done_is_what_is_on_the_disk(model: Classifier, images, tmp_path: Path, monkeypatch) -> None:
+    """At every report, the lines of all images that were reported are synced; at the end, the table and its name."""
+    synced: list[tuple[str, int]] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        real(descriptor)
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, os.fstat(descriptor).st_size))
+
+    class Watching(Silent):
+        done = 0
+
+        def advance(self, steps: int, info: str = "") -> None:
+            self.done += steps
+            lines = (tmp_path / "a.parquet.partial").read_bytes()[: dict(synced)["a.parquet.partial"]]
+            assert lines.count(b"\n") == 1 + self.done
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    run(model, images, tmp_path / "a.parquet", reporter=(watching := Watching()))
+    assert watching.done == len(INDICES)
+    names = [name for name, _ in synced]
+    assert names[:2] == ["a.parquet.partial", tmp_path.name]
+    assert names[-2].startswith(".a.parquet.") and names[-1] == tmp_path.name  # the table, before it takes its name
 
 
 def test_data_sets_of_one_name_are_told_apart(model: Classifier, images, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How often to sync: as often as a hundredth of the time allows."""
+"""How often to sync: as often as half a hundredth of the time allows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SHARE = 100  # of the time between two syncs to what the first of them took
+SHARE = 200  # the time between two syncs, by what the first of them took
 
 
 class Pace:

@@ -229,6 +229,7 @@ def _certify_rest(
     left = [index for index in indices if index not in finished]
     reporter.skip(len(indices) - len(left))
     labels = images.labels.tolist()
+    _check_labels(journal, labels)
     rule = rule_of(journal.header)
     right = _certified_right(rule, journal.rows)
     for job in smoothed.engine.run(_jobs(images, left, journal.header)):
@@ -239,6 +240,16 @@ def _certify_rest(
         if safe:
             right += _certified_right(rule, journal.rows[-safe:])
             reporter.advance(safe, f"{right / len(journal.rows):.1%} certified and right")
+
+
+def _check_labels(journal: Journal, labels: Sequence[int]) -> None:
+    """Raise InputError for a row about no image of these: one from before there were checksums, and damaged."""
+    for row in journal.rows:
+        if row.idx >= len(labels) or labels[row.idx] != row.label:
+            raise InputError(
+                f"{journal.path} is damaged: it holds image {row.idx} with label {row.label}, which the data set does "
+                "not; use --overwrite to start again"
+            )
 
 
 def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[Seen]]:
