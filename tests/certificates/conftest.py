@@ -19,7 +19,6 @@ FACTS = Header(
     classes=("zero", "one", "two"),
     model={"method": "gaussian", "lr": 0.1},
     versions={"numpy": "2"},
-    notes=("made for a test",),
 )
 
 

@@ -4,6 +4,7 @@ from randsmooth.bounds.assured import assured, cohen_assured
 from randsmooth.bounds.binomial import (
     check_alpha,
     check_counts,
+    check_level,
     lower,
     lower_tail,
     smallest_n,
@@ -39,6 +40,7 @@ __all__ = [
     "cached_boundary",
     "check_alpha",
     "check_counts",
+    "check_level",
     "check_sigma",
     "cohen_assured",
     "crossing_probability",

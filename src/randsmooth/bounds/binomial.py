@@ -15,9 +15,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+SMALLEST_ALPHA = 1e-15  # that anybody may ask for; exact boundaries end there
+
+
 def check_alpha(alpha: float) -> None:
     """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1)."""
     check_probability("alpha", alpha, "; the literature uses 0.001")
+
+
+def check_level(alpha: float) -> None:
+    """Raise InputError unless `alpha` is a level to ask for: in [1e-15, 1). (Bounds that share one out go lower.)"""
+    check_alpha(alpha)
+    if alpha < SMALLEST_ALPHA:
+        raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
 
 
 def check_probability(name: str, value: float, hint: str = "") -> None:

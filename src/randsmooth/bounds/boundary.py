@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, Ints, check_alpha, check_probability
+from randsmooth.bounds.binomial import Floats, Ints, check_alpha, check_level, check_probability
 from randsmooth.bounds.looks import check_looks
 from randsmooth.errors import InputError
 
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)
 CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and counted as crossed
-SMALLEST_ALPHA = 1e-15  # far above what `crossing_probability` cuts away
 NEGLIGIBLE = 1e-30
 
 
@@ -89,9 +88,7 @@ def smallest_cap(q0: float, alpha: float) -> int:
 def check_question(q0: float, looks: ArrayLike, alpha: float, beta: float) -> Ints:
     """The looks as integers (K,); InputError unless `boundary` can answer for these arguments."""
     check_probability("q0", q0)
-    check_alpha(alpha)
-    if alpha < SMALLEST_ALPHA:
-        raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
+    check_level(alpha)
     check_probability("beta", beta)
     return check_looks(looks)
 

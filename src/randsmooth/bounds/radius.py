@@ -12,15 +12,21 @@ from scipy import special
 from randsmooth.bounds.binomial import Floats
 from randsmooth.errors import InputError
 
+SIGMAS = 1e-6, 100.0  # from noise that no image shows to a hundred times the whole range of a pixel
+
 
 def check_sigma(sigma: float) -> None:
-    """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a finite positive number."""
+    """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a number from 1e-6 to 100."""
+    least, most = SIGMAS
     try:
-        usable = math.isfinite(sigma) and sigma > 0.0
+        usable = least <= sigma <= most
     except TypeError:
         usable = False
     if not usable:
-        raise InputError(f"sigma={sigma!r} must be a finite number > 0 (pixels lie in [0, 1]; 0.25 to 1 is usual)")
+        raise InputError(
+            f"sigma={sigma!r} must be a finite number > 0, from {least:g} to {most:g} (pixels lie in [0, 1], so divide "
+            "one for pixels in 0..255 by 255; 0.25 to 1 is usual)"
+        )
 
 
 def radius_of_tail(q: ArrayLike, sigma: float) -> Floats:

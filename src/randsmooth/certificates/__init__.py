@@ -24,9 +24,8 @@ from randsmooth.certificates.table import (
     check_budget,
     decide,
     from_counts,
-    guarantee_of,
-    rule_of,
 )
+from randsmooth.certificates.words import guarantee_of, rule_of
 
 __all__ = [
     "ABSTAIN",

@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.columns import Columns, parquet, read_columns
 from randsmooth.certificates.digest import damaged, digests
 from randsmooth.certificates.header import VERSION, Header
+from randsmooth.certificates.limits import HEADER
 from randsmooth.certificates.logs import TSV_COLUMNS, is_log, read_tsv
+from randsmooth.certificates.rows import check_images
 from randsmooth.certificates.rules import Evidence
-from randsmooth.certificates.table import Certificates, Ints, from_counts
+from randsmooth.certificates.table import Certificates, from_counts
+from randsmooth.certificates.words import in_own_words
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
 
@@ -70,7 +72,7 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
         InputError: the table has no counts, or an image twice.
     """
     columns, header = Columns.of(table), table.header.model_dump_json().encode()
-    _check_idx(columns.idx, table.name or "this table")
+    check_images(columns.idx)
     stored = columns.to_arrow()
     front = {name: stored.pop(name) for name in ("idx", "label")}
     arrow = pa.table(front | derived(table) | stored)
@@ -113,7 +115,6 @@ def read_parquet(path: Path | str) -> Certificates:
         header = parse_header(metadata[KEY], path)
         columns = read_columns(file, path, len(header.classes or ()))
     _check_digests(metadata, columns, path)
-    _check_idx(columns.idx, str(path))
     try:
         return from_counts(
             header,
@@ -141,17 +142,14 @@ def _check_digests(metadata: Mapping[bytes, bytes], columns: Columns, path: Path
         )
 
 
-def _check_idx(idx: Ints, name: str) -> None:
-    """Raise InputError for an image below 0, or there twice."""
-    if len(idx) and idx.min() < 0:
-        raise InputError(f"{name} is about image {idx.min()}: images of a table with counts are numbered from 0")
-    unique, times = np.unique(idx, return_counts=True)
-    if len(unique) < len(idx):
-        raise InputError(f"{name} holds image {unique[times > 1][0]} twice: a table has one row an image")
-
-
 def parse_header(text: str | bytes, path: Path) -> Header:
-    """The header in `text`, as read from `path`; InputError when it is damaged or newer than this code."""
+    """The header in `text`, as read from `path`, its guarantee and notes in our own words (see `in_own_words`).
+
+    Raises:
+        InputError: it is damaged or newer than this code, or a fact is beyond the limits of a header.
+    """
+    if len(text) > HEADER:
+        raise InputError(f"{path} has a damaged header: it takes {len(text):,} bytes; expected at most {HEADER:,}")
     raw = parse_json(text, f"{path} has a damaged header: it")
     if not isinstance(raw, dict):
         raise InputError(f"{path} has a damaged header: it is no mapping of names to facts")
@@ -160,9 +158,9 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         told = shown(repr(version))
         raise InputError(f"{path} is in format {told}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
     try:
-        return Header.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(f"{path} has a damaged header: {shown(error)}") from error
+        return in_own_words(Header(**raw), path)
+    except InputError as error:
+        raise InputError(f"{path} has a damaged header: {error}") from error
 
 
 def write_tsv(table: Certificates, path: Path | str) -> None:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
+
+from randsmooth.certificates.limits import check_facts, check_size
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
 
 # 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`).
 # 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
 VERSION = 3
 
 
+Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
+
+
 class Header(BaseModel):
     """The facts shared by all rows of a table. None means that the source (a published log) does not say.
+
+    Types are taken as they are ("1", 1.0 and True are no 1), and every fact has a limit (see `limits`), so that what is
+    in a header can be trusted to be of the right size, can be written, and is read as it was written.
 
     Attributes:
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
@@ -20,7 +31,7 @@ class Header(BaseModel):
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A: of the fixed rule, "clopper-pearson", "two-sided" or "randomised".
         rule: how many samples an image takes (see `make_rule`).
-        guarantee: what a certificate says, in one sentence.
+        guarantee: what a certificate says, in one sentence; on reading it is made anew from the rule.
         label_aware: an image whose picked class is not its label took no further samples. For evaluation only.
         seed: seed of the noise streams.
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
@@ -35,10 +46,14 @@ class Header(BaseModel):
         backend, precision, batch: the arithmetic that the base classifier is defined by.
         device, instructions: the processor and the instructions that it was done with, on which its last bits depend.
         versions: of the libraries that made the counts.
-        notes: what was done to the table since (counts thinned, another alpha).
+        notes: what its rule says of a run, and what was done to the table since (counts thinned, another alpha); in
+            other words than those of randsmooth they are left out on reading.
+
+    Raises:
+        InputError: a fact that is unknown, of another type, or beyond its limit.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     version: int = VERSION
     sigma: float | None = None
@@ -56,7 +71,7 @@ class Header(BaseModel):
     split: str | None = None
     selection: str | None = None
     data: str | None = None
-    classes: tuple[str, ...] | None = None
+    classes: Texts | None = None
     model: dict[str, Any] | None = None
     behaviour: dict[str, str] | None = None
     backend: str | None = None
@@ -65,4 +80,41 @@ class Header(BaseModel):
     device: str | None = None
     instructions: str | None = None
     versions: dict[str, str] | None = None
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
+
+    if not TYPE_CHECKING:  # there the fields are the arguments
+
+        def __init__(self, /, **facts: Any) -> None:
+            try:
+                super().__init__(**facts)
+            except ValidationError as error:
+                raise InputError(_told(error)) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, facts: Any) -> Any:
+        """NumPy's numbers as Python's, which is what a file will say."""
+        if not isinstance(facts, dict):
+            return facts
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in facts.items()}
+
+    @model_validator(mode="after")
+    def _limited(self) -> Self:
+        check_facts(self)
+        check_size(len(self.model_dump_json()))
+        return self
+
+    def having(self, **facts: Any) -> Header:
+        """This header with other `facts`, checked like any."""
+        return Header(**(dict(self) | facts))
+
+
+def _told(error: ValidationError) -> str:
+    """The first fault in a sentence."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":  # ours
+        return str(first["ctx"]["error"])
+    name = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{shown(repr(name))} is no fact of a header that this randsmooth knows"
+    return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"

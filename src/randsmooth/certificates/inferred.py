@@ -99,7 +99,7 @@ def rebound(table: Certificates, alpha: float) -> Certificates:
         InputError: sigma, n or alpha of the log is not known, or `alpha` makes no sense.
     """
     sigma, n, made = table.header.sigma, table.header.n, table.header.alpha
-    bounds.check_alpha(alpha)
+    bounds.check_level(alpha)
     if sigma is None or n is None or made is None:
         raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
     if made == alpha:
@@ -118,4 +118,4 @@ def _acr(table: Certificates) -> str:
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
     header = table.header
-    return replace(table, header=header.model_copy(update={**facts, "notes": (*header.notes, *notes)}))
+    return replace(table, header=header.having(**facts, notes=(*header.notes, *notes)))

@@ -52,7 +52,7 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     _check_ending(lines)
     known = header or Header()
     table = Certificates(
-        known.model_copy(update={"notes": (*known.notes, UNNUMBERED)}) if lines.bare else known,
+        known.having(notes=(*known.notes, UNNUMBERED)) if lines.bare else known,
         idx=-1 - np.arange(len(lines.frame)) if lines.bare else lines.integers("idx"),
         label=lines.integers("label"),
         predict=lines.integers("predict"),

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import BOUNDS, Evidence, Rule, make_rule
+from randsmooth.certificates.rows import check_rows
+from randsmooth.certificates.rules import MOST, Evidence, Rule, check_samples
+from randsmooth.certificates.words import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.errors import InputError
 
 ABSTAIN = -1
-LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -109,26 +110,13 @@ class Certificates:
                 f"{self.name or 'this table'} was certified by --rule {self.header.rule}, whose looks are "
                 "made for its n and alpha; to judge at others, certify with --rule fixed"
             )
-        header, notes = self.header, list(self.header.notes)
-        if n is not None and n != header.n:
-            counts = thin(counts, n, seed)
-            notes.append(f"n {header.n} thinned to {n}, seed {seed}")
-        if alpha is not None and alpha != header.alpha:
-            notes.append(f"alpha {header.alpha} recomputed as {alpha}")
-        update = {
-            "alpha": header.alpha if alpha is None else alpha,
-            "n": header.n if n is None else n,
-            "notes": tuple(notes),
-        }
-        judged = header.model_copy(update=update)
-        if header.guarantee is not None:
-            judged = judged.model_copy(update={"guarantee": guarantee_of(judged)})
+        judged = _judged(self.header, n, alpha, seed)
         return from_counts(
             judged,
             idx=self.idx,
             label=self.label,
             counts0=counts0,
-            counts=counts,
+            counts=counts if judged.n == self.header.n else thin(counts, judged.n or 0, seed),
             seconds=self.seconds,
             name=self.name,
         )
@@ -137,7 +125,7 @@ class Certificates:
         """This table with the facts that its header lacks (a log says none of the three); known ones stay."""
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
-        return replace(self, header=self.header.model_copy(update=missing))
+        return replace(self, header=self.header.having(**missing))
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True; or those at the places `keep` (M,), in their order."""
@@ -157,11 +145,23 @@ class Certificates:
         return replace(self, name=name)
 
 
+def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> Header:
+    """The header of the same evidence at another `n` or `alpha`, which its notes and its guarantee tell."""
+    judged, notes = header, header.notes
+    if n is not None and n != header.n:
+        notes += (thinned(header.n, n, seed),)
+        judged = judged.having(n=n, notes=notes)
+    if alpha is not None and alpha != header.alpha:
+        notes += (judged_at(header.alpha, alpha),)
+        judged = judged.having(alpha=alpha, notes=notes)
+    return judged if header.guarantee is None else judged.having(guarantee=guarantee_of(judged))
+
+
 def check_budget(n0: int, n: int, alpha: float) -> None:
     """Raise InputError for a budget that could not certify any image."""
-    bounds.check_alpha(alpha)
-    if n0 < 1:
-        raise InputError(f"n0={n0} samples cannot pick a class; n0=100 is usual, 1 the least")
+    bounds.check_level(alpha)
+    check_samples("n0", n0)
+    check_samples("n", n)
     least = bounds.smallest_n(alpha)
     if n < least:
         raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
@@ -172,34 +172,11 @@ def thin(counts: Ints, n: int, seed: int) -> Ints:
     stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
         raise InputError(f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more")
+    if stored >= MOST:
+        raise InputError(f"the table holds {stored:,} samples an image; NumPy can thin fewer than {MOST:,}")
     rng = np.random.default_rng(seed)
     rows = [rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals") for row in counts]
     return np.array(rows, np.int64).reshape(counts.shape)
-
-
-def rule_of(header: Header) -> Rule:
-    """The rule that `header` names.
-
-    Raises:
-        InputError: sigma, n or alpha are not known, or no such rule.
-    """
-    if header.sigma is None or header.n is None or header.alpha is None:
-        raise InputError("judging counts needs sigma, n and alpha in the header")
-    bound = header.bound if header.bound in BOUNDS else "clopper-pearson"
-    return make_rule(
-        header.rule,
-        sigma=header.sigma,
-        n=header.n,
-        alpha=header.alpha,
-        bound=bound,
-        seed=header.seed or 0,
-        version=header.version,
-    )
-
-
-def guarantee_of(header: Header) -> str:
-    """What a certificate under `header` says, in a sentence; in two where images were given up. Errors as `rule_of`."""
-    return rule_of(header).guarantee() + (LABEL_AWARE if header.label_aware else "")
 
 
 def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
@@ -233,11 +210,14 @@ def from_counts(
     Without `paths`, every image was looked at once, when its samples were complete.
 
     Raises:
-        InputError: a row's counts are negative or not as many as the rule asks for, a label is not among the K
-            classes, or the budget certifies nothing.
+        InputError: an array of another shape or type, an image below 0 or there twice, times that are none, a row's
+            counts negative or not as many as the rule asks for, a label not among the K classes, or a budget that
+            certifies nothing.
     """
     rule = rule_of(header)
     check_budget(header.n0 or 0, rule.n, rule.alpha)
+    check_rows(idx, label, counts0, counts, seconds, paths)
+    _check_classes(header, counts)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
     _check_sums("counts0", counts0, np.full(len(idx), header.n0), idx)
     _check_paths(header, rule, evidence, label)
@@ -246,11 +226,18 @@ def from_counts(
     return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, name)
 
 
+def _check_classes(header: Header, counts: Ints) -> None:
+    if header.classes is not None and len(header.classes) != counts.shape[1]:
+        raise InputError(f"the header names {len(header.classes)} classes, and {counts.shape[1]} are counted")
+
+
 def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
-    wrong = np.flatnonzero((counts.sum(axis=1) != total) | (counts < 0).any(axis=1))
+    outside = (counts < 0) | (counts > total[:, None])  # which the sum of large ones, taken round 2^64, does not show
+    wrong = np.flatnonzero((counts.sum(axis=1) != total) | outside.any(axis=1))
     if len(wrong):
         row = wrong[0]
-        fault = "are below 0" if (counts[row] < 0).any() else f"sum to {counts[row].sum()}, not to {total[row]}"
+        sums = f"sum to {sum(counts[row].tolist())}, not to {total[row]}"
+        fault = "are below 0" if (counts[row] < 0).any() else sums
         raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
 
 

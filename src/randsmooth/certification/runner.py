@@ -99,7 +99,7 @@ def make_header(
         instructions=backend.instructions,
         versions=versions(*backend.packages),
     )
-    return header.model_copy(update={"guarantee": guarantee_of(header)})
+    return header.having(guarantee=guarantee_of(header))
 
 
 def fingerprint(images: Images, indices: Sequence[int]) -> str:

@@ -72,7 +72,7 @@ def check(settings: Leaderboard) -> None:
     if settings.sigma is not None:
         bounds.check_sigma(settings.sigma)
     if settings.alpha is not None:
-        bounds.check_alpha(settings.alpha)
+        bounds.check_level(settings.alpha)
     if settings.n is not None and settings.n < 1:
         raise InputError(f"n={settings.n} must be the number of samples that logs were made with; 100000 is usual")
     if settings.n is not None and settings.alpha is not None:

@@ -29,7 +29,7 @@ def load(
     if sigma is not None:
         bounds.check_sigma(sigma)
     if alpha is not None:
-        bounds.check_alpha(alpha)
+        bounds.check_level(alpha)
     tables = [certificates.read(file) for file in files]
     known = {table.header.sigma for table in tables}
     if sigma is not None and not known & {None, sigma}:

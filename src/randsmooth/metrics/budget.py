@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -73,34 +74,52 @@ def expected_radius(table: Certificates, n: int | None = None, alpha: float | No
             unknown, or a table that does not hold n samples of every image judged by Clopper-Pearson.
     """
     stored, n, alpha = _stored(table, n, alpha)
-    radii = bounds.radius_of_tail(bounds.lower_tail(np.arange(n + 1), n, alpha), stored.sigma)
-    return _over_images(stored, n, radii)
+    return _over_images(stored, n, lambda k: bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), stored.sigma))
 
 
 def chance_certified(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
     """(N,) probability that each image is right and certified at `r`; arguments and errors as `expected_radius`."""
     check_radius(r)
     stored, n, alpha = _stored(table, n, alpha)
-    q = bounds.lower_tail(np.arange(n + 1), n, alpha)
-    held = (q < 0.5) & (bounds.radius_of_tail(q, stored.sigma) >= r)  # at 0 an abstention holds nothing either
-    return _over_images(stored, n, held.astype(np.float64))
+
+    def held(k: Ints) -> Floats:
+        q = bounds.lower_tail(k, n, alpha)
+        far = bounds.radius_of_tail(q, stored.sigma) >= r
+        return np.asarray((q < 0.5) & far, np.float64)  # at 0 an abstention holds nothing either
+
+    return _over_images(stored, n, held)
 
 
-def _over_images(stored: Stored, n: int, worth: Floats) -> Floats:
-    """(N,) expectation of worth[k] (n + 1,) over k, for right images; 0 for the others. Equal counts are done once."""
+def _over_images(stored: Stored, n: int, worth: Callable[[Ints], Floats]) -> Floats:
+    """(N,) expectation of worth(k) over k, for right images; 0 for the others. Equal counts are done once.
+
+    Asked of the counts alone that can come out: of many millions of samples those are few.
+    """
     counts, place = np.unique(stored.n_a, return_inverse=True)
-    least = int(np.argmax(worth > 0.0)) if np.any(worth > 0.0) else n + 1
-    expected = np.array([_expectation(int(n_a), stored.n, n, worth, least) for n_a in counts], np.float64)
+    k = _reached([_window(int(n_a), stored.n, n) for n_a in counts])
+    of_k = worth(k)
+    expected = np.array([_expectation(int(n_a), stored.n, n, k, of_k) for n_a in counts], np.float64)
     result = np.zeros(len(stored.right))
     result[stored.right] = expected[place]
     return result
 
 
-def _expectation(n_a: int, stored_n: int, n: int, worth: Floats, least: int) -> float:
-    lowest, mass = hypergeometric(n_a, stored_n, n)
-    if lowest + len(mass) <= least:  # nothing that can come out is worth anything
+def _reached(windows: Sequence[tuple[int, int]]) -> Ints:
+    """All counts within any of the `windows` (lowest, highest), ascending and each once."""
+    parts, end = [np.zeros(0, np.int64)], -1
+    for lowest, highest in sorted(windows):
+        parts.append(np.arange(max(lowest, end + 1), highest + 1))
+        end = max(end, highest)
+    return np.concatenate(parts)
+
+
+def _expectation(n_a: int, stored_n: int, n: int, k: Ints, worth: Floats) -> float:
+    lowest, highest = _window(n_a, stored_n, n)
+    first = int(np.searchsorted(k, lowest))
+    there = worth[first : first + highest - lowest + 1]
+    if there[-1] <= 0.0:  # nothing that can come out is worth anything, as worth grows with k
         return 0.0
-    return float(mass @ worth[lowest : lowest + len(mass)])
+    return float(hypergeometric(n_a, stored_n, n).mass @ there)
 
 
 def hypergeometric(successes: int, total: int, n: int) -> Support:
@@ -114,18 +133,26 @@ def hypergeometric(successes: int, total: int, n: int) -> Support:
         successes, n: 0..total.
         total: at least 1.
     """
-    p = successes / total
-    deviation = math.sqrt(n * p * (1.0 - p) * (total - n) / max(total - 1, 1))
-    reach = math.ceil(9.0 * deviation) + 20
-    mode = (n + 1) * (successes + 1) // (total + 2)
-    lowest = max(0, n + successes - total, mode - reach)
-    highest = min(successes, n, mode + reach)
+    lowest, highest = _window(successes, total, n)
+    mode = _mode(successes, total, n)
     k = np.arange(lowest, highest, dtype=np.float64)
     ratio = (successes - k) * (n - k) / ((k + 1.0) * (total - successes - n + k + 1.0))
     up = np.cumprod(ratio[mode - lowest :])
     down = np.cumprod(1.0 / ratio[: mode - lowest][::-1])[::-1]
     mass = np.concatenate((down, [1.0], up))
     return Support(lowest, mass / mass.sum())
+
+
+def _mode(successes: int, total: int, n: int) -> int:
+    return (n + 1) * (successes + 1) // (total + 2)
+
+
+def _window(successes: int, total: int, n: int) -> tuple[int, int]:
+    """The lowest and the highest count of `hypergeometric`."""
+    p, mode = successes / total, _mode(successes, total, n)
+    deviation = math.sqrt(n * p * (1.0 - p) * (total - n) / max(total - 1, 1))
+    reach = math.ceil(9.0 * deviation) + 20
+    return max(0, n + successes - total, mode - reach), min(successes, n, mode + reach)
 
 
 def _stored(table: Certificates, n: int | None, alpha: float | None) -> tuple[Stored, int, float]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from randsmooth import bounds
 from randsmooth.certificates.rules.anytime import Anytime
-from randsmooth.certificates.rules.base import Claim, Evidence, Rule
+from randsmooth.certificates.rules.base import MOST, Claim, Evidence, Rule, check_samples
 from randsmooth.certificates.rules.fixed import BOUNDS, Fixed
 from randsmooth.certificates.rules.grid import Grid, OneRadius, Union
 from randsmooth.certificates.rules.tolerance import Tolerance
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 __all__ = [
     "BOUNDS",
+    "MOST",
     "RULES",
     "Anytime",
     "Claim",
@@ -26,8 +29,14 @@ __all__ = [
     "Rule",
     "Tolerance",
     "Union",
+    "check_samples",
     "make_rule",
 ]
+
+
+NUMBER = re.compile(
+    r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE
+)  # no other spelling
 
 
 class Named(NamedTuple):
@@ -110,17 +119,17 @@ def make_rule(
         version: of the format of a stored table, where the rule is to be as it was then; None: today's rule.
 
     Raises:
-        InputError: no such rule or number, a bound that the rule does not have, or a budget that certifies nothing.
+        InputError: no such rule or number, a bound that the rule does not have, or a budget that certifies nothing or
+            that nobody could draw.
     """
     bounds.check_sigma(sigma)
-    bounds.check_alpha(alpha)
-    if n < 1:
-        raise InputError(f"n={n} samples certify nothing; n=100000 is usual")
+    bounds.check_level(alpha)
     name, equals, number = text.partition("=")
     if name not in RULES:
-        raise unknown("rule", name, RULES)
+        raise unknown("rule", shown(name), RULES)
+    check_samples("n", n, RULES[name].kind.most)
     if bound not in BOUNDS:
-        raise unknown("bound", bound, BOUNDS)
+        raise unknown("bound", shown(bound), BOUNDS)
     if bound != "clopper-pearson" and name != "fixed":
         raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
     named = RULES[name]
@@ -137,16 +146,14 @@ def make_rule(
 
 def _check_number(text: str, named: Named, equals: str) -> None:
     if equals and named.value is None:
-        raise InputError(f"rule {text!r} takes no number; the samples of an image are --n")
+        raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
     if named.required and not equals:
         raise InputError(f"rule {text!r} needs a number: {named.usage}, {named.help}")
 
 
 def _number(text: str, number: str) -> float:
-    try:
-        value = float(number)
-    except ValueError:
-        value = math.nan
+    value = float(number) if NUMBER.fullmatch(number) else math.nan
     if not math.isfinite(value):
-        raise InputError(f"rule {text!r}: {number!r} is no number; write it as in {text.partition('=')[0]}=0.5")
+        told = f"rule {shown(repr(text))}: {shown(repr(number))} is no number"
+        raise InputError(f"{told}; write it as in {text.partition('=')[0]}=0.5")
     return value

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MOST, Claim, Evidence, Floats, Ints, Rule, possible, way_out
+from randsmooth.certificates.rules.base import MOST_WATCHED, Claim, Evidence, Floats, Ints, Rule, possible, way_out
 from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
 
@@ -28,6 +28,7 @@ class Anytime(Rule):
 
     name: ClassVar[str] = "anytime"
     block: ClassVar[int | None] = GRAIN
+    most: ClassVar[int] = MOST_WATCHED
     target: float | None = None
 
     def __post_init__(self) -> None:
@@ -42,9 +43,9 @@ class Anytime(Rule):
             )
 
     def _least(self) -> int:
-        """A cap at which all successes are enough, to a tenth; more than MOST where there is none to speak of."""
+        """A cap at which all successes are enough, to a tenth; more than MOST_WATCHED where there is none so far."""
         n = self.n
-        while n <= MOST:
+        while n <= MOST_WATCHED:
             n += n // 10 + 1
             best = self.by_tail(float(bounds.e_tail(n, n, self.alpha)))
             if best.q < 0.5 and best.radius >= (self.target or 0.0):

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -30,11 +32,20 @@ class Claim:
 
 
 MOST = 10**9  # samples of an image that anybody might draw
+MOST_WATCHED = 10**7  # where they are looked at on the way: so far e-processes are accurate, and tables take seconds
+
+
+def check_samples(name: str, n: int, most: int = MOST) -> None:
+    """Raise InputError unless `n`, called `name`, is a whole number of samples from 1 to `most`."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
+        raise InputError(
+            f"{name}={shown(repr(n))} must be a whole number of samples from 1 to {most:,}; n0=100, n=100000 are usual"
+        )
 
 
 def way_out(least: int, farthest: float) -> str:
     """What to do about a radius out of reach: allow more samples, if that helps, or ask for less."""
-    ways = [f"allow n >= {least}"] if least <= MOST else [f"n = {MOST:,} would not do either"]
+    ways = [f"allow n >= {least}"] if least <= MOST_WATCHED else [f"n = {MOST_WATCHED:,} would not do either"]
     ways += [f"ask for at most {bounds.round_down(farthest, 3)}"] if farthest > 0.0 else []
     return ", or ".join(ways)
 
@@ -91,6 +102,7 @@ class Rule(ABC):
 
     name: ClassVar[str]
     sequential: ClassVar[bool] = True  # whether samples stop as soon as the question is answered
+    most: ClassVar[int] = MOST  # samples of an image
     block: ClassVar[int | None] = None  # samples between looks are a multiple of this; None: only the last look counts
     sigma: float
     n: int

@@ -10,11 +10,21 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MORE_THAN_HALF, MOST, NO_CLAIM, Claim, Ints, Rule, possible, way_out
+from randsmooth.certificates.rules.base import (
+    MORE_THAN_HALF,
+    MOST_WATCHED,
+    NO_CLAIM,
+    Claim,
+    Ints,
+    Rule,
+    possible,
+    way_out,
+)
 from randsmooth.errors import InputError
 
 GRAIN = 32  # looks come after whole numbers of these
 MANY = 1000  # radii of a grid: each has its table, and tables print a dozen
+WORK = 1000 * 10**6  # radii times samples: a table of a million takes some 40 ms, one of ten million seven times that
 TINY = 1e-300  # a failure probability that no number of samples proves
 TOWARDS_SAFETY = 1.0 - 1e-13  # more than the rounding of a normal distribution function
 
@@ -31,16 +41,18 @@ class Grid(Rule):
 
     name: ClassVar[str] = "grid"
     block: ClassVar[int | None] = GRAIN
+    most: ClassVar[int] = MOST_WATCHED
     step: float = 0.25
 
     def __post_init__(self) -> None:
         if not 0.0 < self.step < np.inf:
             raise InputError(f"the grid's step {self.step} must be a finite radius above 0; tables take 0.25")
         farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
-        if farthest / self.step > MANY:
+        many = min(MANY, WORK // self.n)
+        if farthest / self.step > many:
             raise InputError(
-                f"a grid of {self.step:g} has more than {MANY} radii up to {farthest:.3g}, each with its table: take a "
-                f"step of at least {1.01 * farthest / MANY:.3g}, or rule anytime, which has no steps"
+                f"a grid of {self.step:g} has more than {many} radii up to {farthest:.3g}, each with its table: take a "
+                f"step of at least {1.01 * farthest / many:.3g}, or rule anytime, which has no steps"
             )
         if not self.radii:
             raise InputError(
@@ -63,9 +75,9 @@ class Grid(Rule):
         return self._least(r) <= self.n
 
     def _least(self, r: float) -> int:
-        """The smallest cap that can certify `r`; of those above MOST, just any."""
+        """The smallest cap that can certify `r`; of those above MOST_WATCHED, just any."""
         q0 = self._q0(r)
-        return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST + 1
+        return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST_WATCHED + 1
 
     def _q0(self, r: float) -> float:
         return float(bounds.tail_of_radius(r, self.sigma)) * TOWARDS_SAFETY

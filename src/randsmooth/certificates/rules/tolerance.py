@@ -15,6 +15,7 @@ from randsmooth.errors import InputError
 
 PILOT = 1024  # a whole number of blocks
 PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it costs samples or nearness, never soundness
+FINEST = 1e-6  # sigma: no tolerance below it is looked for a cap, as MOST samples keep 3.5e-7
 SHARE = 0.9  # of an image's certificates, at any p_A, that are to lie within the tolerance
 RATIO = 1.01  # of the sample counts to choose among
 TOTALS = 16  # that stand for all which the pilot leaves open, in steps of one ratio
@@ -55,6 +56,8 @@ class Tolerance(Rule):
 
     def _least_n(self) -> int:
         """A cap that keeps the tolerance, the least to a hundredth; more than MOST where there is none to speak of."""
+        if self.tolerance < FINEST:
+            return MOST + 1
         low, high = self.n, max(10 * self.n, 2 * PILOT)
         while high <= MOST and _behind_at_cap(high, self.alpha) > self.tolerance:
             low, high = high, 10 * high

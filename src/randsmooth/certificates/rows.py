@@ -1,0 +1,52 @@
+"""What the arrays of a table must be before anything is derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.errors import InputError
+
+Array = NDArray[np.int64] | NDArray[np.float64]
+WHOLE, REAL = "iu", "f"  # kinds of NumPy types
+
+
+def check_rows(
+    idx: Array, label: Array, counts0: Array, counts: Array, seconds: Array, paths: Sequence[Array] | None
+) -> None:
+    """Raise InputError unless these are N rows of K classes in the shapes and types that `Certificates` names.
+
+    Images are numbered from 0, each has one row, and times are finite and not below 0.
+    """
+    N = len(idx) if isinstance(idx, np.ndarray) and idx.ndim == 1 else 0
+    K = counts.shape[1] if isinstance(counts, np.ndarray) and counts.ndim == 2 else 1
+    shapes = {"idx": (N,), "label": (N,), "counts0": (N, max(1, K)), "counts": (N, max(1, K)), "seconds": (N,)}
+    arrays = {"idx": idx, "label": label, "counts0": counts0, "counts": counts, "seconds": seconds}
+    for name, array in arrays.items():
+        _check_array(name, array, shapes[name], WHOLE + REAL if name == "seconds" else WHOLE)
+    check_images(idx)
+    wrong = np.flatnonzero(~np.isfinite(seconds) | (seconds < 0))
+    if len(wrong):
+        raise InputError(f"image {idx[wrong[0]]} took {seconds[wrong[0]]} seconds; expected a finite number from 0")
+    if paths is not None and len(paths) != N:
+        raise InputError(f"there are looks of {len(paths):,} images, and {N:,} images")
+    for path in paths or ():
+        _check_array("a path", path, (len(path),), WHOLE)
+
+
+def _check_array(name: str, array: Array, shape: tuple[int, ...], kinds: str) -> None:
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in kinds:
+        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        what = "whole numbers" if kinds == WHOLE else "numbers"
+        raise InputError(f"{name} must be an array of {what} of shape {shape}; got {got}")
+
+
+def check_images(idx: Array) -> None:
+    """Raise InputError for an image below 0, or there twice."""
+    if len(idx) and idx.min() < 0:
+        raise InputError(f"a row is about image {idx.min()}: images of a table with counts are numbered from 0")
+    unique, times = np.unique(idx, return_counts=True)
+    if len(unique) < len(idx):
+        raise InputError(f"the table holds image {unique[times > 1][0]} twice; it has one row an image")

@@ -1,0 +1,84 @@
+"""What a header says in words: made from its rule and its numbers, never taken from a file as somebody wrote it."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+from randsmooth.certificates.header import Header
+from randsmooth.certificates.rules import Rule, make_rule
+from randsmooth.errors import InputError, Note
+
+LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
+OLD_BOUND = "Clopper-Pearson, one-sided"  # what the first tables called it, before there was another
+
+_NUMBER = r"(\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?)"
+_THINNED = re.compile(rf"n {_NUMBER} thinned to {_NUMBER}, seed -?\d{{1,20}}", re.ASCII)
+_JUDGED = re.compile(rf"alpha {_NUMBER} recomputed as {_NUMBER}", re.ASCII)
+
+
+def rule_of(header: Header) -> Rule:
+    """The rule that `header` names.
+
+    Raises:
+        InputError: sigma, n or alpha are not known, or no such rule or bound.
+    """
+    if header.sigma is None or header.n is None or header.alpha is None:
+        raise InputError("judging counts needs sigma, n and alpha in the header")
+    bound = "clopper-pearson" if header.bound in (None, OLD_BOUND) else header.bound
+    return make_rule(
+        header.rule,
+        sigma=header.sigma,
+        n=header.n,
+        alpha=header.alpha,
+        bound=bound,
+        seed=header.seed or 0,
+        version=header.version,
+    )
+
+
+def guarantee_of(header: Header) -> str:
+    """What a certificate under `header` says, in a sentence; in two where images were given up. Errors as `rule_of`."""
+    return rule_of(header).guarantee() + (LABEL_AWARE if header.label_aware else "")
+
+
+def thinned(n: int | None, to: int, seed: int) -> str:
+    """The note that counts of `n` samples were thinned."""
+    return f"n {n} thinned to {to}, seed {seed}"
+
+
+def judged_at(alpha: float | None, to: float) -> str:
+    """The note that counts were judged at another alpha."""
+    return f"alpha {alpha} recomputed as {to}"
+
+
+def in_own_words(header: Header, path: Path) -> Header:
+    """A `header` read from `path` with its guarantee made anew, and those notes only that randsmooth would write.
+
+    They are its rule's own, and of thinning and of another alpha, as long as they lead to the header's n and alpha. Of
+    others a `Note` says that they are left out; it does not repeat them.
+
+    Raises:
+        InputError: the header names no rule that its guarantee or notes could come from.
+    """
+    if header.guarantee is None and not header.notes:
+        return header
+    guarantee = None if header.guarantee is None else guarantee_of(header)
+    own = {*rule_of(header).notes, *_leading(header, _THINNED, header.n), *_leading(header, _JUDGED, header.alpha)}
+    notes = tuple(note for note in header.notes if note in own)
+    if len(notes) < len(header.notes):
+        left = len(header.notes) - len(notes)
+        warnings.warn(f"{path}: left out {left} of the header's notes, in words that randsmooth does not use", Note, 4)
+    return header.having(guarantee=guarantee, notes=notes)
+
+
+def _leading(header: Header, form: re.Pattern[str], last: float | None) -> list[str]:
+    """The notes of one `form`, before and after, that lead step by step to `last`."""
+    own, at = [], str(last)
+    for note in reversed(header.notes):
+        found = form.fullmatch(note)
+        if found and found[2] == at:
+            own.append(note)
+            at = found[1]
+    return own
