@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 
-from randsmooth.data.encoded import Encoded
+from randsmooth.data.encoded import Encoded, opened
 from randsmooth.data.spec import DatasetSpec
 from randsmooth.data.transforms import central_crop, random_resized_crop
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 # PIL's image mode for a number of channels.
@@ -24,8 +26,11 @@ MODES = {1: "L", 3: "RGB"}
 # What ImageNet holds besides RGB.
 TO_RGB = ("L", "P", "RGBA", "CMYK")
 
-# What PIL raises for bytes that are no image, are cut off, or claim an absurd size.
-BROKEN = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
+# What is decoded at all; some of the formats that PIL knows besides start other programs.
+FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
+
+# Of one image, as it claims them and after it is scaled; ImageNet's largest has 61 million.
+MOST_PIXELS = 2**26
 
 # Images a thread decodes before it asks for more: large enough that small PNGs hide the asking.
 CHUNK = 16
@@ -34,12 +39,13 @@ CHUNK = 16
 def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
     """One image file in evaluation form: (C, H, W) float32 in [0, 1].
 
+    As in data sets, the first frame of an animation is taken, and pixels as they are stored, not turned as EXIF says.
     Raises InputError if the file is missing, is no image, or has not the size or channels of `spec`.
     """
     path = Path(path)
     if not path.is_file():
         raise InputError(f"no image file at {path}")
-    with path.open("rb") as stream:
+    with opened(path) as stream:
         return torch.tensor(decode(stream, spec, str(path))).float() / 255
 
 
@@ -67,23 +73,37 @@ def decode_many(
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
     """One image as `spec` wants it: (C, H, W) uint8. `where` names it in the InputError for a bad one."""
-    try:
-        with Image.open(stream) as image:
-            pixels = np.asarray(_fitted(image, spec, where, draws))
-    except InputError:
-        raise
-    except BROKEN as error:
-        raise InputError(f"{where} cannot be decoded: {error}") from error
+    with _image(stream, where) as image:
+        pixels = np.asarray(_fitted(image, spec, where, draws))
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
 def form(stream: IO[bytes], where: str) -> tuple[str, int, int]:
     """PIL mode, height and width of one image, from its header alone. Raises InputError if it has none."""
+    with _image(stream, where) as image:
+        return image.mode, image.height, image.width
+
+
+@contextmanager
+def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
+    """The image in `stream`, of a size that can be decoded; InputError for whatever a decoder makes of a bad one."""
     try:
-        with Image.open(stream) as image:
-            return image.mode, image.height, image.width
-    except BROKEN as error:
-        raise InputError(f"{where} cannot be decoded: {error}") from error
+        with Image.open(stream, formats=FORMATS) as image:
+            _check_pixels(image.width, image.height, where)
+            yield image
+    except InputError:
+        raise
+    except UnidentifiedImageError as error:
+        raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
+    except Exception as error:  # damage makes a decoder raise whatever it likes
+        raise InputError(f"{where} cannot be decoded: {shown(error) or type(error).__name__}") from error
+
+
+def _check_pixels(width: int, height: int, where: str) -> None:
+    if width * height > MOST_PIXELS:
+        raise InputError(
+            f"{where} is not decoded: {height} x {width} pixels are more than the {MOST_PIXELS:,} that are read"
+        )
 
 
 def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None) -> Image.Image:
@@ -97,6 +117,8 @@ def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[f
         image = image.convert("RGB")
     if image.mode != MODES[channels]:
         raise InputError(_mismatch(image, spec, where))
+    shorter = min(image.size)
+    _check_pixels(spec.resize * image.width // shorter, spec.resize * image.height // shorter, f"{where}, scaled,")
     if draws is None:
         return central_crop(image, spec.resize, height)
     return random_resized_crop(image, draws, height)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Protocol
+from unicodedata import category
 
 import torch
 from torch import Tensor
 
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 
@@ -40,6 +44,32 @@ def check_labels(encoded: Encoded, classes: int, source: str) -> None:
         )
 
 
+MOST_CLASSES = 100_000
+LONGEST_NAME = 1000  # characters
+
+
+def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
+    """`names` of classes as they may be shown; InputError for one that is no text, too long, or given twice."""
+    if len(names) > MOST_CLASSES or len(set(map(str, names))) < len(names):
+        raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
+    for name in names:
+        odd = not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name)
+        if odd:
+            raise InputError(
+                f"{shown(repr(name))} cannot be the name of a class of {source}: expected at most {LONGEST_NAME:,} "
+                "characters, no control characters among them"
+            )
+    return tuple(str(name) for name in names)
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file at `path`. Raises InputError where it cannot be read."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({shown(error)})") from error
+
+
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".pgm", ".ppm"}
 
 
@@ -58,19 +88,26 @@ class ImageFolder:
         self.labels = torch.arange(len(folders)).repeat_interleave(counts)
 
     def open(self, index: int) -> IO[bytes]:
-        return self.paths[index].open("rb")
+        return opened(self.paths[index])
 
     def where(self, index: int) -> str:
         return f"image {index} ({self.paths[index]})"
 
 
 def class_folders(root: Path) -> tuple[str, ...]:
-    """The names of the folders in `root`, in alphabetical order."""
-    return tuple(sorted(path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."))
+    """The names of the folders in `root`, in alphabetical order. Raises InputError for one that cannot name a class."""
+    found = sorted(path.name for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
+    return check_names(found, str(root))
 
 
 def _images(folder: Path) -> list[Path]:
     """The image files of one class in alphabetical order; none where the split lacks the class."""
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    with os.scandir(folder) as entries:  # which asks the disk for no more than the names
+        found = [entry for entry in entries if Path(entry.name).suffix.lower() in SUFFIXES]
+        for entry in found:
+            # A folder, a pipe that never ends, a link to nothing or to itself.
+            if not entry.is_file(follow_symlinks=False) and not Path(entry.path).is_file():
+                raise InputError(f"{entry.path} is called like an image and is no file: remove or rename it")
+    return sorted(Path(entry.path) for entry in found)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from randsmooth.data.catalogue import IMAGENET
 from randsmooth.data.decode import MODES, decode_many, form
-from randsmooth.data.encoded import Encoded
+from randsmooth.data.encoded import MOST_CLASSES, Encoded, check_labels
 from randsmooth.data.spec import DatasetSpec
 from randsmooth.data.subset import take
 from randsmooth.errors import InputError
@@ -58,7 +58,13 @@ def _forms(encoded: Encoded, probe: Tensor) -> set[tuple[str, int, int]]:
 
 
 def _numbered(splits: Mapping[str, Encoded]) -> tuple[str, ...]:
-    """Class names for labels that have none: "0", "1", ... up to the largest label."""
+    """Class names for labels that have none: "0", "1", ... up to the largest label.
+
+    Raises InputError for a label that would make more classes than anybody has.
+    """
+    for split, each in splits.items():
+        if len(each.labels):
+            check_labels(each, MOST_CLASSES, split)
     largest = max(int(each.labels.max()) for each in splits.values() if len(each.labels))
     return tuple(str(label) for label in range(largest + 1))
 

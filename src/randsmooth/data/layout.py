@@ -13,6 +13,7 @@ from randsmooth.errors import InputError
 # What a split may be called in a folder that no registered data set describes.
 NAMES = {"train": ("train",), "test": ("test", "validation", "val")}
 
+SHARD = re.compile(r"-[0-9]{1,9}-of-[0-9]{1,9}\.parquet$")
 WORDNET_ID = re.compile(r"n\d{8}")
 
 
@@ -90,7 +91,7 @@ def _parquet(place: Path, name: str) -> list[Path]:
     """`name`.parquet, or all of its shards in order. Raises InputError if a shard is missing."""
     if (place / f"{name}.parquet").is_file():
         return [place / f"{name}.parquet"]
-    shards = sorted(place.glob(f"{name}-*-of-*.parquet"))
+    shards = sorted(path for path in place.glob(f"{name}-*-of-*.parquet") if SHARD.search(path.name) and path.is_file())
     if shards and len(shards) != int(shards[0].stem.rsplit("-", 1)[1]):
         raise InputError(f"{place} holds {len(shards)} of the shards {shards[0].name}, ...: fetch the others")
     return shards

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from randsmooth.data.images import Images, StreamedImages, TensorImages
 from randsmooth.data.infer import infer
 from randsmooth.data.layout import open_split, present, recognised
 from randsmooth.data.spec import SPLITS, DatasetSpec
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 HOME = "RANDSMOOTH_DATA"
@@ -32,7 +35,8 @@ def load(dataset: str, split: str = "train", *, device: torch.device | str = "cp
         raise unknown("split", split, SPLITS)
     if dataset == "digits":
         return TensorImages(registry.spec(dataset), split, *digits(split), device=device)
-    spec, encoded = _open(dataset, split)
+    with _readable(dataset):
+        spec, encoded = _open(dataset, split)
     check_labels(encoded, spec.num_classes, f"{dataset} ({split})")
     if spec.streams:
         return StreamedImages(spec, split, encoded, device)
@@ -47,7 +51,17 @@ def describe(dataset: str) -> DatasetSpec:
     """
     if dataset in registry.names():
         return registry.spec(dataset)
-    return _folder(_path(dataset))[0]
+    with _readable(dataset):
+        return _folder(_path(dataset))[0]
+
+
+@contextmanager
+def _readable(dataset: str) -> Iterator[None]:
+    """InputError for folders and files that the disk does not give."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
 
 
 def _open(dataset: str, split: str) -> tuple[DatasetSpec, Encoded]:
@@ -80,7 +94,10 @@ def _named(spec: DatasetSpec, split: str) -> Encoded:
 
 def _path(dataset: str) -> Path:
     """The folder `dataset`. Raises InputError if it is neither a folder nor looks like one."""
-    path = Path(dataset).expanduser()
+    try:
+        path = Path(dataset).expanduser()
+    except RuntimeError as error:  # ~ and a user that there is not
+        raise InputError(f"no folder at {dataset}: {error}") from error
     if path.is_dir():
         return path
     if len(path.parts) > 1 or path.is_absolute():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,13 +12,21 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
+from randsmooth.data.encoded import check_names
+from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
+
+# What Arrow raises for bytes that are no Parquet, or not such as it can read.
+DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
 
 IMAGE_COLUMNS = ("image", "img")
 LABEL_COLUMNS = ("label", "fine_label")
 
 # Compressed bytes that are read into memory at most; above, Arrow files on disk are mapped.
 READ_BYTES = 2**30
+
+# Rows that are read at a time: few where their columns are large, since a small file may repeat one image.
+MOST_ROWS, LEAST_ROWS = 1024, 64
 
 
 class ImageTable:
@@ -30,7 +37,7 @@ class ImageTable:
         image, label = _columns(table.schema, source)
         self.source = source
         self.labels = _labels(table.column(label), source)
-        self.classes = _classes(table.schema, label)
+        self.classes = _classes(table.schema, label, source)
         self._bytes = pc.struct_field(table.column(image), "bytes")
 
     def open(self, index: int) -> IO[bytes]:
@@ -50,14 +57,23 @@ def read_parquet(files: list[Path]) -> ImageTable:
         _columns(_schema(file), str(file))
     if sum(file.stat().st_size for file in files) > READ_BYTES:
         return ImageTable(mapped(files), source)
-    return ImageTable(pa.concat_tables([_read(file) for file in files]), source)
+    tables = [_read(file) for file in files]
+    try:
+        return ImageTable(pa.concat_tables(tables), source)
+    except pa.ArrowException as error:
+        raise InputError(f"{source} have different columns, fetch them again: {shown(error)}") from error
 
 
 def mapped(files: list[Path]) -> pa.Table:
     """The shards as one table that stays on disk: `datasets` converts them to Arrow once, in its cache."""
     import datasets
 
-    return plain(datasets.Dataset.from_parquet([str(file) for file in files]))
+    try:
+        return plain(datasets.Dataset.from_parquet([str(file) for file in files]))
+    except InputError:
+        raise
+    except Exception as error:  # the library's own, for whatever it meets, share no base class but this
+        raise InputError(f"{files[0]} cannot be read, fetch it again: {shown(error)}") from error
 
 
 def plain(dataset: Any) -> pa.Table:
@@ -72,44 +88,80 @@ def plain(dataset: Any) -> pa.Table:
 def _schema(file: Path) -> pa.Schema:
     try:
         return pq.read_schema(file)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{file} is no readable Parquet file, fetch it again: {error}") from error
+    except DAMAGED as error:
+        raise InputError(f"{file} is no readable Parquet file, fetch it again: {shown(error)}") from error
 
 
 def _read(file: Path) -> pa.Table:
+    columns = list(_columns(_schema(file), str(file)))
+    batches, size = [], 0
     try:
-        return pq.ParquetFile(file).read(columns=list(_columns(_schema(file), str(file))))
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{file} is a damaged Parquet file, fetch it again: {error}") from error
+        parquet = pq.ParquetFile(file, page_checksum_verification=True)
+        for batch in parquet.iter_batches(batch_size=_rows_at_a_time(parquet.metadata), columns=columns):
+            size += batch.nbytes
+            if size > 2 * READ_BYTES:
+                raise InputError(f"{file} holds more than {2 * READ_BYTES:,} bytes of images, though it is smaller")
+            batches.append(batch)
+        schema = batches[0].schema if batches else parquet.schema_arrow
+        return (
+            pa.Table.from_batches(batches, schema)
+            .select(columns)
+            .replace_schema_metadata(parquet.schema_arrow.metadata)
+        )
+    except InputError:
+        raise
+    except DAMAGED as error:
+        raise InputError(f"{file} is a damaged Parquet file, fetch it again: {shown(error)}") from error
+
+
+def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
+    """So few that they fit in memory even if each is as large as all of the file's largest column."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    largest = max((g.column(j).total_uncompressed_size for g in groups for j in range(g.num_columns)), default=0)
+    return min(MOST_ROWS, max(LEAST_ROWS, READ_BYTES // max(1, largest)))
 
 
 def _columns(schema: pa.Schema, source: str) -> tuple[str, str]:
     """The names of the image and the label column. Raises InputError if either is missing."""
     image = next((name for name in IMAGE_COLUMNS if name in schema.names), None)
     label = next((name for name in LABEL_COLUMNS if name in schema.names), None)
+    twice = next((name for name in (image, label) if schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{source} has the column {twice!r} twice: which of them is meant?")
     if image is None or label is None or not _holds_bytes(schema.field(image).type):
         raise InputError(
-            f"{source} has the columns {', '.join(schema.names)}; needed are an image column "
-            f"({' or '.join(IMAGE_COLUMNS)}: struct<bytes, path>) and a label column "
+            f"{source} has the columns {shown(', '.join(schema.names))}; needed are an image column "
+            f"({' or '.join(IMAGE_COLUMNS)}: struct<bytes: binary, path: string>) and a label column "
             f"({' or '.join(LABEL_COLUMNS)}: integers)"
         )
     return image, label
 
 
 def _holds_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0)
+    if not pa.types.is_struct(kind) or (place := kind.get_field_index("bytes")) < 0:
+        return False
+    held = kind.field(place).type
+    return bool(pa.types.is_binary(held) or pa.types.is_large_binary(held))
 
 
 def _labels(column: pa.ChunkedArray, source: str) -> Tensor:
     """The label column as (N,) int64."""
     if not pa.types.is_integer(column.type) or column.null_count:
         raise InputError(f"the labels of {source} must be integers from 0 to K - 1; found {column.type}")
-    return torch.tensor(column.to_numpy(), dtype=torch.int64)
+    try:
+        return torch.tensor(column.cast(pa.int64()).to_numpy(), dtype=torch.int64)
+    except pa.ArrowException as error:
+        raise InputError(f"the labels of {source} must be integers from 0 to K - 1: {shown(error)}") from error
 
 
-def _classes(schema: pa.Schema, label: str) -> tuple[str, ...] | None:
-    """The class names that Hugging Face writes in the schema's metadata."""
+def _classes(schema: pa.Schema, label: str, source: str) -> tuple[str, ...] | None:
+    """The class names that Hugging Face writes in the schema's metadata; InputError where they are none."""
     metadata = (schema.metadata or {}).get(b"huggingface")
-    features = json.loads(metadata).get("info", {}).get("features", {}) if metadata else {}
-    names = features.get(label, {}).get("names")
-    return tuple(names) if names else None
+    found = parse_json(metadata, f"the metadata of {source}") if metadata else None
+    for key in ("info", "features", label, "names"):
+        found = found.get(key) if isinstance(found, dict) else None
+    if not found:
+        return None
+    if not isinstance(found, list):
+        raise InputError(f"the class names of {source} are a {type(found).__name__}, expected a list")
+    return check_names(found, source)

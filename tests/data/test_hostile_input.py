@@ -1,0 +1,305 @@
+"""Files that are damaged, or a stranger's: each costs a sentence, before it costs memory or time."""
+
+import io
+import json
+import os
+import random
+import struct
+import tracemalloc
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from randsmooth import data
+from randsmooth.data import table
+from randsmooth.data.decode import MOST_PIXELS
+from randsmooth.errors import InputError
+
+
+@pytest.fixture
+def pixels(random_images):
+    return random_images(4, (1, 28, 28))
+
+
+def refuses(match, dataset, split="train"):
+    with pytest.raises(InputError, match=match):
+        data.load(str(dataset), split)
+
+
+def write(file, image, label, metadata=None):
+    columns = {"image": image, "label": label}
+    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), file)
+
+
+def structs(values, kind=None):
+    return pa.array([{"bytes": value, "path": None} for value in values], kind)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        structs(["a", "b"], pa.struct([("bytes", pa.string()), ("path", pa.string())])),
+        structs([1, 2], pa.struct([("bytes", pa.int64()), ("path", pa.string())])),
+        structs([[1], [2]], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])),
+        pa.array([b"a", b"b"]),
+        pa.array([1, 2]),
+        pa.StructArray.from_arrays([pa.array([b"a", b"b"])] * 2, names=["bytes", "bytes"]),
+    ],
+    ids=["text", "integers", "lists", "no struct", "numbers", "bytes twice"],
+)
+def test_what_holds_no_bytes_is_refused(tmp_path, image):
+    write(tmp_path / "train.parquet", image, [0, 1])
+    refuses("has the columns image, label; needed are an image column .*bytes: binary", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["image", "label"])
+def test_a_column_that_is_there_twice_is_refused(tmp_path, encode, pixels, name):
+    image, label = structs([encode(each) for each in pixels]), pa.array(range(4))
+    columns = {"image": image, "label": label}
+    twice = pa.Table.from_arrays([image, label, columns[name]], names=["image", "label", name])
+    pq.write_table(twice, tmp_path / "train.parquet")
+    refuses(f"train.parquet has the column '{name}' twice", tmp_path)
+
+
+@pytest.mark.parametrize("label", [10**18, -(2**63), 100_000])
+def test_a_label_that_nobody_has_is_refused(tmp_path, write_parquet, pixels, label):
+    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, label])
+    refuses(f"label {label} of image 3 of .* is not in 0..99999", tmp_path)
+
+
+def test_a_label_beyond_64_bits_is_refused(tmp_path, write_parquet, pixels):
+    write_parquet(tmp_path / "train.parquet", pixels, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
+    refuses("labels of .* must be integers from 0 to K - 1", tmp_path)
+
+
+INFO = {"info": {"features": {"label": {"names": ["a", "b"]}}}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        (b"{", "the metadata of .*train.parquet is not JSON"),
+        (b"[" * 10_000, "the metadata of .* is nested deeper"),
+        (b"\xff", "not JSON"),
+        (b'{"info": {"features": {"label": {"names": "ab"}}}}', "class names of .* are a str, expected a list"),
+        (b'{"info": {"features": {"label": {"names": {"0": "a"}}}}}', "are a dict"),
+        (b'{"info": {"features": {"label": {"names": ["a", 1]}}}}', "1 cannot be the name of a class"),
+        (b'{"info": {"features": {"label": {"names": ["a", "a"]}}}}', "must be different ones"),
+        (b'{"info": {"features": {"label": {"names": ["a", "b\\u001b[2J"]}}}}', "no control characters"),
+        (json.dumps({"info": {"features": {"label": {"names": ["a" * 1001, "b"]}}}}).encode(), "at most 1,000 char"),
+    ],
+)
+def test_metadata_that_names_no_classes_is_refused(tmp_path, encode, pixels, metadata, message):
+    image = structs([encode(each) for each in pixels])
+    write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
+    refuses(message, tmp_path)
+
+
+@pytest.mark.parametrize("metadata", [b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}'])
+def test_metadata_that_speaks_of_no_classes_is_passed_over(tmp_path, encode, pixels, metadata):
+    image = structs([encode(each) for each in pixels])
+    write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
+    assert data.describe(str(tmp_path)).classes == ("0", "1")
+
+
+def test_shards_of_different_columns_are_refused(tmp_path, write_parquet, pixels):
+    write_parquet(tmp_path / "train-00000-of-00002.parquet", pixels, [0, 1, 2, 3])
+    write_parquet(tmp_path / "train-00001-of-00002.parquet", pixels, pa.array([0, 1, 2, 3], pa.int8()))
+    refuses("different columns", tmp_path)
+
+
+def test_a_file_that_is_called_like_a_shard_is_none(tmp_path, write_parquet, pixels):
+    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3])
+    (tmp_path / "test-a-of-b.parquet").touch()
+    os.mkfifo(tmp_path / "test-00000-of-00001.parquet")
+    refuses("no split 'test'", tmp_path, "test")
+
+
+def test_one_image_repeated_without_end_is_refused(tmp_path, monkeypatch, encode, pixels):
+    """Parquet stores equal values once: a small file may claim any number of them."""
+    monkeypatch.setattr(table, "READ_BYTES", 2**20)
+    image = pa.array([encode(pixels[0]) + bytes(2**15)]).take(pa.array([0] * 1_000))
+    structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
+    write(tmp_path / "train.parquet", structured, np.zeros(1_000, np.int64))
+    assert (tmp_path / "train.parquet").stat().st_size < 2**18
+    before = pa.total_allocated_bytes()
+    refuses("holds more than 2,097,152 bytes of images", tmp_path)
+    assert pa.total_allocated_bytes() - before < 2**24
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def claiming(width, height):
+    """A PNG that claims a size, and holds next to nothing."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(999))) + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), [(9000, 9000), (8193, 8192), (2**31 - 1, 2**31 - 1)])
+def test_an_image_bomb_is_refused_by_its_size(tmp_path, width, height):
+    (tmp_path / "train" / "a").mkdir(parents=True)
+    (tmp_path / "train" / "a" / "bomb.png").write_bytes(claiming(width, height))
+    refuses(r"image 0 \(.*bomb.png\) (is not|cannot be) decoded: .*pixel", tmp_path)
+    with pytest.raises(InputError, match=r"bomb.png (is not|cannot be) decoded: .*pixel"):
+        data.read_image(tmp_path / "train" / "a" / "bomb.png", data.spec("imagenet"))
+
+
+def test_the_limit_of_pixels_is_told(tmp_path):
+    (tmp_path / "a.png").write_bytes(claiming(8193, 8192))
+    with pytest.raises(InputError, match=f"8192 x 8193 pixels are more than the {MOST_PIXELS:,} that are read"):
+        data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+
+
+def test_a_thread_of_pixels_is_not_scaled_up(tmp_path):
+    """224 x 224 of an image one pixel high would be scaled to 256 times its width first."""
+    Image.new("RGB", (2**20, 1)).save(tmp_path / "a.png")
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"a.png, scaled, is not decoded: 256 x 268435456 pixels"):
+        data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+    assert tracemalloc.get_traced_memory()[1] < 2**26
+    tracemalloc.stop()
+
+
+def test_formats_that_start_programs_are_not_decoded(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 32 32\n%%EndComments\n%%EOF\n")
+    with pytest.raises(InputError, match=r"a.png cannot be decoded: it is none of PNG, JPEG"):
+        data.read_image(tmp_path / "a.png", data.spec("cifar10"))
+
+
+def folder_of(tmp_path, write_folder, pixels):
+    write_folder(tmp_path / "train", pixels, ["a", "b", "a", "b"])
+    return tmp_path / "train" / "a"
+
+
+def test_what_is_called_like_an_image_and_is_no_file_is_refused(tmp_path, write_folder, pixels):
+    place = folder_of(tmp_path, write_folder, pixels)
+    for make in (os.mkdir, os.mkfifo, lambda path: path.symlink_to(path), lambda path: path.symlink_to("/nowhere")):
+        make(place / "odd.png")
+        refuses("odd.png is called like an image and is no file", tmp_path)
+        if (place / "odd.png").is_dir():
+            (place / "odd.png").rmdir()
+        else:
+            (place / "odd.png").unlink()
+
+
+def test_a_class_folder_that_is_a_link_to_itself_is_none(tmp_path, write_folder, pixels):
+    folder_of(tmp_path, write_folder, pixels)
+    (tmp_path / "train" / "loop").symlink_to("loop")
+    (tmp_path / "train" / "a" / "up").symlink_to(tmp_path / "train")  # which nothing descends into
+    assert len(data.load(str(tmp_path))) == 4
+
+
+@pytest.mark.parametrize("name", ["new\nline", "\x1b[2Jscreen", b"\xff\xfe".decode(errors="surrogateescape"), "\x7f"])
+def test_a_class_folder_that_cannot_be_shown_is_refused(tmp_path, write_folder, pixels, name):
+    folder_of(tmp_path, write_folder, pixels)
+    (tmp_path / "train" / name).mkdir()
+    with pytest.raises(InputError, match="cannot be the name of a class") as told:
+        data.load(str(tmp_path))
+    assert str(told.value).isprintable() or "\n" not in str(told.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads whatever it likes")
+def test_what_may_not_be_read_is_named(tmp_path, write_folder, pixels):
+    place = folder_of(tmp_path, write_folder, pixels)
+    place.chmod(0)
+    refuses("cannot be read .*Permission", tmp_path)
+    place.chmod(0o700)
+    (place / "000.png").chmod(0)
+    refuses("000.png cannot be read .*Permission", tmp_path)
+
+
+@pytest.mark.parametrize("dataset", ["~nobody-of-that-name/x", "a" * 5000, "x/" + "b" * 5000, "a\0b", ""])
+def test_a_name_that_no_folder_has(dataset):
+    with pytest.raises(InputError):
+        data.load(dataset)
+    with pytest.raises(InputError):
+        data.describe(dataset)
+
+
+def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path):
+    frames = [Image.new("RGB", (300, 240), colour) for colour in ("red", "green", "blue")]
+    frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:], lossless=True)
+    turned = Image.Exif()
+    turned[0x0112] = 6  # a quarter turn
+    frames[0].save(tmp_path / "b.jpg", exif=turned)
+    for name in ("a.webp", "b.jpg"):
+        red = data.read_image(tmp_path / name, data.spec("imagenet"))
+        assert red.shape == (3, 224, 224) and red[0].min() > 0.98 and red[1:].max() < 0.02
+
+
+def damaged(content, rng):
+    """`content` with one kind of damage."""
+    changed, at = bytearray(content), rng.randrange(len(content))
+    kind = rng.randrange(4)
+    if kind == 0:
+        changed[at] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        del changed[at:]
+    elif kind == 2:
+        changed[at : at + 4] = rng.choice([b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff"])
+    else:
+        del changed[at : at + rng.randrange(1, 50)]
+    return bytes(changed)
+
+
+def images_of(seed):
+    noise = Image.fromarray(np.random.default_rng(seed).integers(0, 256, (40, 40, 3), dtype=np.uint8))
+    for format in ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM"):
+        stream = io.BytesIO()
+        noise.save(stream, format)
+        yield stream.getvalue()
+
+
+def decoded(count, seed, path):
+    """How many of `count` damaged image files are decoded all the same; the rest are named."""
+    rng, whole, read = random.Random(seed), [*images_of(seed)], 0
+    for number in range(count):
+        path.write_bytes(damaged(whole[number % len(whole)], rng))
+        try:
+            assert data.read_image(path, data.spec("imagenet")).shape == (3, 224, 224)
+            read += 1
+        except InputError as error:
+            assert str(path) in str(error)
+    return read
+
+
+@pytest.mark.filterwarnings("ignore")  # PIL tells of what it mends
+def test_a_damaged_image_is_decoded_or_named(tmp_path):
+    assert 10 < decoded(210, 0, tmp_path / "a.png") < 200
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_thousands_of_damaged_images_are_decoded_or_named(tmp_path):
+    assert 200 < decoded(3500, 1, tmp_path / "a.png") < 3300
+
+
+def loaded(count, seed, folder, whole):
+    rng, read = random.Random(seed), 0
+    for _ in range(count):
+        (folder / "train.parquet").write_bytes(damaged(whole, rng))
+        try:
+            data.load(str(folder))
+            read += 1
+        except InputError:
+            pass
+    return read
+
+
+def test_a_damaged_table_is_read_or_refused(tmp_path, write_parquet, pixels):
+    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
+    assert loaded(200, 0, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 190
+
+
+@pytest.mark.slow
+def test_thousands_of_damaged_tables_are_read_or_refused(tmp_path, write_parquet, pixels):
+    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
+    assert loaded(4000, 1, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 3800
