@@ -29,10 +29,10 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
     Raises:
         InputError: there is no file, or one that cannot be read or holds more than `most` bytes.
     """
-    if not path.is_file():  # nor a pipe or a device, which may have no end
-        raise InputError(f"no file at {path}")
-    _check_size(path.stat().st_size, path, most)
     try:
+        if not path.is_file():  # nor a pipe or a device, which may have no end
+            raise InputError(f"no file at {path}")
+        _check_size(path.stat().st_size, path, most)
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({shown(error)})") from None

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import multiprocessing
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -179,6 +180,32 @@ def test_a_file_of_something_else_is_made_anew(folder: Path) -> None:
     path.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
     with pytest.warns(Note, match="made for another format"):
         assert same(again(), boundary(*ASKED))
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (b"[" * 100_000, "nested deeper than"),
+        (b'{"claim": [' + b"1," * 10**6 + b"1]}", "made for another format"),
+        (b'{"format": 2, "format": 2}', "is given twice"),
+        (b'{"claim": [' + b"9" * 5000 + b"]}", "is not JSON"),
+        (b"\xff", "is not JSON"),
+        (b" " * 2**24, r"16,777,281 bytes long; expected at most 16,777,216"),
+    ],
+    ids=["deep", "long", "twice", "digits", "no text", "large"],
+)
+def test_a_file_of_absurd_content_is_made_anew(folder: Path, body: bytes, named: str) -> None:
+    path = file_of(folder, *ASKED)
+    path.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    with pytest.warns(Note, match=named):
+        assert same(again(), boundary(*ASKED))
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    path = file_of(folder, *ASKED)
+    path.unlink()
+    os.mkfifo(path)
+    assert same(again(), boundary(*ASKED))
 
 
 def test_a_folder_that_cannot_be_written_costs_memory_only(

@@ -19,10 +19,11 @@ from platformdirs import user_cache_dir
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundary import Boundary, boundary, check_question, crossing_probability, spending
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, Note
 
 FORMAT = 2  # to be raised when a table of the same question would come out otherwise
+MOST_BYTES = 2**24  # of a table; one of ten thousand looks takes a sixteenth
 FOLDER = "RANDSMOOTH_CACHE"  # environment variable: where to keep what can be made again
 
 _one_at_a_time = Lock()  # threads share the name under which a file is written first; processes do not
@@ -71,12 +72,13 @@ def _digest(content: bytes) -> str:
 def _read(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float) -> Boundary | None:
     """The table at `path`; None where there is none, or none that may be used, which a note says."""
     try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    try:
+        if not path.is_file():
+            return None
+        content = read_file(path, MOST_BYTES)
         claim, give_up = _opened(content, question, looks)
         _check_level(claim, looks, q0, alpha)
+    except OSError:
+        return None
     except ValueError as reason:
         warnings.warn(f"{path} is not the table it is named for ({reason}), so it is made anew", Note, stacklevel=2)
         return None
@@ -90,7 +92,7 @@ def _opened(content: bytes, question: dict[str, Any], looks: Ints) -> tuple[Ints
     digest, _, body = content.partition(b"\n")
     if digest != _digest(body).encode():
         raise ValueError("damaged")
-    stored = json.loads(body)
+    stored = parse_json(body, "its content")
     other = [key for key, asked in question.items() if not isinstance(stored, dict) or stored.get(key) != asked]
     if other:
         raise ValueError(f"made for another {', '.join(other)}")
