@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 LONGEST = 120  # characters of a name in a table or a sentence; names of files rarely have more
@@ -59,12 +60,12 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def say(text: object = "", *, end: str = "\n", file: TextIO | None = None) -> None:
-    """Print `text` for a terminal: of all that is not printable only line breaks are kept. `file` is stdout if None.
+def say(text: str | Path = "", *, end: str = "\n", file: TextIO | None = None) -> None:
+    """Print `text` for a terminal: of all that is not printable only line breaks are kept, and none of a path.
 
-    A line break that must not be kept, such as that in a name, is for `printable` at its place.
+    A line break in another name is for `printable` at its place. `file` is stdout if None.
     """
-    lines = str(text).split("\n")
+    lines = text.split("\n") if isinstance(text, str) else [str(text)]
     print("\n".join(map(printable, lines)), end=end, file=sys.stdout if file is None else file, flush=True)
 
 
@@ -80,8 +81,8 @@ def latex(text: str) -> str:
 
 
 def plotly(text: str, longest: int = LONGEST) -> str:
-    """`text` that plotly shows as it is: it reads a little HTML in names and labels."""
-    return html.escape(shortened(printable(text), longest))
+    """`text` that plotly shows as it is: it reads a little HTML in names and labels, and formulas between $ and $."""
+    return html.escape(shortened(printable(text), longest)).replace("$", "&#36;")
 
 
 def cell(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import json
 import re
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from randsmooth import escape
 from randsmooth.errors import InputError
 from randsmooth.report import Line, Panel, draw
 from randsmooth.report.panels import _colours, _paper
@@ -53,7 +53,7 @@ def test_names_from_files_stay_text(tmp_path: Path) -> None:
     page = (tmp_path / "a.html").read_text()
     assert "<script>alert" not in page
     drawn = json.loads(reading.Read(page).scripts[0])["data"]
-    assert {trace["name"] for trace in drawn} == {html.escape(EVIL), "another", "named"}
+    assert {trace["name"] for trace in drawn} == {escape.plotly(EVIL), "another", "named"}
     draw(panels(EVIL), tmp_path / "a.svg")  # a name is no formula either
     assert "$x_1$" in re.sub(r"<!--|-->", "", (tmp_path / "a.svg").read_text())
 

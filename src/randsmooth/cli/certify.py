@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from randsmooth.certificates import BOUNDS, RULES
 from randsmooth.cli.verb import Settings, argument, option
-from randsmooth.escape import say
+from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def certify(settings: Certify) -> None:
 
     table = run(settings, console)
     say(render([table]), end="")
-    say(f"certificates in {out_file(settings)}")
+    say(printable(f"certificates in {out_file(settings)}"))
 
 
 for _rule in RULES.values():

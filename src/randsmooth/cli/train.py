@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from randsmooth.cli.verb import Settings, argument, option, pairs
-from randsmooth.escape import say
+from randsmooth.escape import printable, say
 
 
 class Train(Settings):
@@ -60,7 +60,7 @@ def train(settings: Train) -> None:
     out = settings.out or default_folder(settings)
     flags = settings.model_dump(include={"resume", "overwrite", "accept_changes"})
     run(request, out, **flags, progress=console)
-    say(f"model in {out}; certify it with: randsmooth certify {out}")
+    say(printable(f"model in {out}; certify it with: randsmooth certify {out}"))
 
 
 def default_folder(settings: Train) -> Path:

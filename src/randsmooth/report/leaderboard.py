@@ -289,6 +289,7 @@ def _facts(entry: Entry) -> dict[str, str]:
         "n": UNKNOWN if header.n is None else f"{header.n:,}",
         "rule": show(header.rule),
         "method": entry.method,
+        "notes": show(header.notes),
     }
 
 

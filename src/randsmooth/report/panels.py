@@ -117,8 +117,8 @@ def _paper(panels: Sequence[Panel], suffix: str) -> bytes:
 
 
 def _axes(axes: Any, panel: Panel, colours: dict[str, tuple[str, str]]) -> None:
-    title = axes.set_title(printable(panel.title), fontsize=10)
-    drawing.as_text(title, axes.set_xlabel(printable(panel.x)), axes.set_ylabel(printable(panel.y)))
+    title, x, y = (shortened(printable(text)) for text in (panel.title, panel.x, panel.y))
+    drawing.as_text(axes.set_title(title, fontsize=10), axes.set_xlabel(x), axes.set_ylabel(y))
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

@@ -62,7 +62,7 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
         "certified_accuracy": [{"radius": r, **_estimate(c.estimates[row])} for r, c in accuracy],
         "abstention": abstained and _estimate(abstained),
         "p_A": [{"at_least": x, **_estimate(share)} for x, share in sheet.p_a[row].items()],
-        "header": table.header.model_dump(mode="json"),
+        "header": table.header.model_dump(),
     }
 
 

@@ -1,0 +1,154 @@
+"""What files are called and hold, on a terminal: nothing of it acts, and no name forges a line."""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import randsmooth
+from nasty import NASTY
+from randsmooth import escape, progress
+from randsmooth.certificates import Header, from_counts, write_parquet
+from randsmooth.cli import attack, predict
+from randsmooth.errors import InputError, Note
+
+Run = Callable[..., tuple[int, str, str]]
+EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])
+
+
+def file_name(text: str) -> str:
+    """The longest beginning of `text` that can be a file's name, and is no option."""
+    name = f"x{text}".replace("/", "|").replace("\0", "").encode(errors="ignore").decode()
+    while len(name.encode()) > 200:
+        name = name[:-1]
+    return name
+
+
+def names() -> list[str]:
+    return [file_name(text[:250]) for name, text in NASTY.items() if name != "empty"]
+
+
+def quiet(*streams: str) -> bool:
+    return all(line.isprintable() for stream in streams for line in stream.split("\n"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table in a file for each nasty name, a third of them damaged."""
+    folder = tmp_path_factory.mktemp("certificates")
+    header = Header(sigma=0.5, n0=10, n=100, alpha=0.001, dataset="digits", split="test")
+    counts = np.array([[90, 10], [20, 80], [70, 30]])
+    label = np.array([0, 1, 0])
+    evidence = {"counts0": counts // 10, "counts": counts, "seconds": np.ones(3), "idx": np.arange(3), "label": label}
+    for place, name in enumerate(names()):
+        path = folder / f"{name}.parquet"
+        write_parquet(from_counts(header, **evidence), path)
+        if place % 3 == 2:
+            path.write_bytes(path.read_bytes()[:-200])
+    return folder
+
+
+def test_verbs_that_read_certificates(folder: Path, cli: Run, tmp_path: Path) -> None:
+    whole = [folder / f"{name}.parquet" for place, name in enumerate(names()) if place % 3 < 2]
+    for form in ("text", "md", "latex", "csv", "json"):
+        code, out, err = cli("evaluate", *whole[:: 4 if form == "text" else 9], "--format", form)
+        assert code == 0 and quiet(out, err), form
+    assert cli("evaluate", *whole[:9])[1].count("\n") == cli("evaluate", *whole[9:18])[1].count("\n")
+    code, out, err = cli("leaderboard", folder, "--out", tmp_path / "board.html")
+    assert code == 0 and quiet(out, err) and err.count("note: skipped") == err.count("\n") == len(names()) // 3
+    drawn = ("--figures", "png", "--tables", "text,md,latex,csv,json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks
+        code, out, err = cli("compare", *whole[:4], *drawn, "--out", tmp_path / f"{file_name(NASTY['colour'])}.html")
+    assert code == 0 and quiet(out, err) and out.count("\n") == 8
+    code, out, err = cli("export", whole[3], "--out", tmp_path / file_name(NASTY["forged lines"]))
+    assert code == 0 and quiet(out, err) and out.count("\n") == err.count("\n") == 1
+
+
+@EACH
+def test_an_error_quotes_it_on_one_line(text: str, monkeypatch: pytest.MonkeyPatch, cli: Run) -> None:
+    def fail(*_: object, **__: object) -> None:
+        warnings.warn(f"read {text}", Note, stacklevel=1)
+        raise InputError(f"{text} cannot be read")
+
+    monkeypatch.setattr("randsmooth.cli.reading.load", fail)
+    code, out, err = cli("evaluate", "a.parquet")
+    assert code == 2 and out == "" and quiet(err) and len(err) < 20_000
+    assert [line.split(":")[0] for line in err.splitlines()] == ["note", "randsmooth"]
+
+
+@pytest.mark.parametrize("name", ["colour", "forged lines", "bidi", "half a letter", "title of a terminal"])
+def test_files_that_are_not_there(name: str, cli: Run) -> None:
+    path = f"no-{file_name(NASTY[name])}"
+    for words in (("evaluate", path), ("predict", path, path), ("certify", path), ("train", path, "--sigma", 1)):
+        code, out, err = cli(*words)
+        assert code == 2 and quiet(out, err) and err.count("\n") == 1, words
+
+
+@EACH
+def test_answers_to_images(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = [
+        {"image": text or "x", "label": text or "y", "radius": -0.5},
+        {"image": "b", "label": None, "radius": 0.0},
+    ]
+    for form in predict.FORMATS:
+        predict.show(answers, form)
+        out = capsys.readouterr().out
+        assert quiet(out) and (form == "json" or out.count("\n") == 2 + (form == "csv"))
+        assert form != "csv" or not out.splitlines()[1].startswith(("=", "+", "-", "@"))
+
+
+def test_attacked_images(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"image": 3, "label": "", "certified": "a", "radius": 0.5, "distance": 0.25, "predict": "b"}
+    lines = attack.grid([row | {"label": text, "verdict": attack.FAILED} for text in NASTY.values()])
+    assert quiet(*lines) and len(lines) == len(NASTY) + 2 and max(map(len, lines)) < 300
+
+
+def test_a_folder_of_images_is_described(cli: Run, tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        for name in ("colour", "forged lines", "bidi", "rich"):
+            image = tmp_path / "images" / split / file_name(NASTY[name]) / "0.png"
+            image.parent.mkdir(parents=True)
+            Image.new("RGB", (32, 32)).save(image)
+    code, out, err = cli("data", "describe", tmp_path / "images")
+    assert code == 0 and quiet(out, err) and out.count("\n") == 9
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@EACH
+def test_progress_of_work_on_a_file(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, where the bar itself moves the cursor, as much as with a plain title; in a log, not at all."""
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stdout", stream)
+        with progress.console(text, 3, "images") as reporter:
+            reporter.advance(3, text)
+            reporter.say(text)
+        told = stream.getvalue()
+        moves = told.replace("\x1b[", "").replace("\r", "") if stream.isatty() else told
+        assert quiet(moves.replace("\x1b", "")) and "]0;" not in moves.replace(r"\x1b]0;", "")
+        assert "\x07" not in told and "\x9b" not in told and "\x1b]" not in told and "\x1b[31m" not in told
+        assert len(told) < 250_000
+
+
+def prints(tree: ast.AST) -> list[int]:
+    called = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return [node.lineno for node in called if node.func.id == "print"]
+
+
+@pytest.mark.parametrize("path", sorted(Path(randsmooth.__file__).parent.rglob("*.py")), ids=lambda path: path.stem)
+def test_nothing_is_printed_but_by_say(path: Path) -> None:
+    """`escape.say`, or `cli.verb.note` for a line on stderr: what files say must not act on a terminal."""
+    assert path == Path(escape.__file__) or not prints(ast.parse(path.read_text()))
+    assert prints(ast.parse("x = [print(1)]")) == [1]

@@ -1,0 +1,272 @@
+"""Every nasty string through every output: it stays text, and it is shown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from nasty import NASTY
+from randsmooth import escape
+from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.report import Line, Panel, draw, leaderboard, measure, page, radius_accuracy, tables
+from randsmooth.report.leaderboard import to_json
+from randsmooth.report.sheet import build
+from report.reading import Read
+
+STRINGS = list(NASTY.values())
+EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])
+PLAIN = {"sigma": 0.5, "n0": 10, "n": 100, "alpha": 0.001}
+
+
+def shown(text: str, longest: int = escape.LONGEST) -> str:
+    """`text` as a reader sees it, spaces run together as pages and TeX do."""
+    return " ".join(escape.shortened(escape.printable(text), longest).split())
+
+
+def table(name: str, seed: int = 0, **facts: object) -> Certificates:
+    """As many images as strings, each of the class that one of them names; no check of what a header may say."""
+    count, rng = len(STRINGS), np.random.default_rng(seed)
+    label = np.arange(count)
+    counts0, counts = np.zeros((2, count, count), np.int64)
+    counts0[label, label] = 10
+    counts[label, label] = rng.integers(50, 101, count)
+    counts[label, (label + 1) % count] = 100 - counts[label, label]
+    made = from_counts(
+        Header(**PLAIN), idx=label, label=label, counts0=counts0, counts=counts, seconds=np.ones(count), name=name
+    )
+    return replace(made, header=made.header.model_copy(update=facts))
+
+
+@pytest.fixture(scope="module")
+def evil() -> list[Certificates]:
+    """A table called by each string; the first says every string in every field that takes a text."""
+    fields = ("dataset", "split", "selection", "noise", "data", "backend", "precision", "device", "instructions")
+    facts: dict[str, object] = dict.fromkeys((*fields, "guarantee"), NASTY["end of script"])
+    facts |= {"classes": tuple(STRINGS), "notes": tuple(STRINGS), "versions": {text: text for text in STRINGS}}
+    facts["model"] = {f"{text}.": {text: [text]} for text in STRINGS}
+    return [table(text, seed, **(facts if seed == 0 else {})) for seed, text in enumerate(STRINGS)]
+
+
+@pytest.fixture(scope="module")
+def written(evil: list[Certificates]) -> dict[str, str]:
+    """Every table in each of its formats, and the three pages."""
+    sheet = build(evil, [0.0, 0.5])
+    made = {form: render(sheet) for form, render in tables.FORMATS.items()}
+    some = [table("gaussian", 99), *evil[:3]]
+    made["page"] = page(evil[:1] + evil[25:50:6], radii=[0.0], title=NASTY["script"], command=NASTY["image"])
+    made["compared"] = page(some, radii=[0.0], title=NASTY["half a letter"], command=NASTY["nul"])
+    entries = [measure(one, f"{one.name}/{one.name}.tsv") for one in evil]
+    made["leaderboard"] = leaderboard(entries, title=NASTY["script"], command=NASTY["image"])
+    made["records"] = to_json(entries)
+    return made
+
+
+@pytest.fixture(scope="module")
+def pages(written: dict[str, str]) -> dict[str, Read]:
+    return {name: Read(written[name]) for name in ("page", "compared", "leaderboard")}
+
+
+def test_nothing_written_acts_on_a_terminal_or_cannot_be_written(written: dict[str, str]) -> None:
+    for form, text in written.items():
+        own = text if form not in ("page", "compared") else re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
+        assert all(line.replace("ACR\u00a0*", "").isprintable() for line in own.split("\n")), form
+        assert text.encode()
+
+
+@pytest.mark.parametrize("name", ["page", "compared", "leaderboard"])
+def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read], name: str) -> None:
+    read = pages[name]
+    assert not {tag for tag, _ in read.tags} & {"img", "iframe", "base", "link", "object", "embed", "form", "i", "a "}
+    assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]
+    assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#versus"}
+    assert not [tag for tag, attributes in read.tags if {"src", "srcdoc", "autofocus"} & set(attributes)]
+    assert len(read.scripts) == {"leaderboard": 1}.get(name, 3)
+    own = read.scripts[-1] if name == "leaderboard" else read.scripts[0] + read.scripts[2]
+    assert "<" not in (read.scripts[0] if name != "leaderboard" else "") and "window.pwned" not in read.scripts[-1]
+    assert "</" not in own
+
+
+@EACH
+def test_pages_show_it(pages: dict[str, Read], text: str) -> None:
+    assert shown(text) in pages["page"].text  # as a class
+    assert shown(text) in pages["leaderboard"].text
+
+
+@EACH
+def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written: dict[str, str]) -> None:
+    """The hashes are of the scripts as they are in the package, so that what a name smuggled in would not run."""
+    from randsmooth.report import html
+
+    evil = html.render("figure.html.j2", "figure.js", title=text, figure={"data": [text], "layout": {}})
+    policies = [html.policy([Path(html.__file__).with_name("figure.js").read_text()])]
+    assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
+    assert json.loads(Read(evil).scripts[0])["data"] == [text]
+
+
+@pytest.mark.parametrize("form", ["text", "latex", "md"])
+def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str], form: str) -> None:
+    plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]
+    notes = tuple(f"note {i}" for i in range(len(STRINGS)))
+    plain[0] = replace(plain[0], header=plain[0].header.model_copy(update={"notes": notes}))
+    expected = tables.FORMATS[form](build(plain, [0.0, 0.5]))
+    assert written[form].count("\n") == expected.count("\n")
+
+
+@EACH
+def test_text_tables_show_it(written: dict[str, str], text: str) -> None:
+    assert shown(text) in " ".join(written["text"].split())
+
+
+COMMANDS = {
+    *("begin", "end", "hline", "textbf", "underline", "textcolor", "scriptsize"),
+    *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater"),
+}
+
+
+def test_latex_has_no_command_but_ours(written: dict[str, str]) -> None:
+    body = [line for line in written["latex"].split("\n") if not line.startswith("%")]
+    assert {*re.findall(r"\\([a-zA-Z]+)", "\n".join(body))} <= COMMANDS
+    rest = re.sub(r"\\[a-zA-Z]+(\{\})?|\\[\\{}$&#%_]", "", "\n".join(body))
+    assert not re.findall(r"[\\$#%_^~]", rest)
+    rows = [line for line in body if line.endswith(r" \\")]
+    assert len(rows) == len(STRINGS) + 1
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {5}
+    assert not [row for row in rows if row.startswith(("[", "*"))]
+
+
+@EACH
+def test_latex_sets_it(text: str) -> None:
+    spelled = {**escape.LATEX, "*": "{*}"}
+    pattern = "|".join(re.escape(way) for way in spelled.values())
+    back = {way: letter for letter, way in spelled.items()}
+    assert re.sub(pattern, lambda found: back[found.group()], escape.latex(text)) == escape.printable(text)
+
+
+def inline(tokens: list[Token]) -> list[Token]:
+    return [child for token in tokens for child in [token, *(token.children or [])]]
+
+
+MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+@EACH
+def test_markdown_shows_it(text: str) -> None:
+    """As a paragraph and as a cell; a bare address is a link to some readers, and neither http:// nor www. stays."""
+    escaped = escape.markdown(text.strip(" "))
+    for source in (f"Said: {escaped}", f"| a |\n|---|\n| {escaped} |", escaped):
+        tokens = inline(MARKDOWN.parse(source))
+        kinds = {token.type for token in tokens}
+        assert kinds <= {"inline", "text", "text_special", "paragraph_open", "paragraph_close"} | {
+            f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
+        }
+        told = "".join(token.content for token in tokens if token.type in ("text", "text_special"))
+        assert " ".join(escape.printable(text).split()) in " ".join(told.split())
+    assert not re.search(r"https?://|www\.", escaped)
+
+
+def test_markdown_tables_have_no_part_of_a_strangers(written: dict[str, str]) -> None:
+    tokens = inline(MARKDOWN.parse(written["md"]))
+    assert not {token.type for token in tokens} & {"link_open", "image", "code_inline", "fence", "heading_open"}
+    assert {token.content for token in tokens if token.type.startswith("html")} <= {"<u>", "</u>"}
+    assert sum(token.type == "tr_open" for token in tokens) == len(STRINGS) + 1
+
+
+def formulas(text: str) -> list[str]:
+    """Cells that a spreadsheet would compute, whichever of the separators it takes."""
+    cells = [cell for mark in ",;\t" for row in csv.reader(io.StringIO(text), delimiter=mark) for cell in row]
+    return [cell for cell in cells if re.match(r"[=+\-@\t\r＝＋－＠]", cell) and not re.fullmatch(r"-?[\d.e,-]+", cell)]
+
+
+def test_no_cell_begins_a_formula(written: dict[str, str]) -> None:
+    assert not formulas(written["csv"])
+    assert len(list(csv.DictReader(io.StringIO(written["csv"])))) == len(STRINGS)
+    assert formulas("name,value\n=1+1,2\n")
+
+
+@EACH
+def test_csv_holds_it(text: str) -> None:
+    rows = [["name", "value"], [text, -0.5], ["-3.5", 1]]
+    back = list(csv.reader(io.StringIO(escape.to_csv(rows))))
+    assert back[1][0].removeprefix("'") == escape.printable(text).removeprefix("'")
+    assert back[1][1] == "-0.5" and back[2] == ["-3.5", "1"] and not formulas(escape.to_csv(rows))
+
+
+@EACH
+def test_json_says_it_as_it_is(text: str) -> None:
+    written = escape.to_json({text: [text]})
+    assert json.loads(written) == {text: [text]} and all(line.isprintable() for line in written.split("\n"))
+    assert json.loads(written.encode()) == {text: [text]}
+
+
+def test_json_of_tables_is_faithful(evil: list[Certificates], written: dict[str, str]) -> None:
+    header = json.loads(written["json"])["tables"][0]["header"]
+    assert header["classes"] == STRINGS and header["notes"] == STRINGS
+    assert header["versions"] == evil[0].header.versions and header["model"] == evil[0].header.model
+    first = next(record for record in json.loads(written["records"]) if record["notes"])
+    assert first["notes"] == STRINGS and first["dataset"] == NASTY["end of script"]
+
+
+def figures(text: str, folder: Path) -> list[str]:
+    """Both ways of drawing, as SVG."""
+    radius_accuracy([table(text), table("b", 1)], folder / "a.svg")
+    lines = (Line(text, np.ones(2), np.ones(2), labels=(text, text)),)
+    draw([Panel(text, text, text, lines)], folder / "b.svg")
+    return [(folder / name).read_text() for name in ("a.svg", "b.svg")]
+
+
+FIGURES = ["formula", "LaTeX", "nul", "half a letter", "comment", "underscore", "long"]
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")  # a letter that the font lacks is a box
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_show_it(name: str, tmp_path: Path) -> None:
+    for drawn in figures(NASTY[name], tmp_path):
+        ElementTree.fromstring(drawn)
+        start = escape.printable(NASTY[name])[:6].replace("<", "&lt;")
+        assert start in re.sub(r"<!-- ?|- ?(?=-)", "", drawn).replace("\u200b", "") or name == "comment"
+        assert "font-style: italic" not in drawn and len(drawn) < 200_000
+
+
+def card(text: str) -> str:
+    torch = pytest.importorskip("torch")
+    from randsmooth.models import Classifier
+
+    torch.manual_seed(0)
+    provenance = {"dataset": text, "sigma": text, f"{text}.": {text: [text, 0.5]}, "epochs": 3}
+    classes = [text, "another"]
+    return str(
+        Classifier(arch="lenet", classes=classes, shape=[1, 28, 28], provenance=provenance).generate_model_card()
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["front matter", "fence", "script", "pipes", "heading", "link", "half a letter", "template", "list", "long"]
+)
+def test_a_model_card_is_what_it_was(name: str) -> None:
+    evil, plain = (MARKDOWN.parse(card(text).split("---\n", 2)[2]) for text in (NASTY[name], "plain"))
+    assert [token.type for token in evil] == [token.type for token in plain]
+    kinds = {token.type for token in inline(evil)}
+    assert not kinds & {"link_open", "image", "html_inline", "html_block"}
+    assert card(NASTY[name]).split("---\n")[1] == card("plain").split("---\n")[1]
+    fences = [token.content for token in evil if token.type == "fence"]
+    assert len(fences) == 2 and "sigma=SIGMA" in fences[0]
+    said = " ".join("".join(t.content for t in inline(evil) if t.type in ("text", "text_special", "softbreak")).split())
+    assert shown(NASTY[name])[:40] in said and len(card(NASTY[name])) < 10_000
+
+
+@EACH
+def test_a_terminal_shows_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    escape.say(text)
+    out = capsys.readouterr().out
+    assert out.endswith("\n") and all(line.isprintable() for line in out.split("\n"))
+    assert out.count("\n") == text.count("\n") + 1
