@@ -81,8 +81,11 @@ def latex(text: str) -> str:
 
 
 def plotly(text: str, longest: int = LONGEST) -> str:
-    """`text` that plotly shows as it is: it reads a little HTML in names and labels, and formulas between $ and $."""
-    return html.escape(shortened(printable(text), longest)).replace("$", "&#36;")
+    """`text` that plotly shows as it is: it reads a little HTML in names and labels, and formulas between $ and $.
+
+    Of a quotation mark's name it knows nothing, and a mark means nothing to it.
+    """
+    return html.escape(shortened(printable(text), longest), quote=False).replace("$", "&#36;")
 
 
 def cell(value: Any) -> Any:

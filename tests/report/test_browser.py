@@ -69,8 +69,8 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
     ((radius,), (p_a,)), text, where = told["moved"]
     assert told["start"][0] != told["moved"][0] and 0 < radius < 1.5 and 0.5 < p_a <= 1
     assert where == f"radius {radius:.2f} (p_A {p_a:.3f})"
-    shares = [
-        f"{name} {100 * metrics.certified_accuracy(t, radius).value:.1f}%"
+    shares = [  # isolated: a name may run from right to left
+        f"\u2068{name}\u2069 {100 * metrics.certified_accuracy(t, radius).value:.1f}%"
         for name, t in zip(names, tables, strict=True)
     ]
     assert text == f"{where}: {', '.join(shares)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -15,6 +16,9 @@ from randsmooth.escape import printable
 
 # A browser may draw, and show the pictures that the page itself holds. It may ask for nothing over a network.
 ALLOWED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+_LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+RIGHT_TO_LEFT = re.compile(f"[{_LETTER}](?:[{_LETTER} …]*[{_LETTER}])?")
 
 
 def render(template: str, script: str, *, plots: bool = False, **content: Any) -> str:
@@ -50,8 +54,11 @@ def _environment() -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    """What the template prints, before it is escaped; markup is the templates' own."""
-    return printable(value) if type(value) is str else value
+    """What the template prints, before it is escaped; markup is the templates' own.
+
+    A mark that cannot be seen ends what is written from right to left: a figure behind a Hebrew name stays behind it.
+    """
+    return RIGHT_TO_LEFT.sub("\\g<0>\u200e", printable(value)) if type(value) is str else value
 
 
 def _plotly() -> str:

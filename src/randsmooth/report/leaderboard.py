@@ -57,7 +57,7 @@ class Entry:
     @property
     def folder(self) -> str:
         parent = Path(self.file).parent.as_posix()
-        return "" if parent == "." else parent
+        return "" if parent == "." else shortened(parent)
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def _lacking(entries: Sequence[Entry]) -> dict[str, int]:
 
 def _notes(entries: Sequence[Entry]) -> dict[str, str]:
     """What was inferred of logs or done to tables since, and of which; files tell tables of one name apart."""
-    tables = [entry.table.renamed(entry.file) for entry in entries]
+    tables = [entry.table.renamed(shortened(entry.file)) for entry in entries]
     return {shortened(note, LONG): ", ".join(files) for note, files in sheet.notes(tables).items()}
 
 

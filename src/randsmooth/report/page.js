@@ -57,7 +57,7 @@
     const shown = stops.names.filter((_, row) => buttons.some((b) => b.dataset.row === String(row) && b.getAttribute("aria-pressed") === "true"));
     const figures = stops.names.map((name, row) => [name, stops.accuracy[row][at]]).filter(([name]) => shown.includes(name));
     const where = `radius ${radius.toFixed(2)}` + (p === null ? "" : ` (p_A ${p.toFixed(3)})`);
-    told.textContent = `${where}: ` + figures.map(([name, v]) => `${name} ${(v / 10).toFixed(1)}%`).join(", ");
+    told.textContent = `${where}: ` + figures.map(([name, v]) => `\u2068${name}\u2069 ${(v / 10).toFixed(1)}%`).join(", ");
     slider.setAttribute("aria-valuetext", where);
   }
   // Pointing at one of the two curves' plots moves the slider, and shows the other plot's figures there.
