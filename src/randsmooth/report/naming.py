@@ -10,9 +10,11 @@ from randsmooth.escape import printable, shortened
 
 
 def class_name(tables: Sequence[Certificates], label: int) -> str:
-    """The name that a header gives to `label`; `class 3` without one, or where it is a mere number."""
+    """The name that a header gives to `label`; `class 3` without one, or where it is empty or a mere number."""
     named = [t.header.classes for t in tables if t.header.classes and label < len(t.header.classes)]
     name = shortened(printable(named[0][label])) if named and named[0] else str(label)
+    if not name.strip():
+        return f"class {label}"
     return f"class {name}" if name.isdigit() else name
 
 

@@ -9,6 +9,7 @@ from randsmooth.escape import LONG, printable, shortened
 from randsmooth.report.sheet import Sheet
 
 UNKNOWN = "not recorded"
+TEXT = 400  # characters of one text: a guarantee has fewer
 FACTS = {
     "dataset": "data set",
     "split": "split",
@@ -83,4 +84,4 @@ def _told(value: Any) -> str:
         return ", ".join(f"{printable(str(k))} {'none' if v is None else _told(v)}" for k, v in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(_told(inner) for inner in value)
-    return printable(str(value))
+    return shortened(printable(str(value)), TEXT)

@@ -187,7 +187,7 @@ def _common(tables: Sequence[Certificates]) -> str:
     for field, word in (("dataset", "data sets"), ("split", "splits")):
         values = sorted({getattr(table.header, field) for table in tables} - {None})
         if len(values) > 1 and any(metrics.elsewhere(a, b) for a, b in combinations(tables, 2)):
-            return f"and they are of different {word} ({', '.join(values)})"
+            return f"and they are of different {word} ({', '.join(map(shortened, values))})"
     places = set.intersection(*(set(table.idx.tolist()) for table in tables))
     images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
     other = (
