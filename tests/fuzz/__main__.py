@@ -6,50 +6,54 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
 from fuzz import results
-from fuzz.readers import READERS
+from fuzz.reader import Reader
 from fuzz.run import Tally, run
+from fuzz.worker import find
 
-FOUND = "fuzz.readers:READERS"
+READERS = "fuzz.readers:READERS"
 
 
-def main() -> int:
-    options = _options()
+def main(where: str = READERS) -> int:
+    """Run what the options ask for, on the readers at `where`; 1 where an input failed, and 0 where none did."""
+    readers = find(where)
+    options = _options(readers)
     console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(f"seed {options.seed}: {len(options.readers)} readers")
     numbers = _numbers(options)
-    tallies = run(FOUND, numbers, seed=options.seed, folder=options.out, workers=options.workers, tell=_tell(console))
-    console.print(results.table(tallies, READERS))
+    tallies = run(where, numbers, seed=options.seed, folder=options.out, workers=options.workers, tell=_tell(console))
+    console.print(results.table(tallies, readers))
     found = results.groups(tallies.values())
     for group in found:
         console.print(_told(group, options), markup=False, soft_wrap=True)
     if options.json is not None:
-        options.json.write_text(results.record(tallies, READERS, options.seed), encoding="utf-8")
+        options.json.write_text(results.record(tallies, readers, options.seed), encoding="utf-8")
     if found:
         console.print(f"failing inputs, with what came of each, are in {options.out / 'failed'}", markup=False)
     return 1 if found else 0
 
 
-def _options() -> argparse.Namespace:
+def _options(readers: dict[str, Reader]) -> argparse.Namespace:
     """Options, by default as FUZZ_INPUTS, FUZZ_SEED and FUZZ_READERS say."""
     said = os.environ.get
     parser = argparse.ArgumentParser(prog="make fuzz, or python -m fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=int(said("FUZZ_INPUTS") or 100_000), help="of all readers")
     parser.add_argument("--seed", type=int, default=int(said("FUZZ_SEED") or secrets.randbelow(2**32)))
-    parser.add_argument("--readers", default=said("FUZZ_READERS") or ",".join(READERS), help="with commas between")
+    parser.add_argument("--readers", default=said("FUZZ_READERS") or ",".join(readers), help="with commas between")
     parser.add_argument("--number", type=int, help="read this one input of the reader, and no others")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/fuzz"), help="where failing inputs are kept")
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     options = parser.parse_args()
     options.readers = options.readers.replace(",", " ").split()
-    unknown = [name for name in options.readers if name not in READERS]
+    unknown = [name for name in options.readers if name not in readers]
     if unknown:
-        parser.error(f"unknown reader {unknown[0]!r}; known are {', '.join(READERS)}")
+        parser.error(f"unknown reader {unknown[0]!r}; known are {', '.join(readers)}")
     return options
 
 
@@ -61,7 +65,7 @@ def _numbers(options: argparse.Namespace) -> dict[str, range]:
     return {name: range(share) for name in options.readers}
 
 
-def _tell(console: Console):  # type: ignore[no-untyped-def]
+def _tell(console: Console) -> Callable[[Tally], None]:
     def tell(tally: Tally) -> None:
         console.print(f"{tally.reader}: {tally.inputs:,} inputs, {len(tally.failures):,} failed", style="dim")
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Sequence
-from functools import lru_cache
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -84,9 +88,27 @@ class Draw:
         return self.pick(self.pick((NUMBERS, TEXTS, self.values)))
 
 
-@lru_cache(maxsize=4)
+_drawn: dict[int, list[Any]] = {}
+
+
 def values(run: int) -> list[Any]:
-    """JSON-like values that hypothesis draws for a run: they are built up from small ones, each a variation."""
+    """JSON-like values that hypothesis draws for a run: they are built up from small ones, each a variation.
+
+    Hypothesis takes words from the modules that are loaded: in a process of its own it draws the same ones every time.
+    """
+    if run not in _drawn:
+        here = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        command = [sys.executable, "-m", "fuzz.draw", str(run)]
+        _drawn[run] = pickle.loads(subprocess.run(command, env=here, check=True, stdout=subprocess.PIPE).stdout)
+    return _drawn[run]
+
+
+def remember(run: int, drawn: list[Any]) -> None:
+    """Take the values of a run from another process, which drew them already."""
+    _drawn[run] = drawn
+
+
+def _values(run: int) -> list[Any]:
     plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
     nested = st.recursive(
         plain,
@@ -109,3 +131,7 @@ def values(run: int) -> list[Any]:
 
     collect()
     return found
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(pickle.dumps(_values(int(sys.argv[1]))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from functools import cache
@@ -18,6 +19,7 @@ from randsmooth import models
 from randsmooth.models import Classifier
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+DIGESTS = WEIGHTS_HASH, DIGEST = "weights", "digest"  # keys of config.json
 
 
 class Folder(Reader):
@@ -54,10 +56,18 @@ class Config(Folder):
             {"classes": [str(k) for k in range(1_000_000)]},
             {"shape": [10**6, 8, 8]},
         ]
-        return [files | {CONFIG: json.dumps(said | change).encode()} for change in changes]
+        return [signed(files | {CONFIG: json.dumps(said | change).encode()}) for change in changes]
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
-        return files | {CONFIG: to_json(bent(json.loads(files[CONFIG]), draw), draw)}
+        said = json.loads(files[CONFIG])
+        vouching = {key: said.pop(key) for key in DIGESTS if key in said}
+        changed = bent(said, draw)
+        return files | {CONFIG: to_json(changed | vouching if isinstance(changed, dict) else changed, draw)}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With digests of what it says now, or without, as folders were saved before they had any."""
+        changed = self.bent(files, draw)
+        return None if changed is None else (bare if draw.chance(0.5) else signed)(changed)
 
 
 class Weights(Folder):
@@ -70,12 +80,34 @@ class Weights(Folder):
         return files | {WEIGHTS: safetensors_file.rewritten(files[WEIGHTS], draw)}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
-        """Saved by the library, with a weight that is no number or far off."""
-        model = _model(draw.below(2))
-        with torch.no_grad():
-            weight = draw.pick(list(model.parameters())).view(-1)
-            weight[draw.below(len(weight))] = float(draw.pick(("nan", "inf", "-inf", "3e38", "1e9", "0.5")))
-        return _folder(model)
+        """With the hash of these weights, or none."""
+        changed = self.bent(files, draw)
+        return None if changed is None else (bare if draw.chance(0.5) else signed)(changed)
+
+
+def signed(files: Files) -> Files:
+    """The folder with digests of what lies in it: the weights' in config.json, and that of all else it says."""
+    try:
+        said = json.loads(files[CONFIG])
+        said |= {WEIGHTS_HASH: _sha256(files[WEIGHTS])}
+        said.pop(DIGEST, None)
+        canonical = json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+    except (ValueError, TypeError, AttributeError, RecursionError):  # what says nothing has no digest either
+        return files
+    return files | {CONFIG: json.dumps(said | {DIGEST: _sha256(canonical)}).encode()}
+
+
+def bare(files: Files) -> Files:
+    """The folder without digests, as they were saved before they had any."""
+    try:
+        said = json.loads(files[CONFIG])
+        return files | {CONFIG: json.dumps({key: said[key] for key in said if key not in DIGESTS}).encode()}
+    except (ValueError, TypeError, RecursionError):
+        return files
+
+
+def _sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _model(seed: int) -> Classifier:

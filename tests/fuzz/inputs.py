@@ -37,7 +37,7 @@ def make(reader: Reader, valid: Sequence[Files], bombs: Sequence[Files], seed: i
     for _ in range(TRIES):
         way = draw.pick(WAYS)
         files = _made(way, reader, valid, of, draw)
-        if files is not None and files != valid[of]:
+        if files is not None and files not in valid:
             return Input(number, files, of, way)
     return Input(number, _damaged(reader, valid, of, draw), of, "damaged")
 

@@ -41,10 +41,11 @@ def written(table: pa.Table) -> bytes:
     return buffer.getvalue()
 
 
-def metadata_changed(content: bytes, key: bytes, value: bytes) -> bytes:
-    """The same columns, with another `value` for a key of the schema's metadata."""
+def metadata_changed(content: bytes, changes: dict[bytes, bytes | None]) -> bytes:
+    """The same columns, with other values for keys of the schema's metadata; None leaves a key out."""
     table = read(content)
-    return written(table.replace_schema_metadata(dict(table.schema.metadata) | {key: value}))
+    said = {**dict(table.schema.metadata), **changes}
+    return written(table.replace_schema_metadata({key: value for key, value in said.items() if value is not None}))
 
 
 def _column(table: pa.Table, draw: Draw) -> int:

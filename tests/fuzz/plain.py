@@ -63,7 +63,7 @@ def _other(value: Any, draw: Draw, words: Words) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         near += [-value, value + 1, value - 1, value * 2, value * 10**6, float(value), value / 2]
     if isinstance(value, str):
-        near += [value + "x", value.upper(), value[:-1], value.encode().hex(), value * 100]
+        near += [value + "x", value.upper(), value[:-1], value[::-1], value * 100]
     way = draw.below(4)
     if way == 0:
         return draw.pick(near)

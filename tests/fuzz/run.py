@@ -16,12 +16,16 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Lock
 
+from fuzz.draw import values
 from fuzz.examine import BAD, HANG, RAW, Outcome
 from fuzz.worker import Batch, Limits, build, work
 
 AT_ONCE = 1_000  # inputs of a batch: a worker starts in a tenth of a second
 READY = 120.0  # seconds that a worker may take to read its valid files
+
+_one_at_a_time = Lock()  # starting a process asks after all others, and only one thread is told how one ended
 
 
 @dataclass
@@ -70,7 +74,7 @@ def run(
             tallies[batch.reader].add(number, outcome)
         tell(tallies[batch.reader])
 
-    first = Batch(readers, "", seed, (), folder, limits or Limits())
+    first = Batch(readers, "", seed, (), folder, limits or Limits(), values(seed))
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(partial(_build, server), [replace(first, reader=name) for name in numbers]))
         list(pool.map(one, _batches(first, numbers)))
@@ -98,10 +102,21 @@ def _server(readers: str) -> ForkServerContext:
 
 def _build(server: ForkServerContext, batch: Batch) -> None:
     process = server.Process(target=build, args=(batch,), daemon=True)
-    process.start()
-    process.join()
-    if process.exitcode != 0:
+    _start(process)
+    if _ended(process) != 0:
         raise RuntimeError(f"the valid files of the reader {batch.reader!r} could not be made: see above")
+
+
+def _start(process: BaseProcess) -> None:
+    with _one_at_a_time:
+        process.start()
+
+
+def _ended(process: BaseProcess, timeout: float | None = None) -> int | None:
+    """The exit code of a process, once it has ended."""
+    wait([process.sentinel], timeout)
+    with _one_at_a_time:
+        return process.exitcode
 
 
 def _outcomes(server: ForkServerContext, batch: Batch) -> Iterator[tuple[int, Outcome]]:
@@ -120,12 +135,12 @@ def _outcomes(server: ForkServerContext, batch: Batch) -> Iterator[tuple[int, Ou
                     break
             else:
                 return
-        ended = _ending(process)
+        ended = _ending(process.exitcode)
         if not begun:
             raise RuntimeError(f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}")
         if ended is not None:
             with _started(server, replace(batch, numbers=left[:1], read=False)) as (process, _):
-                process.join()
+                _ended(process)
             yield left.pop(0), ended
 
 
@@ -133,14 +148,14 @@ def _outcomes(server: ForkServerContext, batch: Batch) -> Iterator[tuple[int, Ou
 def _started(server: ForkServerContext, batch: Batch) -> Iterator[tuple[BaseProcess, Connection]]:
     results, ours = multiprocessing.Pipe(duplex=False)
     process = server.Process(target=work, args=(batch, ours), daemon=True)
-    process.start()
+    _start(process)
     ours.close()
     try:
         yield process, results
     finally:
-        process.join(timeout=1.0)
-        process.kill()
-        process.join()
+        if _ended(process, timeout=1.0) is None:
+            process.kill()
+            _ended(process)
         results.close()
 
 
@@ -156,9 +171,8 @@ def _next(process: BaseProcess, results: Connection, wall: float) -> Outcome | s
     return "begun" if outcome is None else outcome
 
 
-def _ending(process: BaseProcess) -> Outcome | None:
+def _ending(code: int | None) -> Outcome | None:
     """What the way in which a worker ended says of the input it was at; None where it had done with it."""
-    code = process.exitcode
     if code == 0:
         return None
     if code in (-signal.SIGPROF, -signal.SIGKILL):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tempfile
 import zipfile
@@ -31,6 +32,7 @@ from randsmooth.training.teacher import SmoothedTeacher, stored_predictions
 from randsmooth.training.train import make_fabric, new_classifier
 
 TAKE = 12
+TAG = b"randsmooth sha256:"  # before the digest of a checkpoint, as a stranger knows it
 WHICH = "run"  # the number of the run to go on with, in the tests' own words
 ASKED = "asked"  # the folder of the teacher
 PLAIN = Request(dataset="digits", sigma=0.25, epochs=2, take=TAKE, device="cpu")
@@ -53,7 +55,8 @@ class Checkpoint(Reader):
 
     def bombs(self) -> list[Files]:
         (files, *_) = self.valid()
-        return [files | {CHECKPOINT: _inflating(files[CHECKPOINT], 700)}]
+        large = _inflating(files[CHECKPOINT], 700)
+        return [files | {CHECKPOINT: large}, files | {CHECKPOINT: _signed(large)}]
 
     def read(self, folder: Path) -> Any:
         trainer = _trainer(int((folder / WHICH).read_text()))
@@ -83,7 +86,10 @@ class Checkpoint(Reader):
         return files | {CHECKPOINT: _rezipped(files[CHECKPOINT], draw)}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
-        """Saved by the library, with a field of anything."""
+        """Saved by the library with a field of anything, or changed and with a digest of that or none."""
+        if draw.chance(0.5):
+            changed = _zipped(_records(_rezipped(files[CHECKPOINT], draw)))
+            return files | {CHECKPOINT: changed if draw.chance(0.5) else _signed(changed)}
         content = torch.load(io.BytesIO(files[CHECKPOINT]), weights_only=True)
         with tempfile.TemporaryDirectory() as folder:
             try:
@@ -183,10 +189,14 @@ def _recipe(chosen: Train) -> Any:
     return recipe.model_dump(mode="json")
 
 
-def _rezipped(content: bytes, draw: Draw) -> bytes:
-    """The archive with a record changed, lost, doubled or renamed, and right checksums."""
+def _records(content: bytes) -> list[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        records = [(name, archive.read(name)) for name in archive.namelist()]
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def _rezipped(content: bytes, draw: Draw) -> bytes:
+    """The archive with a record changed, lost, doubled or renamed, and right checksums; its comment stays."""
+    records = _records(content)
     at, way = draw.below(len(records)), draw.below(6)
     name, raw = records[at]
     if way == 0:
@@ -198,27 +208,35 @@ def _rezipped(content: bytes, draw: Draw) -> bytes:
     elif raw:
         start = draw.below(len(raw))
         records[at] = name, raw[:start] + draw.bytes(1 + draw.below(4)) + raw[start + draw.below(5) :]
-    return _zipped(records)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return _zipped(records, archive.comment)
 
 
-def _zipped(records: list[tuple[str, bytes]]) -> bytes:
+def _zipped(records: list[tuple[str, bytes]], comment: bytes = b"") -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = comment
         for name, raw in records:
             archive.writestr(zipfile.ZipInfo(name), raw)
     return buffer.getvalue()
 
 
+def _signed(archive: bytes) -> bytes:
+    """A zip file without comment, with the digest of all before it for one, as a stranger would put it there."""
+    head = archive[:-2] + len(TAG + b"0" * 64).to_bytes(2, "little")
+    return head + TAG + hashlib.sha256(head).hexdigest().encode()
+
+
 def _inflating(content: bytes, mebibytes: int) -> bytes:
-    """The archive with a record that inflates to so much."""
+    """The archive with a first tensor that inflates to so much."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
-        names = old.namelist()
-        data_record = next(name for name in names if name.endswith("/data/0"))
-        for name in names:
-            with new.open(zipfile.ZipInfo(name), "w") as record:
-                record.write(old.read(name))
-                for _ in range(mebibytes if name == data_record else 0):
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, raw in _records(content):
+            told = zipfile.ZipInfo(name)
+            told.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(told, "w") as record:
+                record.write(raw)
+                for _ in range(mebibytes if name.endswith("/data/0") else 0):
                     record.write(bytes(2**20))
     return buffer.getvalue()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import tempfile
@@ -25,6 +26,7 @@ from randsmooth.report import render
 
 NAME = "table.parquet"
 JOURNAL = NAME + ".partial"
+DIGESTS = b"randsmooth.sha256"  # the key of a table's digests, as a stranger knows it
 WHICH = "run"  # the number of the run to go on with, in the tests' own words
 RULES = ("fixed", "radius=0.5", "tolerance=0.3")
 FACTS = {
@@ -84,6 +86,10 @@ class Table(Reader):
         content = parquet.rewritten(files[NAME], draw)
         return None if content is None else {NAME: content}
 
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """Without digests, as tables were written before they had any."""
+        return self.bent({NAME: parquet.metadata_changed(files[NAME], {DIGESTS: None})}, draw)
+
 
 class InTable(Table):
     """The header within a table."""
@@ -94,9 +100,18 @@ class InTable(Table):
         return []
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
+        return {NAME: parquet.metadata_changed(files[NAME], {KEY: self._changed(files, draw)})}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With the digest of the header that it has now."""
+        changed = self._changed(files, draw)
+        _, newline, others = parquet.read(files[NAME]).schema.metadata.get(DIGESTS, b"").partition(b"\n")
+        signed = b"header " + hashlib.sha256(changed).hexdigest().encode() + newline + others
+        return {NAME: parquet.metadata_changed(files[NAME], {KEY: changed, DIGESTS: signed})}
+
+    def _changed(self, files: Files, draw: Draw) -> bytes:
         header = json.loads(parquet.read(files[NAME]).schema.metadata[KEY])
-        changed = to_json(bent(header, draw), draw)
-        return {NAME: parquet.metadata_changed(files[NAME], KEY, changed)}
+        return to_json(bent(header, draw), draw)
 
 
 class Begun(Reader):
@@ -119,10 +134,24 @@ class Begun(Reader):
         return difference({idx: row for idx, row in meant.items() if idx in read}, read)
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
-        *lines, end = files[JOURNAL].split(b"\n")
+        return files | {JOURNAL: b"".join(line + b"\n" for line in self._changed(files, draw))}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With the checksums of the lines that it has now, each over all lines before it; or without any."""
+        checksum, lines, bare = "", [], draw.chance(0.3)
+        for line in self._changed(files, draw):
+            text = line.rpartition(b"\t")[0] or line
+            checksum = hashlib.sha256(checksum.encode() + text).hexdigest()[:16]
+            lines.append(text if bare else text + b"\t" + checksum.encode())
+        return files | {JOURNAL: b"".join(line + b"\n" for line in lines)}
+
+    def _changed(self, files: Files, draw: Draw) -> list[bytes]:
+        """The lines, one of them saying something else."""
+        *lines, _ = files[JOURNAL].split(b"\n")
         at = draw.below(len(lines))
-        lines[at] = to_json(bent(json.loads(lines[at]), draw), draw)
-        return files | {JOURNAL: b"\n".join([*lines, end])}
+        text, tab, checksum = lines[at].rpartition(b"\t") if b"\t" in lines[at] else (lines[at], b"", b"")
+        lines[at] = to_json(bent(json.loads(text), draw), draw) + tab + checksum
+        return lines
 
 
 def _file(table: Certificates) -> Files:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
-from fuzz.draw import values
+from fuzz.draw import remember
 from fuzz.examine import BAD, FLOOD, Bench, Outcome, put
 from fuzz.inputs import Input, make
 from fuzz.reader import Files, Reader
@@ -45,7 +46,8 @@ class Batch:
 
     Attributes:
         readers: where the readers are, as "module:NAME" of a dictionary.
-        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise; failing inputs are kept in `failed/`.
+        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise; failing inputs go to `failed/`.
+        values: what hypothesis drew for the run.
         read: whether to read the inputs, or only to keep them.
     """
 
@@ -55,6 +57,7 @@ class Batch:
     numbers: Sequence[int]
     folder: Path
     limits: Limits = Limits()
+    values: Sequence[Any] = ()
     read: bool = True
 
     @property
@@ -78,13 +81,13 @@ def build(batch: Batch) -> None:
 def work(batch: Batch, results: Connection) -> None:
     """Send an `Outcome` for each number, in order; None first, when the valid files were read."""
     _quiet(batch.folder)
+    remember(batch.seed, list(batch.values))
     reader, valid, bombs = find(batch.readers)[batch.reader], _there(batch, "valid"), _there(batch, "bombs")
     if not batch.read:
         for number in batch.numbers:
             keep(batch, make(reader, valid, bombs, batch.seed, number), None)
         return
     os.environ["RANDSMOOTH_CACHE"] = str(batch.folder / "cache")
-    values(batch.seed)  # drawn before memory and time are watched
     bench = Bench(reader, valid, batch.scratch)
     results.send(None)
     most = _limit(batch.limits)
