@@ -111,6 +111,12 @@ def test_a_journal_left_behind_a_finished_table_goes(model: Classifier, images, 
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+def test_what_a_kill_left_of_a_table_goes(model: Classifier, images, tmp_path: Path) -> None:
+    (tmp_path / ".a.parquet.77.tmp").write_bytes(b"half")
+    run(model, images, tmp_path / "a.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
 def test_two_runs_do_not_share_a_journal(model: Classifier, images, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from randsmooth.cli.main import main
 
@@ -16,26 +17,34 @@ HEAVY = ["randsmooth.training.train", "randsmooth.certification.runner"]
 
 
 @contextmanager
-def server() -> Iterator[None]:
+def server(heavy: Sequence[str] = HEAVY) -> Iterator[None]:
     """Keeps the process that the others are forked from, and waits for its end, so that its time is counted."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload([__name__, *heavy])
     try:
         yield
     finally:
         forkserver._forkserver._stop()
 
 
-def start(words: list[str]) -> BaseProcess:
-    """`randsmooth WORDS`, which says nothing."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, *HEAVY])
-    process = context.Process(target=verb, args=(words,))
+def start(
+    words: list[str], folder: Path | None = None, said: Path | None = None, before: Callable[[], None] | None = None
+) -> BaseProcess:
+    """`randsmooth WORDS`, in `folder` if one is given; what it says goes to `said`, or nowhere.
+
+    `before` is called in its process first; the file `said` is there from that moment on.
+    """
+    process = multiprocessing.get_context("forkserver").Process(target=verb, args=(words, folder, said, before))
     process.start()
     return process
 
 
-def verb(words: list[str]) -> None:
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(quiet, stream)
+def verb(words: list[str], folder: Path | None, said: Path | None, before: Callable[[], None] | None) -> None:
+    if folder is not None:
+        os.chdir(folder)
     sys.argv = ["randsmooth", *words]
+    if before is not None:
+        before()
+    talk = os.open(said or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    for stream in (1, 2):
+        os.dup2(talk, stream)
     main()

@@ -257,11 +257,20 @@ def test_a_refused_request_leaves_the_old_run(tmp_path: Path) -> None:
     assert models.weights_hash(models.load(tmp_path / "m")) == before
 
 
-def test_what_a_kill_left_of_a_write_is_cleared(tmp_path: Path) -> None:
+def test_a_kill_between_a_checkpoint_and_the_history_loses_no_line(tmp_path: Path) -> None:
+    train(GAUSSIAN, tmp_path / "m")
+    whole = (tmp_path / "m" / "history.csv").read_text()
+    (tmp_path / "m" / "history.csv").write_text("".join(whole.splitlines(keepends=True)[:-1]))
+    train(GAUSSIAN, tmp_path / "m", resume=True)
+    assert (tmp_path / "m" / "history.csv").read_text() == whole
+
+
+@pytest.mark.parametrize("flags", [{"overwrite": True}, {"resume": True}], ids=["overwrite", "resume"])
+def test_what_a_kill_left_of_a_write_is_cleared(flags: dict, tmp_path: Path) -> None:
     train(GAUSSIAN, tmp_path / "m")
     (tmp_path / "m" / ".checkpoint.pt.123.tmp").write_bytes(b"half")
     (tmp_path / "m" / ".saving-abc").mkdir()
-    train(GAUSSIAN, tmp_path / "m", overwrite=True)
+    train(GAUSSIAN, tmp_path / "m", **flags)
     assert not [path.name for path in (tmp_path / "m").iterdir() if path.name.startswith(".")]
 
 

@@ -101,6 +101,8 @@ class Trainer:
             TrainingDiverged: the loss or the logits became NaN or infinite.
             InputError: the method found that its settings fit no training (all images discarded, say).
         """
+        if self.history:  # a kill may have come between the last checkpoint and this file
+            self._write_history()
         with SummaryWriter(self.folder / EVENTS, purge_step=self.epoch * self.steps_an_epoch) as writer:
             for epoch in range(self.epoch, self.recipe.epochs):
                 start = time.perf_counter()
@@ -114,7 +116,10 @@ class Trainer:
                     writer.add_scalar(f"epoch/{name}", value, epoch)
                 self.epoch = epoch + 1
                 save(self._checkpoint(), self.folder / CHECKPOINT)
-                write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
+                self._write_history()
+
+    def _write_history(self) -> None:
+        write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
 
     def _remedy(self, error: Exception) -> str:
         """What to do about a run that cannot go on."""

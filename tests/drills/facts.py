@@ -1,0 +1,70 @@
+"""What a folder holds, file by file, as far as two runs of one command must agree on it to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors import safe_open
+
+from randsmooth import read
+from randsmooth.training import checkpoint
+
+CLOCKED = {"seconds", "digest"}  # times are of the machine, and a checkpoint's digest is of them, too
+
+
+def facts(folder: Path) -> dict[str, str]:
+    """Name -> hash of the file's content, less its times. Curves are there or not: their names are of the moment."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_dir() or "/events/" in name:
+            found[name.partition("/events/")[0] + "/events" if "/events/" in name else name] = "folder"
+        else:
+            found[name] = hashlib.sha256(content(path)).hexdigest()
+    return found
+
+
+def content(path: Path) -> bytes:
+    """What must be the same, in bytes."""
+    if path.suffix == ".parquet":
+        return _table(path)
+    if path.name == "checkpoint.pt":
+        return b"".join(_flat(checkpoint.load(path)))
+    if path.name == "history.csv":
+        return pd.read_csv(path).drop(columns="seconds").to_csv().encode()
+    if path.name == "teacher.safetensors":
+        with safe_open(path, "pt") as file:  # type: ignore[no-untyped-call]
+            return repr(sorted(file.metadata().items())).encode() + file.get_tensor("counts").numpy().tobytes()
+    if path.suffix == ".pdf":
+        return re.sub(rb"/CreationDate \(.*?\)", b"", path.read_bytes())
+    return path.read_bytes()
+
+
+def _table(path: Path) -> bytes:
+    table = read(path)
+    counts0, counts = table.evidence()
+    arrays = (table.idx, table.label, table.predict, table.radius, table.correct, counts0, counts, *table.paths)
+    return b"".join([table.header.model_dump_json().encode(), *(np.asarray(array).tobytes() for array in arrays)])
+
+
+def _flat(value: object, name: str = "") -> Iterator[bytes]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key not in CLOCKED:
+                yield from _flat(inner, f"{name}/{key}")
+    elif isinstance(value, list | tuple):
+        for place, inner in enumerate(value):
+            yield from _flat(inner, f"{name}/{place}")
+    elif isinstance(value, torch.Tensor):
+        file = io.BytesIO()
+        np.save(file, value.cpu().numpy())
+        yield name.encode() + file.getvalue()
+    else:
+        yield f"{name}={value!r}".encode()
