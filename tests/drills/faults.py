@@ -31,7 +31,7 @@ class Disk:
 
     def holds(self, path: Any) -> bool:
         """Whether `path`, a name or a descriptor, lies below the root."""
-        name = Path(f"/proc/self/fd/{path}").readlink() if isinstance(path, int) else Path(path).absolute()
+        name = Path(f"/proc/self/fd/{path}").readlink() if isinstance(path, int) else Path(os.fsdecode(path)).absolute()
         return name.is_relative_to(self.root)
 
     def step(self, path: Any = None) -> None:
@@ -42,7 +42,7 @@ class Disk:
                 Path.write_bytes(self.counted, b"%d" % self.calls)
             refused = self.calls >= self.fails_at
         if refused:
-            raise OSError(self.number, os.strerror(self.number), *([] if path is None else [os.fspath(path)]))
+            raise OSError(self.number, os.strerror(self.number), *([] if path is None else [os.fsdecode(path)]))
 
 
 class Written:

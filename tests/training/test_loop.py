@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 from contextlib import contextmanager
@@ -255,6 +256,19 @@ def test_a_refused_request_leaves_the_old_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="99999"):
         train(GAUSSIAN.model_copy(update={"take": 99999}), tmp_path / "m", overwrite=True)
     assert models.weights_hash(models.load(tmp_path / "m")) == before
+
+
+def test_curves_that_cannot_be_written_are_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def full(*args: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.write", full)
+    with pytest.raises(OSError, match="No space left") as refused:
+        train(GAUSSIAN, tmp_path / "m")
+    assert refused.value.filename == str(tmp_path / "m" / "events")
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_kill_between_a_checkpoint_and_the_history_loses_no_line(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, check_like, save
+from randsmooth.training.curves import curves
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
@@ -103,7 +104,7 @@ class Trainer:
         """
         if self.history:  # a kill may have come between the last checkpoint and this file
             self._write_history()
-        with SummaryWriter(self.folder / EVENTS, purge_step=self.epoch * self.steps_an_epoch) as writer:
+        with curves(self.folder / EVENTS, self.epoch * self.steps_an_epoch) as writer:
             for epoch in range(self.epoch, self.recipe.epochs):
                 start = time.perf_counter()
                 try:

@@ -1,0 +1,39 @@
+"""The curves of a training run, for TensorBoard."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from torch.utils.tensorboard import SummaryWriter
+
+
+@contextmanager
+def curves(folder: Path, first_step: int) -> Iterator[SummaryWriter]:
+    """A writer of curves into `folder`, where what an earlier run wrote from `first_step` on counts no more.
+
+    It writes in a thread. What that cannot write is raised here, where the next is to be written or at the end.
+
+    Raises:
+        OSError: the curves could not be written, and names where.
+    """
+    with _unprinted():
+        try:
+            with SummaryWriter(folder, purge_step=first_step) as writer:
+                yield writer
+        except OSError as error:
+            error.filename = error.filename or str(folder)
+            raise
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """Let no thread print an OSError, which is raised in the main one, too."""
+    before = threading.excepthook
+    threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
+    try:
+        yield
+    finally:
+        threading.excepthook = before
