@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.rules import MOST
 from randsmooth.certificates.table import Certificates, Floats, Ints
 from randsmooth.errors import InputError
 
@@ -21,6 +22,7 @@ USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1
 TOP = 64  # radii from the largest on down that a budget is tried by: there they lie apart
 ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
 FINEST = 1e-6  # what `write_tsv` rounds down to
+LOOSEST = 0.5  # alpha that nobody certifies at
 NAMED = 5  # rows listed of those at fault
 
 Budget = tuple[int, float]
@@ -79,25 +81,30 @@ def beyond(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.boo
 def require_reachable(table: Certificates) -> None:
     """Raise InputError for a log with radii that its sigma, n and alpha do not give; those of counts are derived.
 
-    Either they lie beyond the largest, or another usual budget explains the largest radii and this one does not.
+    Either they lie beyond the largest, or another usual budget explains the largest radii and this one does not. An n
+    or alpha that is not known is taken to be the one that certifies the most: MOST samples, and alpha LOOSEST.
     """
     header = table.header
     if table.counts is not None or header.sigma is None:
         return
-    if header.n is not None and header.alpha is not None:
-        _require_below(table, header.sigma, header.n, header.alpha)
+    known = None not in (header.n, header.alpha)
+    if known:
+        _require_below(table, header.sigma, header.n or MOST, header.alpha or LOOSEST)
     radii = budgets(table.radius, header.sigma)
     if len(radii) == 1 and (header.n or radii[0][0], header.alpha or radii[0][1]) != radii[0]:
         said = " and ".join(f"{key}={value}" for key, value in (("n", header.n), ("alpha", header.alpha)) if value)
         raise InputError(f"{table.name} was not made with {said}{_way_out(table.radius, header)}")
+    if not known:
+        _require_below(table, header.sigma, header.n or MOST, header.alpha or LOOSEST)
 
 
 def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> None:
     wrong = table.idx[beyond(table.radius, sigma, n, alpha)]
     if len(wrong):
+        even = "even " if None in (table.header.n, table.header.alpha) else ""
         raise InputError(
             f"{table.name}: the radius of {listed(wrong)} is above "
-            f"{bounds.round_down(bounds.largest_radius(n, alpha, sigma), 3)}, the most that n={n} samples at "
+            f"{bounds.round_down(bounds.largest_radius(n, alpha, sigma), 3)}, the most that {even}n={n} samples at "
             f"alpha={alpha:g} certify at sigma={sigma:g}; give the sigma, n and alpha that the log was made with"
             f"{_way_out(table.radius, table.header)}"
         )

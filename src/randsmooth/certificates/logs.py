@@ -7,19 +7,19 @@ columns behind (Horvath et al. 2022), and lines without header and `idx` (Lei et
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from randsmooth.certificates import matlab
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.table import ABSTAIN, Certificates, Floats, Ints
+from randsmooth.certificates.lines import CELL, Lines, read_lines
+from randsmooth.certificates.places import CLASSES, place_of
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
@@ -27,6 +27,11 @@ BARE_COLUMNS = TSV_COLUMNS[1:]  # of the form that has neither header nor idx
 UNNUMBERED = "the log does not say which images it is about; they are numbered -1, -2, ... in its order"
 FIRST = 400  # bytes that hold the first line of any log
 ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")  # numbers where a header should be
+CLOCK = re.compile(r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII)
+LARGEST = 1000.0  # radius: more than any sigma up to 100 gives to any number of samples (see `bounds.check_sigma`)
+MOST_CLASSES = 100_000
+LAST = 10**9  # image
+LONGEST = 10**8  # seconds, three years
 TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
 
@@ -42,51 +47,32 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     Its radii are printed to three significant digits, mostly, and may have been rounded up. Which images a log without
     `idx` is about nobody can tell: they are numbered below 0, so that `pair` takes them for no other table's.
 
+    A log carries no digest. What can be checked is: images rise from row to row, labels and predictions are among the
+    classes of the data set that its path names, an abstention has radius 0, no radius is beyond 1000, and `correct`
+    agrees with label and predict. Whether radii can be reached is for `infer` to say, which knows sigma.
+
     Raises:
         InputError: a log of predictions, a form that says too little, a missing column, a row cut short, or a value
             that makes no sense; the line is named.
     """
     path = Path(path)
-    lines = _lines(path)
-    _check_columns(lines)
+    bare = _is_bare(path)
+    lines = read_lines(path, BARE_COLUMNS if bare else None)
+    _check_columns(lines, bare)
     _check_ending(lines)
     known = header or Header()
+    last, told = _last_class(path)
     table = Certificates(
-        known.having(notes=(*known.notes, UNNUMBERED)) if lines.bare else known,
-        idx=-1 - np.arange(len(lines.frame)) if lines.bare else lines.integers("idx"),
-        label=lines.integers("label"),
-        predict=lines.integers("predict"),
+        known.having(notes=(*known.notes, UNNUMBERED)) if bare else known,
+        idx=-1 - np.arange(len(lines)) if bare else lines.integers("idx", 0, LAST),
+        label=lines.integers("label", 0, last, told),
+        predict=lines.integers("predict", ABSTAIN, last, told),
         radius=lines.numbers("radius"),
         seconds=_seconds(lines),
         name=path.stem if path.suffix in TEXTS else path.name,
     )
-    _check_log(table, lines)
+    _check_rows(table, lines, rising=not bare)
     return table
-
-
-@dataclass(frozen=True)
-class _Lines:
-    """The cells of a log as texts; `bare` where it has neither header nor idx."""
-
-    path: Path
-    frame: pd.DataFrame
-    bare: bool
-
-    def numbers(self, column: str) -> Floats:
-        numbers: Floats = pd.to_numeric(self.frame[column], errors="coerce").to_numpy(np.float64)
-        self.refuse(~np.isfinite(numbers), lambda row: f"{column}={self.frame[column][row]!r} is no number")
-        return numbers
-
-    def integers(self, column: str) -> Ints:
-        numbers = self.numbers(column)
-        self.refuse(numbers % 1 != 0, lambda row: f"{column}={self.frame[column][row]!r} is no whole number")
-        return numbers.astype(np.int64)
-
-    def refuse(self, bad: NDArray[np.bool_], say: Callable[[int], str]) -> None:
-        """Raise InputError for the first bad row, by its line in the file."""
-        rows = np.flatnonzero(bad)
-        if len(rows):
-            raise InputError(f"{self.path}, line {rows[0] + (1 if self.bare else 2)}: {say(int(rows[0]))}")
 
 
 def _first_line(path: Path) -> str:
@@ -95,7 +81,8 @@ def _first_line(path: Path) -> str:
     return first[0].decode("ascii", errors="replace") if first else ""
 
 
-def _lines(path: Path) -> _Lines:
+def _is_bare(path: Path) -> bool:
+    """Whether the log has neither header nor idx; InputError for a MATLAB file, or one that lacks the header alone."""
     first = _first_line(path)
     if first.startswith(matlab.MAGIC):
         matlab.refuse(path)
@@ -104,19 +91,19 @@ def _lines(path: Path) -> _Lines:
         raise InputError(
             f"{path} has no header; put a line on top that says {' '.join(TSV_COLUMNS)}, with tabs between"
         )
-    try:
-        frame = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False, names=BARE_COLUMNS if bare else None)
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{path} is empty; a log has the columns {', '.join(TSV_COLUMNS)}") from None
-    except (pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a certification log: {error}") from error
-    if not isinstance(frame.index, pd.RangeIndex):  # what pandas makes of rows longer than the header
-        raise InputError(f"{path} is not a certification log: its rows have more cells than its header")
-    return _Lines(path, frame, bare)
+    return bare
 
 
-def _check_columns(lines: _Lines) -> None:
-    path, there = lines.path, set(lines.frame.columns)
+def _last_class(path: Path) -> tuple[int, str]:
+    """The highest class that can be, and why."""
+    dataset = place_of(path).dataset
+    if dataset in CLASSES:
+        return CLASSES[dataset] - 1, f"the last class of {dataset}, the data set that its path names"
+    return MOST_CLASSES - 1, "more classes than any data set has"
+
+
+def _check_columns(lines: Lines, bare: bool) -> None:
+    path, there = lines.path, set(lines.columns)
     if "radius proved" in there:
         _refuse_adaptive(path)
     if "predict" in there and "radius" not in there:
@@ -125,8 +112,7 @@ def _check_columns(lines: _Lines) -> None:
             f"{path} is a log of predictions{told}, not of certificates: it holds no radius; take the log that "
             "was made by certifying"
         )
-    wanted = BARE_COLUMNS if lines.bare else TSV_COLUMNS
-    missing = [column for column in wanted if column not in there]
+    missing = [column for column in (BARE_COLUMNS if bare else TSV_COLUMNS) if column not in there]
     if missing:
         raise InputError(f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}")
 
@@ -139,34 +125,47 @@ def _refuse_adaptive(path: Path) -> NoReturn:
     )
 
 
-def _check_ending(lines: _Lines) -> None:
+def _check_ending(lines: Lines) -> None:
     """A log cut inside its last time still parses: trust a last line only if it is seen to be whole."""
-    whole = lines.path.read_bytes().endswith(b"\n") or (
-        len(lines.frame) > 0 and re.fullmatch(r".*\d:\d\d:\d\d\.\d{6}", str(lines.frame["time"].iloc[-1]))
-    )
-    if not whole:
+    times = lines.columns["time"]
+    if not lines.ended and not (len(times) and re.fullmatch(r".*\d:\d\d:\d\d\.\d{6}", times[-1])):
         raise InputError(
             f"{lines.path} ends inside its last line (cut short?); if it is whole, end it with a line break"
         )
 
 
-def _seconds(lines: _Lines) -> Floats:
+def _seconds(lines: Lines) -> Floats:
     """`time` as h:mm:ss with or without fractions, with days before it, or in plain seconds."""
-    time = lines.frame["time"]
-    clock = time.str.contains(":", regex=False)
-    plain = pd.to_numeric(time.mask(clock), errors="coerce")
-    told = pd.to_timedelta(time.where(clock), errors="coerce").dt.total_seconds()
-    seconds: Floats = told.where(clock, plain).to_numpy(np.float64)
-    bad = ~np.isfinite(seconds) | (seconds < 0)
-    lines.refuse(bad, lambda row: f"time={time[row]!r} is neither h:mm:ss nor seconds (row cut short?)")
+    time = lines.columns["time"]
+    seconds = np.array([_time(cell) for cell in time], np.float64)
+    bad = ~((seconds >= 0) & (seconds <= LONGEST))
+    lines.refuse(bad, lambda row: f"time={shown(repr(time[row]))} is neither h:mm:ss nor seconds (row cut short?)")
     return seconds
 
 
-def _check_log(table: Certificates, lines: _Lines) -> None:
-    lines.refuse(table.label < 0, lambda row: f"label={table.label[row]} is below 0")
-    lines.refuse(table.predict < ABSTAIN, lambda row: f"predict={table.predict[row]} is below -1")
-    lines.refuse(table.radius < 0, lambda row: f"radius={table.radius[row]} is below 0")
-    correct = lines.numbers("correct")
+def _time(cell: str) -> float:
+    found = CLOCK.fullmatch(cell)
+    if found is None:
+        return float(cell) if CELL.fullmatch(cell) else math.nan
+    days, hours, minutes, seconds = found.groups(default="0")
+    return round(86400.0 * int(days) + 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds), 9)
+
+
+def _check_rows(table: Certificates, lines: Lines, *, rising: bool) -> None:
+    """What rows must be among themselves, and the columns to each other."""
+    idx, radius = table.idx, lines.columns["radius"]
+    if rising:
+        falls = np.diff(idx, prepend=-1) <= 0
+        lines.refuse(falls, lambda row: f"idx={idx[row]} after {idx[row - 1]}; images rise from row to row")
+    lines.refuse(table.radius < 0, lambda row: f"radius={radius[row]} is below 0")
+    lines.refuse(table.radius > LARGEST, lambda row: f"radius={radius[row]} is above {LARGEST:g}, which none can be")
+    held = (table.predict == ABSTAIN) & (table.radius > 0)
+    lines.refuse(held, lambda row: f"radius={radius[row]} where predict=-1 abstains; expected 0")
+    _check_correct(table, lines)
+
+
+def _check_correct(table: Certificates, lines: Lines) -> None:
+    correct = lines.integers("correct", 0, len(lines))
     if np.array_equal(correct, np.cumsum(table.correct)):  # a running total
         return
-    lines.refuse(table.correct != (correct == 1), lambda row: f"correct={correct[row]:.0f} contradicts predict")
+    lines.refuse(table.correct != correct, lambda row: f"correct={correct[row]} contradicts predict")

@@ -17,6 +17,10 @@ DATASETS = {
     **{name: name for name in ("mnist", "fashion-mnist", "svhn", "cifar10", "cifar100", "imagenet", "digits")},
     **{"fmnist": "fashion-mnist", "cifar10-jpeg": "cifar10", "cifar10c": "cifar10c", "mnistc": "mnistc"},
 }
+CLASSES = {  # of each of them
+    **dict.fromkeys(("mnist", "fashion-mnist", "svhn", "cifar10", "digits", "cifar10c", "mnistc"), 10),
+    **{"cifar100": 100, "imagenet": 1000},
+}
 OURS = re.compile(r"(?P<dataset>.+)-sigma(?P<sigma>\d+(?:\.\d+)?)")  # a folder whose logs are called by their method
 NOISE = re.compile(r"(?:^|[_-])(sigma|noise)[_=]?(\d+(?:\.\d+)?)")
 SAMPLES = re.compile(r"(?:^|[_-])[Nn][_=]?(\d{3,})(?![\d.])")
