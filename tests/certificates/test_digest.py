@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from randsmooth.certificates import Certificates, read, write_parquet
+from randsmooth.certificates import Certificates, columns, read, write_parquet
 from randsmooth.certificates.digest import damaged, digests
 from randsmooth.certificates.files import DIGESTS, KEY
 from randsmooth.errors import InputError, Note
@@ -128,6 +128,22 @@ def test_a_table_with_an_image_twice_is_not_written(make: Make, tmp_path: Path) 
     with pytest.raises(InputError, match="holds image 3 twice"):
         write_parquet(make(5).rows(np.array([0, 1, 1])), tmp_path / "a.parquet")
     assert not (tmp_path / "a.parquet").exists()
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_ROWS", 24), ("MOST_VALUES", 74)])
+def test_a_table_beyond_all_use_is_neither_written_nor_read(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    """25 images in three classes."""
+    path = tmp_path / "a.parquet"
+    monkeypatch.setattr(columns, limit, most + 1)
+    write_parquet(make(25), path)
+    assert len(read(path)) == 25
+    monkeypatch.setattr(columns, limit, most)
+    with pytest.raises(InputError, match=r"a\.parquet says it holds 25 rows of 3 classes"):
+        read(path)
+    with pytest.raises(InputError, match="25 rows with 75 numbers are more than a table is read with"):
+        write_parquet(make(25), path)
 
 
 def test_a_column_cannot_pass_for_another() -> None:

@@ -27,7 +27,9 @@ TYPES = {
     "path": NUMBERS,
     "seconds": pa.float64(),
 }
-MOST_VALUES = 2**30  # numbers in a column, 8 GiB in memory: counts of ImageNet's 50,000 images in 21,000 classes
+MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
+MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
+MOST_BYTES = 2**33  # of all columns, unpacked
 
 
 @dataclass(frozen=True)
@@ -155,11 +157,11 @@ def _check_sizes(metadata: pq.FileMetaData, width: int, path: Path) -> None:
 
     Not asked about single columns: on a damaged footer pyarrow ends the process there.
     """
-    size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-    if not 0 <= metadata.num_rows * width <= MOST_VALUES or not 0 <= size <= 8 * MOST_VALUES:
+    rows, size = metadata.num_rows, sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
+    if not 0 <= rows <= MOST_ROWS or rows * width > MOST_VALUES or not 0 <= size <= MOST_BYTES:
         raise InputError(
-            f"{path} says it holds {metadata.num_rows:,} rows of {width} classes in {size:,} bytes; a table has at "
-            f"most {MOST_VALUES:,} counts: it is damaged"
+            f"{path} says it holds {rows:,} rows of {width} classes in {size:,} bytes; a table has at most "
+            f"{MOST_ROWS:,} rows and {MOST_VALUES:,} counts: it is damaged, or to be split into several"
         )
 
 
@@ -179,8 +181,11 @@ def _square(column: pa.ListArray, width: int, path: Path, name: str) -> Ints:
 
 def _lists(values: Ints, lengths: Ints) -> pa.ListArray:
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    if offsets[-1] > MOST_VALUES:
-        raise InputError(f"{offsets[-1]:,} numbers are more than a column holds ({MOST_VALUES:,}): write fewer rows")
+    if len(lengths) > MOST_ROWS or offsets[-1] > MOST_VALUES:
+        raise InputError(
+            f"{len(lengths):,} rows with {offsets[-1]:,} numbers are more than a table is read with ({MOST_ROWS:,} and "
+            f"{MOST_VALUES:,}): write several"
+        )
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, pa.int64()))
 
 
