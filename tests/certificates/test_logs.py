@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +106,40 @@ def test_a_matlab_file_tells_its_acr_and_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "cut.mat").write_bytes((tmp_path / "440.mat").read_bytes()[:150])
     with pytest.raises(InputError, match="not a readable MATLAB file"):
         read(tmp_path / "cut.mat")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_no_damaged_matlab_file_is_more_than_a_sentence(packed: bool, tmp_path: Path) -> None:
+    """SciPy's reader, tried on such, ended the process."""
+    radii = np.random.default_rng(0).uniform(-1.0, 2.0, 40)
+    path = tmp_path / "damaged.mat"
+    io.savemat(path, {"hard": radii, "soft": radii[:7].astype(np.float32)}, do_compression=packed)
+    content, rng = path.read_bytes(), np.random.default_rng(1)
+    for _ in range(600):
+        bent = bytearray(content)
+        for at in rng.integers(116, len(bent), rng.integers(1, 4)):
+            bent[at] = rng.choice([0, 0x7F, 0xFF, rng.integers(256)])
+        path.write_bytes(bent[: rng.integers(130, len(bent))] if rng.random() < 0.2 else bent)
+        with pytest.raises(InputError, match=r"damaged\.mat is (a MATLAB file|not a readable MATLAB file)"):
+            read(path)
+
+
+def test_a_matlab_file_is_read_in_either_order_and_unpacked_within_bounds(tmp_path: Path) -> None:
+    little = struct.pack("<IIII", 6, 8, 6, 0) + struct.pack("<IIii", 5, 8, 1, 3)
+    little += struct.pack("<HH4s", 1, 4, b"hard") + struct.pack("<IIbbb5x", 1, 3, 1, -1, 3)
+    big = struct.pack(">IIII", 6, 8, 6, 0) + struct.pack(">IIii", 5, 8, 1, 3)
+    big += struct.pack(">HH4s", 4, 1, b"hard") + struct.pack(">IIbbb5x", 1, 3, 1, -1, 3)
+    for order, mark, body in (("<", b"IM", little), (">", b"MI", big)):
+        front = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{order}H", 0x0100) + mark
+        (tmp_path / "a.mat").write_bytes(front + struct.pack(f"{order}II", 14, len(body)) + body)
+        with pytest.raises(InputError, match=r"hard ACR 1\.333 of 3 images"):
+            read(tmp_path / "a.mat")
+    bomb = zlib.compress(bytes(2**26))
+    (tmp_path / "a.mat").write_bytes(
+        b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + struct.pack("<II", 15, len(bomb)) + bomb
+    )
+    with pytest.raises(InputError, match="unpacks to more than 16,777,216 bytes"):
+        read(tmp_path / "a.mat")
 
 
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:
