@@ -5,11 +5,25 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 
 class InputError(ValueError):
     """What the user gave cannot be used. The message names the value, what was expected and the way out."""
+
+
+class SeveralErrors(InputError):
+    """More than one thing that cannot be used, said at once: `faults` holds a sentence for each."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+def about(path: Path, error: Exception) -> str:
+    """What `error` says of the file at `path`, which it may not name itself."""
+    return str(error) if str(path) in str(error) else f"{path}: {error}"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

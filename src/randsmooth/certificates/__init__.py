@@ -16,7 +16,7 @@ from randsmooth.certificates.inferred import COMMON_ALPHA, infer, rebound
 from randsmooth.certificates.journal import Journal, Row, journal_header
 from randsmooth.certificates.logs import is_log, read_tsv
 from randsmooth.certificates.places import Place, method_named, place_of
-from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, make_rule
+from randsmooth.certificates.rules import BOUNDS, RULES, Claim, Evidence, Rule, check_samples, make_rule
 from randsmooth.certificates.same_run import ANOTHER_ARITHMETIC, ANOTHER_MODEL, check_same_run, told_apart, unchecked
 from randsmooth.certificates.table import (
     ABSTAIN,
@@ -48,6 +48,7 @@ __all__ = [
     "check",
     "check_budget",
     "check_same_run",
+    "check_samples",
     "decide",
     "from_counts",
     "guarantee_of",

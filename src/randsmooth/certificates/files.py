@@ -58,7 +58,15 @@ def candidates(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; give one that holds certificates or logs")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [path for path in files if path.suffix in SUFFIXES or (path.suffix not in OTHERS and is_log(path))]
+    return [path for path in files if path.suffix in SUFFIXES or (path.suffix not in OTHERS and _may_be_log(path))]
+
+
+def _may_be_log(path: Path) -> bool:
+    """Whether it is a log by its first line, or nobody can tell: its reader will name it."""
+    try:
+        return is_log(path)
+    except OSError:
+        return True
 
 
 def write_parquet(table: Certificates, path: Path | str) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator
 
 from randsmooth import bounds, certificates
-from randsmooth.certificates import check_budget
+from randsmooth.certificates import check_budget, check_samples
 from randsmooth.cli import reading
 from randsmooth.cli.compare import writing
 from randsmooth.cli.evaluate import RADII
 from randsmooth.cli.verb import Settings, argument, note, numbers, option
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, about
 from randsmooth.escape import say
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def leaderboard(settings: Leaderboard) -> None:
     """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
 
     Tables are ordered by the p_A curve; ACR stands last. Logs are found by their first line, whatever they are called;
-    files that cannot be read are skipped, with a note.
+    files that cannot be read are left out and named, here and on the page; one that can be is enough for exit code 0.
 
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
@@ -50,9 +50,15 @@ def leaderboard(settings: Leaderboard) -> None:
     pages = outputs(settings.out)
     check(settings)
     with writing(pages, overwrite=settings.overwrite):
-        entries = load(settings)
-        command = "randsmooth " + shlex.join(sys.argv[1:])
-        report.write_leaderboard(entries, settings.out, radii=settings.radii, title=settings.title, command=command)
+        entries, left_out = load(settings)
+        report.write_leaderboard(
+            entries,
+            settings.out,
+            radii=settings.radii,
+            title=settings.title,
+            command="randsmooth " + shlex.join(sys.argv[1:]),
+            left_out=left_out,
+        )
     for path in pages:
         say(path)
 
@@ -73,28 +79,28 @@ def check(settings: Leaderboard) -> None:
         bounds.check_sigma(settings.sigma)
     if settings.alpha is not None:
         bounds.check_level(settings.alpha)
-    if settings.n is not None and settings.n < 1:
-        raise InputError(f"n={settings.n} must be the number of samples that logs were made with; 100000 is usual")
+    if settings.n is not None:
+        check_samples("n", settings.n)
     if settings.n is not None and settings.alpha is not None:
         check_budget(1, settings.n, settings.alpha)
 
 
-def load(settings: Leaderboard) -> list[Entry]:
-    """Every certificate table below the folder, measured one by one.
+def load(settings: Leaderboard) -> tuple[list[Entry], list[str]]:
+    """Every certificate table below the folder, measured one by one, and of each file left out which it is and why.
 
     Raises:
         InputError: no such folder, or no certificate in it.
     """
-    entries = []
+    entries, left_out = [], []
     for path in certificates.candidates(settings.folder):
         try:
             entries.append(_entry(path, settings))
         except (InputError, OSError) as reason:
-            told = str(reason) if str(path) in str(reason) else f"{path}: {reason}"
-            note(f"skipped {told}")
+            left_out.append(about(path, reason))
+            note(f"skipped {left_out[-1]}")
     if not entries:
         raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
-    return entries
+    return entries, left_out
 
 
 def _entry(path: Path, settings: Leaderboard) -> Entry:

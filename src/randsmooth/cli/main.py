@@ -26,7 +26,7 @@ from randsmooth.cli import (
 )
 from randsmooth.cli.failures import told
 from randsmooth.cli.verb import FAILURE, add, note, one_line
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError, Note, SeveralErrors
 from randsmooth.escape import say
 
 BAD_INPUT = 2
@@ -71,7 +71,8 @@ def main() -> None:
             warnings.showwarning = _show
             app()
     except InputError as error:
-        sys.exit(_stop(f"randsmooth: {one_line(error)}", BAD_INPUT))
+        faults = error.faults if isinstance(error, SeveralErrors) else [error]
+        sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in faults), BAD_INPUT))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(_stop("", FAILURE))
     except OSError as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from randsmooth import bounds, certificates
 from randsmooth.certificates import Certificates, check_budget
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, SeveralErrors, about
 
 # The words of the options that mean the same to every verb that reads tables.
 FILES = "Parquet files of `randsmooth certify`, or TSV logs of the literature."
@@ -22,7 +23,7 @@ def load(
     """The tables in `files`, at another n or alpha where asked for.
 
     Raises:
-        InputError: no file, an unreadable one, or a budget that a table cannot be judged at.
+        InputError: no file, unreadable ones, of which each is named, or a budget that tables cannot be judged at.
     """
     if not files:
         raise InputError("no certificate file given")
@@ -30,14 +31,32 @@ def load(
         bounds.check_sigma(sigma)
     if alpha is not None:
         bounds.check_level(alpha)
-    tables = [certificates.read(file) for file in files]
+    tables = _all(files, [partial(certificates.read, file) for file in files])
     known = {table.header.sigma for table in tables}
     if sigma is not None and not known & {None, sigma}:
         raise InputError(
             f"{tables[0].name} was certified at sigma={tables[0].header.sigma}; --sigma={sigma} is for TSV logs, "
             "which do not say"
         )
-    return [_judged(table, file, sigma, n, alpha) for table, file in zip(_by_path(tables, files), files, strict=True)]
+    named = zip(_by_path(tables, files), files, strict=True)
+    return _all(files, [partial(_judged, table, file, sigma, n, alpha) for table, file in named])
+
+
+def _all(files: Sequence[Path], makers: Sequence[Callable[[], Certificates]]) -> list[Certificates]:
+    """What the `makers` make of the `files`; InputError names all files that they refuse, a line each."""
+    made, faults = [], []
+    for file, make in zip(files, makers, strict=True):
+        try:
+            made.append(make())
+        except (InputError, OSError) as error:
+            faults.append(about(file, error))
+    if len(faults) > 1:
+        raise SeveralErrors(
+            [*faults, f"{len(faults)} of {len(files)} files cannot be used: mend them or leave them out"]
+        )
+    if faults:
+        raise InputError(faults[0])
+    return made
 
 
 def _by_path(tables: Sequence[Certificates], files: Sequence[Path]) -> list[Certificates]:

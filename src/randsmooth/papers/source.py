@@ -8,7 +8,7 @@ from pathlib import Path
 
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, ForeignFile, Place
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, about
 from randsmooth.papers.rows import is_main
 from randsmooth.papers.settings import allows
 
@@ -69,7 +69,7 @@ def scan(folder: Path) -> Scan:
         except ForeignFile:
             continue
         except (InputError, OSError) as reason:
-            skipped.append(f"skipped {reason}" if str(path) in str(reason) else f"skipped {path}: {reason}")
+            skipped.append(f"skipped {about(path, reason)}")
             continue
         if isinstance(item, Found):
             found.append(item)

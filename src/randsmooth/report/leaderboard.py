@@ -162,8 +162,12 @@ def leaderboard(
     radii: Sequence[float] | None = None,
     title: str | None = None,
     command: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> str:
-    """The page as HTML with everything inlined; arguments and errors as `settings`."""
+    """The page as HTML with everything inlined; arguments and errors as `settings`.
+
+    `left_out` are sentences on files that could not be used, which the page lists.
+    """
     at, groups = settings(entries, radii)
     ordered = [row.entry for group in groups for row in group.rows]
     filters = _filters(ordered)
@@ -184,6 +188,7 @@ def leaderboard(
         unknown=UNKNOWN,
         total=len(ordered),
         command=command,
+        left_out=[shortened(printable(sentence), LONG) for sentence in left_out],
     )
 
 
