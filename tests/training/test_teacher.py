@@ -1,5 +1,6 @@
 """CAT-RS as released: the teacher's predictions are found once, kept, resumed, and refused where they do not fit."""
 
+import random
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,13 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors import safe_open
+from safetensors.torch import save
 
 from randsmooth import data, models
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
 from randsmooth.training import Request, train
 from randsmooth.training import teacher as teachers
+from randsmooth.training.answers import stored_predictions
 from randsmooth.training.folder import TEACHER
 
 NOISES, TAKE = 40, 24
@@ -25,6 +28,14 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher") / "model"
     train(DIGITS.model_copy(update={"sigma": 0.25, "epochs": 8, "take": 600}), folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def asked(teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A teacher, and a run that has its answers."""
+    run = tmp_path_factory.mktemp("asked") / "run"
+    train(taught(teacher), run)
+    return teacher, run
 
 
 def taught(teacher: Path, **changes: object) -> Request:
@@ -113,11 +124,75 @@ def test_another_method_leaves_no_answers_behind(teacher: Path, tmp_path: Path) 
     assert not (tmp_path / "m" / TEACHER).exists()
 
 
-def test_a_damaged_answer_is_found_anew(teacher: Path, tmp_path: Path) -> None:
-    train(taught(teacher), tmp_path / "m")
-    (tmp_path / "m" / TEACHER).write_bytes(b"nothing of the kind")
-    train(taught(teacher), tmp_path / "m", overwrite=True)
-    assert stored(tmp_path / "m")[1]["done"] == str(TAKE)
+def forged(path: Path, counts: torch.Tensor | None = None, signed: bool = True, **facts: str) -> None:
+    """Other answers, or facts about them, in a file of teacher's answers."""
+    there, about = stored(path.parent)
+    counts, facts = there if counts is None else counts, {k: v for k, v in about.items() if k != "digest"} | facts
+    path.write_bytes(save({"counts": counts}, metadata=facts | ({"digest": about["digest"]} if signed else {})))
+
+
+def stray(counts: torch.Tensor) -> torch.Tensor:
+    """One answer given to another class."""
+    counts = counts.clone()
+    counts[3, counts[3].argmax()] -= 1
+    counts[3, counts[3].argmin()] += 1
+    return counts
+
+
+DAMAGES = {
+    "no file of tensors": (lambda path, counts: path.write_bytes(b"nothing of the kind"), "is damaged"),
+    "empty": (lambda path, counts: path.write_bytes(b""), "is damaged"),
+    "cut": (lambda path, counts: path.write_bytes(path.read_bytes()[:-8]), "is damaged"),
+    "one answer": (lambda path, counts: forged(path, stray(counts)), "its digest differs"),
+    "fewer done": (lambda path, counts: forged(path, done="5"), "its digest differs"),
+    "old, counts too large": (lambda path, counts: forged(path, counts * 2, signed=False), "not of 40 answers"),
+    "old, negative": (lambda path, counts: forged(path, counts - 4, signed=False), "not of 40 answers"),
+    "old, floats": (lambda path, counts: forged(path, counts.float(), signed=False), "holds no counts"),
+    "old, flat": (lambda path, counts: forged(path, counts[0], signed=False), "holds no counts"),
+    "old, done a word": (lambda path, counts: forged(path, signed=False, done="all"), "holds no counts"),
+    "old, done too many": (lambda path, counts: forged(path, signed=False, done="99"), "holds no counts"),
+    "old, done fewer": (lambda path, counts: forged(path, signed=False, done="5"), "not of 40 answers"),
+    "old, n without end": (lambda path, counts: forged(path, signed=False, n="9" * 5000), "holds no counts"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_damaged_answers_are_named_and_found_anew(case: str, asked: tuple[Path, Path], tmp_path: Path) -> None:
+    teacher, run = asked
+    shutil.copytree(run, tmp_path / "m")
+    path, (right, _) = tmp_path / "m" / TEACHER, stored(run)
+    damage, message = DAMAGES[case]
+    damage(path, right)
+    with pytest.raises(InputError, match=rf"teacher.safetensors.*{message}"):
+        stored_predictions(tmp_path / "m")
+    with pytest.warns(Note, match=rf"teacher.safetensors .*{message}.*, so the teacher is asked anew"):
+        train(taught(teacher), tmp_path / "m", overwrite=True)
+    assert torch.equal(stored(tmp_path / "m")[0], right)
+
+
+def test_answers_without_a_digest_are_used_with_a_note(asked: tuple[Path, Path], tmp_path: Path) -> None:
+    teacher, run = asked
+    shutil.copytree(run, tmp_path / "m")
+    forged(tmp_path / "m" / TEACHER, signed=False)
+    before = (tmp_path / "m" / TEACHER).read_bytes()
+    with pytest.warns(Note, match="written without a digest"):
+        train(taught(teacher), tmp_path / "m", overwrite=True)
+    assert (tmp_path / "m" / TEACHER).read_bytes() == before
+
+
+def test_no_flipped_bit_of_the_answers_is_used(asked: tuple[Path, Path], tmp_path: Path) -> None:
+    path, rng = tmp_path / TEACHER, random.Random(0)
+    whole = (asked[1] / TEACHER).read_bytes()
+    (tmp_path / TEACHER).write_bytes(whole)
+    right = stored_predictions(tmp_path)
+    for _ in range(400):
+        changed = bytearray(whole)
+        changed[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        path.write_bytes(changed)
+        try:
+            assert torch.equal(stored_predictions(tmp_path), right)  # a blank of the header
+        except InputError as error:
+            assert str(path) in str(error)
 
 
 def test_a_teacher_made_for_other_data_is_refused(teacher: Path, tmp_path: Path) -> None:

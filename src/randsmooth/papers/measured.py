@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import tempfile
 from dataclasses import replace
@@ -12,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from randsmooth import metrics
+from randsmooth.documents import read_file, shown
+from randsmooth.errors import InputError
 from randsmooth.papers import theory
 from randsmooth.papers.beside import beside, findings, tidy, wide
 from randsmooth.papers.context import Context, Made
@@ -130,15 +133,28 @@ def table_with_costs(context: Context, rows: list[Row]) -> Made:
 
 def _cost(folder: Path) -> dict[str, float]:
     """Mean seconds an epoch, epochs and hours of the training that made a model folder."""
-    seconds = pd.read_csv(folder / "history.csv")["seconds"]
+    seconds = _history(folder)["seconds"]
     return {"seconds": float(seconds.mean()), "epochs": float(len(seconds)), "hours": float(seconds.sum()) / 3600.0}
+
+
+def _history(folder: Path) -> pd.DataFrame:
+    """The numbers of each epoch of the training that made a model folder; InputError where they cannot be read."""
+    path = folder / "history.csv"
+    content = read_file(path)
+    try:
+        numbers = pd.read_csv(io.BytesIO(content), index_col=False).select_dtypes("number")
+    except ValueError as error:  # pandas' own are among these
+        raise InputError(f"{path} is damaged ({shown(error)}): `train --resume` writes it again") from None
+    if "seconds" not in numbers or numbers.empty:
+        raise InputError(f"{path} does not say how many seconds an epoch took")
+    return numbers
 
 
 def remaining(context: Context, rows: list[Row]) -> Made:
     """Share of the training images that discarding leaves."""
     lines = []
     for row in rows:
-        history = pd.read_csv(_folder(context, row) / "history.csv")
+        history = _history(_folder(context, row))
         discarded = history.get("discarded_share", pd.Series([math.nan])).iloc[-1]
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
@@ -181,12 +197,14 @@ def _told(frame: pd.DataFrame, *notes: str) -> Made:
 
 def _gradients(context: Context, row: Row) -> GradientNorms:
     from randsmooth import methods
+    from randsmooth.training.answers import stored_predictions
     from randsmooth.training.gradients import gradient_norms
-    from randsmooth.training.teacher import stored_predictions
 
     model, images, indices = _model_and_images(context, row)
-    provenance = model.provenance
-    method = methods.create(provenance["method"], **provenance["hyperparameters"])
+    named, hyper = (model.provenance.get(key) for key in ("method", "hyperparameters"))
+    if not isinstance(named, str) or not isinstance(hyper, dict):
+        raise InputError(f"{_folder(context, row)} does not say by which method it was trained")
+    method = methods.create(named, **hyper)
     targets = stored_predictions(_folder(context, row))
     return gradient_norms(model, method, images, indices, row.sigma, targets=targets)
 
@@ -195,8 +213,8 @@ def _model_and_images(context: Context, row: Row) -> tuple[Classifier, Images, l
     from randsmooth import data
 
     model, images = _load(context, row), data.load(context.scale.dataset_of(row), "train")
-    if model.provenance.get("take"):  # the images that it was trained on
-        images = images.subset(data.take(len(images), model.provenance["take"]))
+    if type(take := model.provenance.get("take")) is int:  # the images that it was trained on
+        images = images.subset(data.take(len(images), take))
     most = min(MOST, len(images), 5 * context.scale.images or MOST)
     return model, images, data.take(len(images), most).tolist()
 

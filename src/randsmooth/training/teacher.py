@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 from torch.nn import functional as F
 
 from randsmooth import models
-from randsmooth.atomic import write_atomically
 from randsmooth.data import Images
+from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Progress
+from randsmooth.training import answers
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.recipe import Recipe
 
@@ -47,10 +47,10 @@ class SmoothedTeacher:
                 counts[i] = self._count(model, i, n, augmented)
                 reporter.advance(1)
                 if time.monotonic() - saved > SAVE_EVERY:
-                    self._store(counts, i + 1, about)
+                    answers.write(self.path, counts, i + 1, about)
                     saved = time.monotonic()
         if done < len(self.images):
-            self._store(counts, len(self.images), about)
+            answers.write(self.path, counts, len(self.images), about)
         return counts.float() / n
 
     @torch.inference_mode()
@@ -76,25 +76,13 @@ class SmoothedTeacher:
 
     def _stored(self, about: dict[str, str], classes: int) -> tuple[Tensor, int]:
         """Counts (N, K) found so far by the same teacher, and of how many images."""
+        wanted = (len(self.images), classes)
         try:
-            with safe_open(self.path, "pt") as file:
-                metadata = file.metadata() or {}
-                done = int(metadata.pop("done", 0))
-                if metadata == about:
-                    return file.get_tensor("counts"), done
-        except (FileNotFoundError, SafetensorError):
+            counts, done, found = answers.read(self.path)
+            if found == about and counts.shape == wanted:
+                return counts, done
+        except FileNotFoundError:
             pass
-        return torch.zeros(len(self.images), classes, dtype=torch.int64), 0
-
-    def _store(self, counts: Tensor, done: int, about: dict[str, str]) -> None:
-        write_atomically(self.path, save({"counts": counts}, metadata=about | {"done": str(done)}))
-
-
-def stored_predictions(run: Path) -> Tensor | None:
-    """(N, K) what the teacher of the run in a folder predicted of its training images; None for a run without one."""
-    try:
-        with safe_open(run / TEACHER, "pt") as file:
-            counts: Tensor = file.get_tensor("counts")
-            return counts.float() / int(file.metadata()["n"])
-    except FileNotFoundError:
-        return None
+        except InputError as error:
+            warnings.warn(f"{error}, so the teacher is asked anew", Note, stacklevel=2)
+        return torch.zeros(wanted, dtype=torch.int64), 0
