@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.onnx_external import external_files
 
 FLOAT = "tensor(float)"
+FLOATS = (FLOAT, "tensor(float16)", "tensor(bfloat16)", "tensor(double)")
 
 
 class OnnxModel:
@@ -39,13 +41,17 @@ class OnnxModel:
         except ImportError:
             raise InputError(f"{path} needs ONNX Runtime: pip install 'randsmooth[onnx]'") from None
         try:
-            session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"])
+            # Without the fallback, which prints, and tries the same again.
+            session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
+            inputs, outputs = session.get_inputs(), session.get_outputs()
+            told = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)  # raises for bytes as names
+            given = ", ".join(f"{each.name} {each.type}" for each in outputs[:1]) or "nothing"
         except Exception as error:  # ONNX Runtime's own, which share no base class but this
-            raise InputError(f"{path} is no ONNX file that can be run ({_first_line(error)})") from error
-        inputs, outputs = session.get_inputs(), session.get_outputs()
+            raise InputError(f"{path} is no ONNX file that can be run ({shown(_first_line(error))})") from error
         if len(inputs) != 1 or inputs[0].type != FLOAT:
-            told = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)
-            raise InputError(f"{path} takes {told}; expected one float32 batch of images (N, C, H, W)")
+            raise InputError(f"{path} takes {shown(told)}; expected one float32 batch of images (N, C, H, W)")
+        if not outputs or outputs[0].type not in FLOATS:
+            raise InputError(f"{path} gives {shown(given)} first; expected logits (N, K), which are floats")
         self.input, self.output = inputs[0].name, outputs[0].name
         self.batch, self.shape = self._axes(inputs[0].shape)
         classes = outputs[0].shape[1] if len(outputs[0].shape) == 2 else None
@@ -62,12 +68,12 @@ class OnnxModel:
     def _axes(self, axes: list[int | str | None]) -> tuple[int | None, tuple[int, int, int]]:
         if len(axes) != 4:
             raise InputError(
-                f"{self.path} takes input of shape {axes}, without a batch axis: expected (N, C, H, W); export it "
-                "again with a batch of images as example"
+                f"{self.path} takes input of shape {shown(axes)}, without a batch axis: expected (N, C, H, W); export "
+                "it again with a batch of images as example"
             )
         batch, *image = axes
-        if not all(isinstance(side, int) for side in image):
-            raise InputError(f"{self.path} takes input of shape {axes}: C, H and W must be fixed numbers")
+        if not all(isinstance(side, int) and side > 0 for side in image):
+            raise InputError(f"{self.path} takes input of shape {shown(axes)}: C, H and W must be fixed numbers")
         channels, height, width = (int(side) for side in image if isinstance(side, int))
         return (batch if isinstance(batch, int) else None), (channels, height, width)
 
