@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from fuzz import parquet
 from fuzz.draw import Draw
 from fuzz.pictures import FORMATS, lying, picture, png_bent
 from fuzz.reader import Files, Reader
-from randsmooth.data import describe, load, read_image
+from randsmooth.data import DatasetSpec, describe, load, read_image
 
 TRAIN, TEST = "set/train.parquet", "set/test.parquet"
 
@@ -23,7 +24,9 @@ class Shelf(Reader):
     signed = False
 
     def read(self, folder: Path) -> Any:
-        spec = describe(str(folder / "set"))
+        return self.taken(folder, describe(str(folder / "set")))
+
+    def taken(self, folder: Path, spec: DatasetSpec) -> dict[str, Any]:
         images = load(str(folder / "set"), "train")
         x, y = images.batch(_first(len(images)))
         return {"classes": spec.classes, "shape": spec.shape, "sizes": spec.sizes, "mean": spec.mean, "x": x, "y": y}
@@ -71,16 +74,15 @@ class Folders(Shelf):
     name = "image-folders"
 
     def valid(self) -> list[Files]:
-        return [_folders(0), _folders(50)]
+        return [_folders(0, ("png", "jpg", "bmp")), _folders(50, ("png", "webp", "tif", "ppm"))]
 
     def bombs(self) -> list[Files]:
         return [self.valid()[0] | {"set/train/a/0.png": lying(*size)} for size in LIES]
 
     def read(self, folder: Path) -> Any:
-        found = super().read(folder)
         spec = describe(str(folder / "set"))
         files = sorted(path for path in (folder / "set" / "train").rglob("*") if path.is_file())
-        return found | {"each": [read_image(path, spec) for path in files]}
+        return self.taken(folder, spec) | {"each": [read_image(path, spec) for path in files]}
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
         name = draw.pick([name for name in files if name.endswith(".png")])
@@ -123,12 +125,8 @@ def _with_first(size: tuple[int, int]) -> Files:
     return {TRAIN: _changed(content, image=images), TEST: _shard(9, "RGB")}
 
 
-def _folders(seed: int) -> Files:
-    """Two classes, an image of each format in both splits; GIF is read as grey or with a palette, and so left out."""
-    kinds = [(name, kind) for name, kind in FORMATS.items() if kind != "GIF"]
-    return {
-        f"set/{split}/{label}/{k}.{name}": picture(seed + k, kind)
-        for split in ("train", "test")
-        for label in ("a", "b")
-        for k, (name, kind) in enumerate(kinds)
-    }
+def _folders(seed: int, suffixes: Sequence[str]) -> Files:
+    """Two classes: one with an image of each format, the other with one; and a test split of one."""
+    kinds = {f"train/a/{k}.{suffix}": FORMATS[suffix] for k, suffix in enumerate(suffixes)}
+    kinds |= {"train/b/0.png": "PNG", "test/a/0.png": "PNG"}
+    return {f"set/{name}": picture(seed + k, kind) for k, (name, kind) in enumerate(kinds.items())}

@@ -11,7 +11,7 @@ from PIL import Image
 
 from fuzz.draw import Draw
 
-FORMATS = {"png": "PNG", "jpg": "JPEG", "bmp": "BMP", "webp": "WEBP", "tif": "TIFF", "ppm": "PPM", "gif": "GIF"}
+FORMATS = {"png": "PNG", "jpg": "JPEG", "bmp": "BMP", "webp": "WEBP", "tif": "TIFF", "ppm": "PPM"}
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 SIZES = (0, 1, 7, 8, 9, 255, 4_000, 9_000, 13_000, 65_535, 10**6, 2**31 - 1, 2**32 - 1)
 

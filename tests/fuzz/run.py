@@ -96,6 +96,7 @@ def _server(readers: str) -> ForkServerContext:
     """Where workers come from: a process that has imported the readers and done nothing else."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([readers.partition(":")[0]])
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers are processes enough
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # which the server does not take over itself
     return context
 
