@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-slow lint format bench drills clean
+.PHONY: demo test test-slow fuzz lint format bench drills clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -25,6 +25,10 @@ test: $(READY)
 
 test-slow: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow --durations=20
+
+# FUZZ_INPUTS, FUZZ_SEED and FUZZ_READERS come from the environment or the command line: make fuzz FUZZ_INPUTS=10000
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -60,12 +61,14 @@ def run(
 
     Args:
         readers: where they are, as "module:NAME" of a dictionary.
-        folder: what is there of an earlier run is left, but for inputs of the same numbers.
+        folder: the failing inputs of an earlier run make room there, unless this one begins later.
 
     Raises:
         RuntimeError: a reader could not read its valid files.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    for name in (name for name, chosen in numbers.items() if 0 in chosen):
+        shutil.rmtree(folder / "failed" / name, ignore_errors=True)
     server = _server(readers)
     tallies = {name: Tally(name) for name in numbers}
 

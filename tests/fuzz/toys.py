@@ -25,7 +25,7 @@ class Toy(Reader):
         self.name, self.other, self.signed = name, other, signed  # type: ignore[misc]
 
     def valid(self) -> list[Files]:
-        return [{FILE: content} for content in VALID]
+        return [{FILE: content} for content in (*VALID, *([b"none"] if self.name == "broken" else []))]
 
     def read(self, folder: Path) -> Any:
         content = (folder / FILE).read_bytes()
@@ -105,6 +105,7 @@ TOYS: dict[str, Reader] = {
     for toy in (
         *(Toy("refuse", refuse), Toy("honest", honest), Toy("make-anew", make_anew)),
         *(Toy("mumble", mumble), Toy("talk", talk), Toy("trip", trip), Toy("nest", nest), Toy("leave", leave)),
+        *(Toy("broken", trip),),
         *(Toy("crash", crash), Toy("warn", warn), Toy("loop", loop), Toy("wait", wait)),
         *(Toy("allocate", allocate), Toy("demand", demand)),
         *(Toy("bend", lambda content: 5), Toy("unsigned", lambda content: 5, signed=False)),

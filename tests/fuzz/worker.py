@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import resource
+import shutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from fuzz.inputs import Input, make
 from fuzz.reader import Files, Reader
 
 MIB = 2**20
+MOST_KEPT = 100  # failing inputs of a reader
 KIB_OF_RSS = 1 if sys.platform != "darwin" else 1 / 1024
 
 
@@ -46,7 +48,7 @@ class Batch:
 
     Attributes:
         readers: where the readers are, as "module:NAME" of a dictionary.
-        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise; failing inputs go to `failed/`.
+        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise; failing inputs go to `failed/READER/`.
         values: what hypothesis drew for the run.
         read: whether to read the inputs, or only to keep them.
     """
@@ -74,6 +76,7 @@ def build(batch: Batch) -> None:
     """Write the valid files and the bombs of the batch's reader."""
     reader = find(batch.readers)[batch.reader]
     for kind, made in (("valid", reader.valid()), ("bombs", reader.bombs())):
+        shutil.rmtree(batch.folder / kind / batch.reader, ignore_errors=True)
         for place, files in enumerate(made):
             put(files, batch.folder / kind / batch.reader / str(place))
 
@@ -106,8 +109,10 @@ def work(batch: Batch, results: Connection) -> None:
 
 
 def keep(batch: Batch, given: Input, outcome: Outcome | None) -> None:
-    """Keep a failing input, and what came of it where that is known."""
-    folder = batch.folder / "failed" / f"{batch.reader}-{given.number}"
+    """Keep a failing input, among the first of its reader, and what came of it where that is known."""
+    folder = batch.folder / "failed" / batch.reader / str(given.number)
+    if folder.parent.is_dir() and len(list(folder.parent.iterdir())) >= 2 * MOST_KEPT:
+        return
     put(given.files, folder)
     told = f"{given.way} from valid/{batch.reader}/{given.of}\n"
     if outcome is not None:
