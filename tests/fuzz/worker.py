@@ -48,7 +48,7 @@ class Batch:
 
     Attributes:
         readers: where the readers are, as "module:NAME" of a dictionary.
-        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise; failing inputs go to `failed/READER/`.
+        folder: of the run: `valid/READER/K/` are its valid files, `bombs/` likewise, and `failed/` what failed.
         values: what hypothesis drew for the run.
         read: whether to read the inputs, or only to keep them.
     """
