@@ -22,4 +22,5 @@ def removed(bench: Bench) -> None:
         shutil.rmtree(bench.out, ignore_errors=True)  # what is put there meanwhile may stay
         process.join()
         tally.end(process.exitcode, bench.said.read_text(errors="replace"))
-        tally.judge(bench.settle() if process.exitcode != 0 else bench.difference(bench.whole))
+        whole = process.exitcode == 0 and not bench.difference(bench.whole)
+        tally.judge("" if whole else bench.settle())  # what was finished before may be gone, and is made again

@@ -65,6 +65,7 @@ def _trained() -> list[Subject]:
     teacher = "--set variant=released --set teacher=STAGE/teacher --set teacher_noises=32"
     ways = {
         "gaussian": "--method gaussian --take 100 --epochs 6",
+        "few": "--method gaussian --take 50 --epochs 2",  # for what is tried at every write
         "amplify": "--method amplify --take 100 --epochs 6 --set E_t=2",
         "cat-rs": f"--method cat-rs --take 100 --epochs 4 {teacher}",
     }
@@ -78,7 +79,7 @@ def _certified() -> list[Subject]:
     few, many = "--take 30 --n 600", "--take 10 --n 3000"  # a pilot of 1,024 samples is not for few
     ways = {f"certify {rule}": f"--rule {rule} {many if 'tolerance' in rule else few}" for rule in RULES}
     ways |= {f"certify fixed {name}": f"{option} {few}" for name, option in FIXED.items()}
-    ways["certify few"] = "--take 6 --n 300"  # for what is tried at every write
+    ways["certify few"] = "--take 6 --n 300"
     return [Subject(name, f"{certify} {way}", again="--resume", other="--seed 1") for name, way in ways.items()]
 
 

@@ -13,6 +13,7 @@ from randsmooth.errors import InputError
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.models.weights import weights_hash
+from randsmooth.models.written import writing
 
 __all__ = ["check", "load", "save", "weights_hash"]
 
@@ -33,7 +34,7 @@ def save(model: Classifier, folder: Path | str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{folder} cannot be a model folder, a file is in the way: choose another") from None
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
+    with writing(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
         model.save_pretrained(written)
         _share_mode(Path(written))
         _sync_files(Path(written))
