@@ -20,19 +20,17 @@ from randsmooth.certificates.files import DIGESTS
 from randsmooth.errors import Note
 
 Run = Callable[..., Any]
-VERIFIED = {"model", "model/checkpoint.pt", "a.parquet", "b.parquet.partial", "boundaries"}
-READ = {"model/run.yaml", "a.tsv", "net.onnx", "config.yaml", "taught/teacher.safetensors"}
+VERIFIED = {"model", "model/checkpoint.pt", "a.parquet", "b.parquet.partial", "boundaries", "taught"}
+READ = {"model/run.yaml", "a.tsv", "net.onnx", "config.yaml"}
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of every kind."""
-    from safetensors.torch import save_file
-
     from randsmooth.cli.certify import Certify
     from randsmooth.cli.certify import run as certify
     from randsmooth.progress import silent
-    from randsmooth.training import Request, train
+    from randsmooth.training import Request, answers, train
 
     folder = tmp_path_factory.mktemp("kinds")
     train(Request(dataset="digits", sigma=0.25, epochs=1, take=100), folder / "model")
@@ -48,9 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = models.load(folder / "model")
     torch.onnx.export(model, (torch.rand(2, 1, 8, 8),), folder / "net.onnx", verbose=False, external_data=False)
     (folder / "config.yaml").write_text("verb: evaluate\nfiles: [a.parquet]\nradii: [0, 0.5]\n")
-    (folder / "taught").mkdir()
-    shares = {"counts": torch.zeros(5, 10, dtype=torch.int64)}
-    save_file(shares, folder / "taught" / "teacher.safetensors", metadata={"n": "8", "done": "5"})
+    answers.write(folder / "taught" / "teacher.safetensors", torch.full((5, 2), 4), 5, {"n": "8"})
     (folder / "notes.md").write_text("# not ours\n")
     return folder
 
@@ -62,7 +58,9 @@ def files(made: Path, tmp_path: Path) -> Path:
 
 
 def place(file: str, folder: Path) -> str:
-    return "boundaries" if "boundaries" in file else str(Path(file).relative_to(folder))
+    return (
+        "boundaries" if "boundaries" in file else "taught" if "taught" in file else str(Path(file).relative_to(folder))
+    )
 
 
 def found(cli: Run, *paths: Path) -> tuple[int, list[dict[str, str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -25,8 +26,8 @@ from randsmooth.cli import (
     train,
 )
 from randsmooth.cli.verb import Settings, read_config, validate
-from randsmooth.documents import parse_yaml, shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.documents import parse_yaml
+from randsmooth.errors import Note, unknown
 
 CONFIGURED: dict[str, type[Settings]] = {
     "attack": attack.Attack,
@@ -91,17 +92,13 @@ def _check_checkpoint(path: Path) -> str:
 
 
 def _check_teacher(path: Path) -> str:
-    from safetensors import SafetensorError
+    from randsmooth.training import answers
 
-    from randsmooth.training.teacher import stored_predictions
-
-    try:
-        shares = stored_predictions(path.parent)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged or no teacher's predictions ({shown(error)}): delete it") from None
-    if shares is None:
-        raise InputError(f"no file at {path}")
-    return f"a teacher's predictions of {len(shares)} images; it has no digest, and is used where its facts fit the run"
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", Note)
+        counts, done, _ = answers.read(path)
+    digest = "it has no digest" if noted else "they are as they were written"
+    return f"a teacher's answers on {done} of {len(counts)} images; {digest}"
 
 
 def _check_configuration(path: Path) -> str:
@@ -125,7 +122,7 @@ KINDS = {
     "certificate table": Kind(lambda path: path.suffix == ".parquet", certificates.check, True),
     "journal": Kind(lambda path: path.suffix == ".partial", certificates.check, True),
     "checkpoint": Kind(lambda path: path.name == "checkpoint.pt", _check_checkpoint, True),
-    "teacher": Kind(lambda path: path.name == "teacher.safetensors", _check_teacher, False),
+    "teacher": Kind(lambda path: path.name == "teacher.safetensors", _check_teacher, True),
     "boundary": Kind(_is_boundary, boundary_cache.check, True),
     "configuration": Kind(_is_configuration, _check_configuration, False),
     "ONNX file": Kind(lambda path: path.suffix == ".onnx", _check_onnx, False),

@@ -41,9 +41,9 @@ class Found(NamedTuple):
 def verify(settings: Verify) -> None:
     """Say what files are, and whether they are as they were written, by the digests that they carry.
 
-    Certificate tables, journals, model folders, checkpoints and kept boundaries carry digests. Of what has none (logs,
-    YAML, ONNX files, and what was written before there were digests) it is said what could be checked. Digests are
-    against accidents, not against a forger.
+    Certificate tables, journals, model folders, checkpoints, teachers' answers and kept boundaries carry digests. Of
+    what has none (logs, YAML, ONNX files, and what was written before there were digests) it is said what could be
+    checked. Digests are against accidents, not against a forger.
 
     The exit code is 1 if a file was refused.
 
