@@ -16,8 +16,8 @@ from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
 from randsmooth.training import Request, train
 from randsmooth.training import teacher as teachers
-from randsmooth.training.answers import stored_predictions
 from randsmooth.training.folder import TEACHER
+from randsmooth.training.teacher import stored_predictions
 
 NOISES, TAKE = 40, 24
 DIGITS = Request(dataset="digits", sigma=0.5, epochs=2, take=TAKE)

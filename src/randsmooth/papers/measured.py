@@ -197,8 +197,8 @@ def _told(frame: pd.DataFrame, *notes: str) -> Made:
 
 def _gradients(context: Context, row: Row) -> GradientNorms:
     from randsmooth import methods
-    from randsmooth.training.answers import stored_predictions
     from randsmooth.training.gradients import gradient_norms
+    from randsmooth.training.teacher import stored_predictions
 
     model, images, indices = _model_and_images(context, row)
     named, hyper = (model.provenance.get(key) for key in ("method", "hyperparameters"))

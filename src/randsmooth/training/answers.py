@@ -15,7 +15,6 @@ from torch import Tensor
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
-from randsmooth.training.folder import TEACHER
 
 DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers depend on
 
@@ -49,19 +48,6 @@ def read(path: Path) -> tuple[Tensor, int, dict[str, str]]:
     if digest is None:
         warnings.warn(f"{path} was written without a digest, so damage to it may go unseen", Note, stacklevel=2)
     return counts, done, {key: value for key, value in facts.items() if key != DONE}
-
-
-def stored_predictions(run: Path) -> Tensor | None:
-    """(N, K) what the teacher of the run in a folder predicted of its training images; None for a run without one.
-
-    Raises:
-        InputError: as `read`.
-    """
-    try:
-        counts, _, about = read(run / TEACHER)
-    except FileNotFoundError:
-        return None
-    return counts.float() / int(about["n"])
 
 
 def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:

@@ -86,3 +86,16 @@ class SmoothedTeacher:
         except InputError as error:
             warnings.warn(f"{error}, so the teacher is asked anew", Note, stacklevel=2)
         return torch.zeros(wanted, dtype=torch.int64), 0
+
+
+def stored_predictions(run: Path) -> Tensor | None:
+    """(N, K) what the teacher of the run in a folder predicted of its training images; None for a run without one.
+
+    Raises:
+        InputError: it is damaged, or holds what no teacher can have answered.
+    """
+    try:
+        counts, _, about = answers.read(run / TEACHER)
+    except FileNotFoundError:
+        return None
+    return counts.float() / int(about["n"])
