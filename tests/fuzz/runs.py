@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tempfile
 import zipfile
 from functools import cache
@@ -26,9 +27,10 @@ from randsmooth.cli.verb import Settings, read_config, validate
 from randsmooth.progress import Silent, silent
 from randsmooth.training import Request, resolve, train
 from randsmooth.training import checkpoint as checkpoints
+from randsmooth.training.answers import stored_predictions
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
-from randsmooth.training.teacher import SmoothedTeacher, stored_predictions
+from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.training.train import make_fabric, new_classifier
 
 TAKE = 12
@@ -142,8 +144,19 @@ class Told(Reader):
     def read(self, folder: Path) -> Any:
         return _ask(int((folder / WHICH).read_text()), folder)
 
+    def fault(self, read: Any) -> str:
+        shares = bool((read >= 0).all()) and bool(torch.allclose(read.sum(dim=1), torch.ones(len(read))))
+        return "" if shares else "predictions that are no shares"
+
     def bent(self, files: Files, draw: Draw) -> Files | None:
         return files | {TEACHER: safetensors_file.rewritten(files[TEACHER], draw)}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """Without the digest, as they were stored before they had one."""
+        header, body = safetensors_file.parts(files[TEACHER])
+        header["__metadata__"].pop("digest", None)
+        plain = safetensors_file.joined(json.dumps(header).encode(), body)
+        return files | {TEACHER: safetensors_file.rewritten(plain, draw)}
 
 
 class Stored(Told):
