@@ -110,12 +110,6 @@ def test_the_budget_check_knows_the_smallest_n(n: int, fits: bool) -> None:
             check_budget(1, n, 0.001)
 
 
-def test_header_differences_name_the_field(make: Make) -> None:
-    a, b = make(1).header, make(1, sigma=0.25, n0=21).header
-    assert a.differences(a) == []
-    assert a.differences(b) == ["sigma: 0.5 != 0.25", "n0: 20 != 21"]
-
-
 def test_a_table_judged_otherwise_states_its_own_guarantee(make: Make) -> None:
     table = make(20)
     header = table.header.model_copy(update={"guarantee": guarantee_of(table.header)})

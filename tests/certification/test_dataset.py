@@ -24,7 +24,9 @@ def test_a_model_of_ones_own(own: nn.Module, tmp_path: Path) -> None:
     table = rs.certify(own, "digits", sigma=0.25, take=8, n=200, out=tmp_path / "own.parquet")
     again = rs.read(tmp_path / "own.parquet")
     assert len(table) == 8
-    assert again.header.model == {"weights": again.header.model["weights"], "arch": "Sequential"}
+    assert again.header.model is not None and again.header.behaviour is not None
+    assert (again.header.model["arch"], *again.header.model) == ("Sequential", "weights", "identity", "arch")
+    assert again.header.behaviour.keys() == {"made-up images", "own images"}
     x, _ = rs.load_data("digits", "test").batch(torch.tensor(table.idx))
     direct = rs.SmoothedClassifier(own, 0.25, seed=0).certify(x, n=200)
     assert np.array_equal(direct.counts, again.counts)

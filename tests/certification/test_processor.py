@@ -14,7 +14,7 @@ import torch
 
 from certification.runs import StopAfter
 from randsmooth import certify
-from randsmooth.certificates import Header
+from randsmooth.certificates import Header, check_same_run
 from randsmooth.certification.backends import make_backend, processor
 from randsmooth.certification.runner import header_of
 from randsmooth.models import Classifier, save
@@ -156,12 +156,13 @@ def test_a_run_is_not_resumed_with_other_instructions(backend: str, environment:
     if not environment:  # the control: as it was begun, it goes on
         assert message == "" and out.exists()
         return
-    assert f"is of another run (instructions: {header.instructions!r} != " in message
+    assert f"{header.instructions!r} there, " in message and "is of another run (" in message
+    assert "another arithmetic: equal models answer otherwise (instructions: " in message
     assert "ONEDNN_MAX_CPU_ISA limit them" in message and "--overwrite" in message
 
 
 def test_another_processor_is_named_with_the_way_out(tmp_path: Path) -> None:
     here, there = Header(device="cpu, AMD EPYC"), Header(device="cpu, Intel Xeon")
-    with pytest.raises(ValueError, match=r"device: 'cpu, AMD EPYC' != 'cpu, Intel Xeon'.*go on with the one"):
-        here.check_same_run(there, tmp_path)
-    here.check_same_run(here, tmp_path)
+    with pytest.raises(ValueError, match=r"device: 'cpu, AMD EPYC' there, 'cpu, Intel Xeon' now.*with the processor"):
+        check_same_run(here, there, tmp_path)
+    check_same_run(here, here, tmp_path)

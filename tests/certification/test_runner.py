@@ -186,7 +186,9 @@ def one_pixel_off(images: TensorImages, index: int) -> TensorImages:
 def test_one_pixel_of_any_chosen_image_tells_data_sets_apart(index: int, model, images, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
-    with pytest.raises(InputError, match=r"another run \(data.*the images or labels are others.*--overwrite"):
+    with pytest.raises(
+        InputError, match=r"another run \(data: .*with the images and labels that it was begun with.*--overwrite"
+    ):
         run(model, one_pixel_off(images, index), tmp_path / "a.parquet", resume=True)
     assert len(run(model, one_pixel_off(images, 1), tmp_path / "a.parquet", resume=True)) == len(INDICES)  # not chosen
 

@@ -133,4 +133,4 @@ def test_another_model_is_refused_by_both_hashes(cli: Run, made: Path, tmp_path:
     code, _, err = cli("attack", tmp_path / "other", made / "honest.parquet")
     assert code == 2
     for model in (other, models.load(made / "model")):
-        assert models.weights_hash(model) in err
+        assert models.weights_hash(model)[:19] in err

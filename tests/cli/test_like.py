@@ -56,7 +56,7 @@ def test_predict_refuses_another_model_than_the_certified(folder: Path, cli: Run
     save(folder / "other", seed=1)
     code, _, err = cli("predict", folder / "other", folder / "image.png", "--like", table)
     assert code == 2
-    assert "about a model with weights" in err
+    assert "is about another model: weights" in err
 
 
 def test_predict_draws_a_seed_that_nobody_knew_and_tells_it(folder: Path, cli: Run) -> None:
@@ -86,7 +86,7 @@ def test_predict_like_a_table_of_an_older_version(folder: Path, cli: Run) -> Non
     assert cli("evaluate", table)[0] == 0
     code, _, err = cli("certify", folder / "model", "--take", 2, "--n", 100, "--out", table, "--resume")
     assert code == 2 and "noise: 'NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image," in err
-    assert "by an older version" in err and "--overwrite" in err
+    assert "an older version addressed" in err and "--overwrite" in err
 
 
 def test_an_onnx_file_is_certified_and_predicts(folder: Path, cli: Run) -> None:

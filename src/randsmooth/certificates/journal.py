@@ -116,7 +116,8 @@ class Journal:
             return cls.create(path, header)
         check_same_run(content.header, header, path)
         os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
-        journal = cls(path, header, content.rows, content.checksum)
+        # The header may tell less than `header`: the rows were made under no more.
+        journal = cls(path, content.header, content.rows, content.checksum)
         journal.sync()
         return journal
 

@@ -25,7 +25,8 @@ HAD = {
     "instructions": "the instructions that it was begun with (on a CPU, ATEN_CPU_CAPABILITY and ONEDNN_MAX_CPU_ISA "
     "limit them)",
     "versions": "the versions that it was begun with",
-    "noise": "the kind of device and the version that it was begun with, which address or draw the noise otherwise",
+    "noise": "the kind of device and the version that it was begun with (an older version addressed the noise "
+    "otherwise)",
     "classes": "the class names that it was begun with",
     "version": "the older version that it was begun with",
 }
@@ -34,7 +35,7 @@ ARITHMETIC = ("precision", "device", "instructions", "versions")
 FOLLOWS = {
     "data": {"dataset", "split", "selection"},
     "classes": {"dataset"},
-    "noise": {"sound", "dataset", "rule", "device", "data"},
+    "noise": {"sound", "dataset", "rule"},
     "guarantee": {*SETTINGS, "version"},
     "notes": {*SETTINGS, "version"},
 }

@@ -117,8 +117,8 @@ class Reader:
     def _container(self, value: Any, where: str) -> bytes:
         kind = type(value).__qualname__
         if isinstance(value, dict | types.MappingProxyType):
-            pairs = [self.each(pair, f"{where}[{pair[0]!r}]") for pair in value.items()]
-            parts = [self.read(getattr(value, "default_factory", None), where), *pairs]
+            parts = [self.read(getattr(value, "default_factory", None), where)]
+            parts += [self.read(one, f"{where}[{key!r}]") for key, inner in value.items() for one in (key, inner)]
         elif isinstance(value, set | frozenset):
             parts = sorted(self.read(one, where) for one in value)
         else:

@@ -15,7 +15,8 @@ from randsmooth.models.weights import weights_hash
 LONGEST = 200  # characters of a name that a user gives
 HOOKS = ("_forward_pre_hooks", "_forward_hooks")  # which may change what a module is given, or what it answers
 # What every module keeps of itself: its parts are read one by one, and the rest changes no answer in eval mode.
-HOUSEKEEPING = {*vars(nn.Module()), "_compiled_call_impl"}
+COMPILED = {"_compiled_call_impl", "_is_torch_compile", "_compile_kwargs"}  # the last is Lightning's
+HOUSEKEEPING = {*vars(nn.Module()), *COMPILED}
 OF_A_GRAPH = set(vars(fx.GraphModule(nn.Module(), fx.Graph()))) - HOUSEKEEPING
 WAY_ON = (
     'say which model it is, in words that no other of yours gets: identity="forest of 3 May", in `randsmooth.certify` '
@@ -60,8 +61,8 @@ def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> st
 
 def unwrapped(module: nn.Module) -> nn.Module:
     """The module inside of `torch.compile`'s."""
-    while isinstance(inner := module._modules.get("_orig_mod"), nn.Module):
-        module = inner
+    while type(module).__name__ == "OptimizedModule":  # not by its type: to import that takes a second
+        module = module.get_submodule("_orig_mod")
     return module
 
 
@@ -113,7 +114,7 @@ class ModelReader(Reader):
         parts: list[str | bytes] = []
         for name in sorted(inside._method_names()):
             code, constants = inside._get_method(name).code_with_constants
-            parts += [name, plain_names(code), self.named(dict(constants.const_mapping), f"{where}.{name}")]
+            parts += [name, plain_names(code), self.named(constants, f"{where}.{name}")]
         return digest("script", self.named(held, where), *parts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, setting
 from randsmooth.training.checkpoint import Checkpoint, load
 from randsmooth.training.recipe import Recipe
 
@@ -35,9 +35,11 @@ def check(
             or the checkpoint is damaged or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
-        raise InputError("--resume goes on with a run and --overwrite discards it: give one of them")
+        raise InputError(
+            f"{setting(resume=True)} goes on with a run, {setting(overwrite=True)} discards it: give one of them"
+        )
     if accept_changes and not resume:
-        raise InputError("--accept-changes goes on with a run under other settings: it needs --resume")
+        raise InputError(f"{setting(accept_changes=True)} changes a run that goes on: it needs {setting(resume=True)}")
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
     if resume and (folder / CHECKPOINT).exists():
@@ -46,8 +48,11 @@ def check(
     present = sorted(path.name for path in folder.iterdir() if not _is_scrap(path)) if folder.is_dir() else []
     begun = set(present) <= set(FIRST)  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
-        way = "no checkpoint to resume from; use --overwrite" if resume else "use --resume, --overwrite"
-        raise InputError(f"{folder} exists and holds {present[0]}: {way} or another --out")
+        on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
+        raise InputError(
+            f"{folder} exists and holds {present[0]}. {on}. To begin anew: {setting(overwrite=True)}, or another out "
+            "(--out)"
+        )
     foreign = [name for name in present if name not in OWN]
     if foreign:
         raise InputError(f"{folder} holds {foreign[0]}, which no training run wrote; use another --out")
@@ -81,9 +86,12 @@ def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -
     different = recipe.differences(checkpoint["recipe"])
     fixed = [one for one in different if one.split(":", 1)[0] in LASTING]
     if different and (fixed or not accept):
-        way = "start anew with --overwrite" if fixed else "or go on with the new ones: --accept-changes"
-        told = "; ".join(fixed or different)
-        raise InputError(f"{path} is of a run with other settings ({told}): resume with those, {way}")
+        change = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
+        lasting = f"; {', '.join(one.split(':', 1)[0] for one in fixed)} cannot change on the way" if fixed else ""
+        raise InputError(
+            f"{path} is of another run ({'; '.join(different)}). To go on with it: the settings there and "
+            f"{setting(resume=True)}{change}{lasting}. To begin anew: {setting(overwrite=True)}, or another out (--out)"
+        )
     return different
 
 

@@ -1,0 +1,163 @@
+"""What a refused resume says: all that differs, whether it is the classifier, and what would go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from randsmooth.certificates import ANOTHER_ARITHMETIC, ANOTHER_MODEL, Header, check_same_run, told_apart
+from randsmooth.errors import InputError, Note, setting
+
+MODEL = {"weights": "sha256:" + "a" * 64, "identity": "sha256:" + "b" * 64, "arch": "lenet"}
+BEGUN = Header(
+    sigma=0.5,
+    n0=100,
+    n=300,
+    alpha=0.001,
+    bound="clopper-pearson",
+    seed=0,
+    guarantee="as the rule says",
+    noise="NumPy",
+    dataset="digits",
+    split="test",
+    selection="take 3 of 100",
+    data="these",
+    classes=("0", "1"),
+    model=MODEL,
+    behaviour={"made-up images": "x", "own images": "y"},
+    backend="torch",
+    precision="float32",
+    batch=256,
+    device="cpu, this one",
+    instructions="AVX2",
+    versions={"torch": "1", "numpy": "2"},
+)
+TO_BEGIN = "To begin anew: overwrite=True (--overwrite), or another out (--out)"
+
+
+def refusal(begun: Header = BEGUN, **now: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        check_same_run(begun, BEGUN.model_copy(update=now), Path("a.parquet"))
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("now", "differs", "goes_on"),
+    [
+        ({"n": 301, "guarantee": "another"}, "n: 300 there, 301 now", "n=300, resume=True (--n 300 --resume)"),
+        (
+            {"sigma": 0.25, "seed": 1, "label_aware": True},
+            "sigma: 0.5 there, 0.25 now; label_aware: False there, True now; seed: 0 there, 1 now",
+            "sigma=0.5, label_aware=False, seed=0, resume=True (--sigma 0.5 --seed 0 --resume)",
+        ),
+        (
+            {"selection": "all 100", "data": "those"},
+            "selection: 'take 3 of 100' there, 'all 100' now",
+            "take=3, resume=True (--take 3 --resume)",
+        ),
+        (
+            {"precision": "bfloat16", "backend": "openvino"},
+            "backend: 'torch' there, 'openvino' now; precision: 'float32' there, 'bfloat16' now",
+            "backend='torch', precision='32', resume=True (--backend torch --precision 32 --resume)",
+        ),
+        (
+            {"dataset": "mnist", "data": "those", "classes": ("2",), "noise": "by MNIST's blocks"},
+            "dataset: 'digits' there, 'mnist' now",
+            "dataset='digits', resume=True (--dataset digits --resume)",
+        ),
+        (
+            {"device": "cuda", "versions": {"torch": "2", "numpy": "2"}},
+            "device: 'cpu, this one' there, 'cuda' now; versions: torch '1' there, '2' now",
+            "resume=True (--resume), with the processor that it was begun on and the versions that it was begun with",
+        ),
+        (
+            {"model": MODEL | {"weights": "sha256:" + "c" * 64, "identity": "z"}},
+            "another model: weights 'sha256:aaaaaaaaaaaa' there, 'sha256:cccccccccccc' now",
+            "resume=True (--resume), with the model that it was begun with",
+        ),
+    ],
+)
+def test_all_that_differs_and_what_would_go_on(now: dict, differs: str, goes_on: str) -> None:
+    assert refusal(**now) == f"a.parquet is of another run ({differs}). To go on with it: {goes_on}. {TO_BEGIN}"
+
+
+def test_every_field_is_compared() -> None:
+    """Of whatever a header tells: no field can be added and forgotten."""
+    other = {
+        "version": 1, "sigma": 0.1, "n0": 1, "n": 2, "alpha": 0.5, "bound": "two-sided", "rule": "grid",
+        "guarantee": "?", "label_aware": True, "seed": 7, "sound": True, "noise": "?", "dataset": "?", "split": "train",
+        "selection": "?", "data": "?", "classes": ("a", "b"), "model": {"weights": "?"}, "backend": "?",
+        "behaviour": {"made-up images": "?"}, "precision": "?", "batch": 1, "device": "?", "instructions": "?",
+        "versions": {}, "notes": ("?",),
+    }  # fmt: skip
+    assert other.keys() == Header.model_fields.keys()
+    for name, value in other.items():
+        assert "is of another run (" in refusal(**{name: value}), name
+    check_same_run(BEGUN, BEGUN, Path("a.parquet"))
+
+
+ANSWERS = {"behaviour": {"made-up images": "x", "own images": "other"}}
+
+
+@pytest.mark.parametrize(
+    ("begun", "now", "kind", "by"),
+    [
+        ({}, {"model": MODEL | {"identity": "other"}}, ANOTHER_MODEL, "its weights are the same, and its layers"),
+        ({}, ANSWERS, ANOTHER_MODEL, "it holds the same and answers otherwise"),
+        ({}, ANSWERS | {"instructions": "AVX"}, ANOTHER_ARITHMETIC, "(instructions: 'AVX2' there, 'AVX' now)"),
+        ({}, ANSWERS | {"versions": {"torch": "1"}}, ANOTHER_ARITHMETIC, "(versions: numpy '2' there, nothing now)"),
+        ({}, {"model": MODEL | {"called": "mine"}}, ANOTHER_MODEL, "called nothing there, 'mine' now"),
+        (
+            {"model": MODEL | {"called": "mine"}},
+            ANSWERS | {"model": MODEL | {"called": "mine"}, "instructions": "AVX"},
+            ANOTHER_MODEL,
+            "the model called 'mine' answers otherwise than the one there: it is another under this name, or has "
+            "another arithmetic (instructions",
+        ),
+    ],
+)
+def test_models_and_arithmetics_are_told_apart(begun: dict, now: dict, kind: str, by: str) -> None:
+    apart = told_apart(BEGUN.model_copy(update=begun), BEGUN.model_copy(update=now))
+    assert apart is not None
+    assert apart[0] == kind and by in apart[1]
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        {},
+        {"instructions": "AVX"},  # which computes these answers alike
+        ANSWERS | {"data": "those"},
+        ANSWERS | {"batch": 128},
+        ANSWERS | {"sigma": 0.25},
+        {"model": MODEL | {"arch": "called otherwise", "epochs": 3}},  # how equal models came to be
+        {"model": None, "behaviour": None},
+    ],
+)
+def test_what_tells_no_classifiers_apart(now: dict) -> None:
+    assert told_apart(BEGUN, BEGUN.model_copy(update=now)) is None
+
+
+def test_an_older_run_goes_on_by_what_it_tells() -> None:
+    told = {key: value for key, value in MODEL.items() if key != "identity"}
+    older = BEGUN.model_copy(update={"version": 2, "behaviour": None, "model": told})
+    with pytest.warns(Note, match=r"a.parquet was begun by an older version: of its model the weights could"):
+        check_same_run(older, BEGUN, Path("a.parquet"))
+    assert "another model: weights" in refusal(older, model=MODEL | {"weights": "sha256:" + "c" * 64})
+    assert "model: arch 'lenet' there, 'mlp' now" in refusal(older, model=MODEL | {"arch": "mlp"})
+    assert "version: 1 there, 3 now" in refusal(older.model_copy(update={"version": 1}))
+
+
+def test_a_command_can_be_copied_from_a_strangers_header() -> None:
+    begun = BEGUN.model_copy(update={"dataset": "$(rm -r .) 'x'", "split": "\x1b[31m"})
+    told = refusal(begun)
+    assert """--dataset '$(rm -r .) '"'"'x'"'"'' --resume""" in told
+    assert "--split" not in told and told.isprintable()
+
+
+def test_settings_as_they_are_given() -> None:
+    told = setting(label_aware=True, take=3, sound=False, rule="radius=0.5")
+    assert told == "label_aware=True, take=3, sound=False, rule='radius=0.5' (--label-aware --take 3 --rule radius=0.5)"
+    assert setting(sound=False) == "sound=False"

@@ -1,0 +1,71 @@
+"""A refused resume says the same on the command line as in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import randsmooth as rs
+from certification.runs import StopAfter
+from randsmooth.errors import InputError
+
+Run = Callable[..., tuple[int, str, str]]
+CERTIFY = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
+TRAIN = {"dataset": "digits", "sigma": 0.25, "epochs": 1, "take": 64}
+
+
+def options(values: dict[str, Any]) -> list[str]:
+    pairs = [(f"--{name.replace('_', '-')}", value) for name, value in values.items()]
+    return [str(word) for flag, value in pairs for word in ((flag,) if value is True else (flag, value))]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("words") / "model"
+    rs.train(rs.Request(**TRAIN), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        ({"resume": True, "n": 60, "seed": 1}, "n: 50 there, 60 now; seed: 0 there, 1 now"),
+        ({"resume": True, "take": 3}, "take=2, resume=True (--take 2 --resume)"),
+        ({}, "To go on with it: resume=True (--resume). To begin anew: overwrite=True (--overwrite)"),
+        ({"resume": True, "overwrite": True}, "give one of them"),
+    ],
+)
+def test_certify(flags: dict, named: str, model: Path, cli: Run, tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        rs.certify(model, out=out, **CERTIFY, progress=lambda *_: nullcontext(StopAfter(1)))
+    with pytest.raises(InputError) as python:
+        rs.certify(model, out=out, **CERTIFY | flags)
+    code, _, err = cli("certify", model, "--out", out, *options(CERTIFY | flags))
+    assert (code, err) == (2, f"randsmooth: {python.value}\n")
+    assert named in str(python.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "flags", "named"),
+    [
+        ({"sigma": 0.5}, {"resume": True}, "sigma: 0.25 there, 0.5 now"),
+        ({"sigma": 0.5, "seed": 1}, {"resume": True}, "seed: 0 there, 1 now; sigma: 0.25 there, 0.5 now"),
+        ({"seed": 1}, {"resume": True, "accept_changes": True}, "seed cannot change on the way"),
+        ({"sigma": 0.5}, {"resume": True}, "resume=True, accept_changes=True (--resume --accept-changes)"),
+        ({}, {}, "To go on with it: resume=True (--resume). To begin anew: overwrite=True (--overwrite)"),
+        ({}, {"accept_changes": True}, "it needs resume=True (--resume)"),
+    ],
+)
+def test_train(change: dict, flags: dict, named: str, model: Path, cli: Run) -> None:
+    asked = TRAIN | change
+    with pytest.raises(InputError) as python:
+        rs.train(rs.Request(**asked), model, **flags)
+    words = options({key: value for key, value in asked.items() if key != "dataset"} | flags)
+    code, _, err = cli("train", "digits", "--out", model, *words)
+    assert (code, err) == (2, f"randsmooth: {python.value}\n")
+    assert named in str(python.value)
