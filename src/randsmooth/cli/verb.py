@@ -17,6 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from randsmooth.atomic import write_atomically
 from randsmooth.cli.failures import told
+from randsmooth.documents import parse_yaml, read_file, shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.escape import printable, say, shortened
 
@@ -28,6 +29,7 @@ class Settings(BaseModel):
 
 
 FAILURE = 1
+MOST_CONFIG = 2**16  # bytes; room for a thousand files, and read in seconds whatever it holds
 INTERRUPTED = 130  # as shells tell of a process that Ctrl-C ended
 MOST_SAID = 8_000  # characters of an error: the known presets, which the longest names, take fewer
 S = TypeVar("S", bound=Settings)
@@ -63,8 +65,8 @@ def scalar(text: str) -> Any:
     else names itself when it refuses it.
     """
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+        value = parse_yaml(text, "the value")
+    except InputError:
         return text
     try:
         return float(value) if value == text.strip() else value  # not what is quoted, which is meant as text
@@ -147,34 +149,40 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
     """The settings in `values`; InputError names the key that is unknown, missing or wrong."""
     for key in values:
         if key not in settings.model_fields:
-            raise unknown(f"setting of `{verb}`", key, settings.model_fields)
+            raise unknown(f"setting of `{verb}`", shown(key), settings.model_fields)
+        if any("\0" in str(value) for value in _listed(values[key])):  # no name of a file, and nothing else either
+            raise InputError(f"{_shown(key, settings.model_fields[key])} must not hold the character \\0")
     try:
         return settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else verb
-        shown = _shown(key, settings.model_fields.get(key))
+        option = _shown(key, settings.model_fields.get(key))
         if first["type"] == "value_error":  # ours, from reading the option
-            raise InputError(f"{shown}: {first['ctx']['error']}") from None
+            raise InputError(f"{option}: {first['ctx']['error']}") from None
         if first["type"] == "missing":
-            raise InputError(f"{verb} needs {shown}; see `randsmooth {verb} --help`") from None
-        raise InputError(f"{shown}: {first['msg']}; got {first['input']!r}") from None
+            raise InputError(f"{verb} needs {option}; see `randsmooth {verb} --help`") from None
+        raise InputError(f"{option}: {first['msg']}; got {shown(repr(first['input']))}") from None
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def read_config(path: Path, verb: str) -> dict[str, Any]:
     """The settings in a YAML file, which may name its `verb` to be safe from another's."""
     if not path.is_file():
         raise InputError(f"no configuration file at {path}")
-    try:
-        values = yaml.safe_load(path.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not YAML: {error}") from error
+    values = parse_yaml(read_file(path, MOST_CONFIG), path)
     if not isinstance(values, dict):
         raise InputError(f"{path} must hold `key: value` lines, the settings of `randsmooth {verb}`")
     meant = values.pop("verb", verb)
     if meant != verb:
-        raise InputError(f"{path} configures `randsmooth {meant}`, not `randsmooth {verb}`")
-    return {str(key).replace("-", "_"): value for key, value in values.items()}
+        raise InputError(f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`")
+    settings = {str(key).replace("-", "_"): value for key, value in values.items()}
+    if len(settings) < len(values):
+        raise InputError(f"{path} gives a setting twice, with - and with _: which of them is meant?")
+    return settings
 
 
 def write_config(settings: Settings, verb: str, path: Path) -> None:

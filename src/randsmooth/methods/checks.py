@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST = 10**6  # of any count of noises, steps or epochs: what is larger takes all memory, or years
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 def check_types(method: DataclassInstance) -> None:
-    """Raise InputError unless every hyperparameter is of its declared type; whole numbers do for floats."""
+    """Raise InputError unless every hyperparameter is of its declared type; whole numbers do for floats.
+
+    None is a whole number above MOST.
+    """
     for name, hint in get_type_hints(type(method)).items():
         kind = next((kind for kind in KINDS if kind in (hint, *get_args(hint))), None)
         value = getattr(method, name)
@@ -30,6 +34,8 @@ def check_types(method: DataclassInstance) -> None:
         fits = isinstance(value, (int, float) if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind is not bool):
             raise InputError(f"{name}={value!r} must be {KINDS[kind]}")
+        if type(value) is int and abs(value) > MOST:
+            raise InputError(f"{name}={value} must be at most {MOST:,}")
 
 
 def check_noise(method: Method, x: Tensor, noise: Tensor) -> None:

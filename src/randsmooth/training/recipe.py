@@ -20,6 +20,7 @@ Precision = Literal["32", "bf16-mixed"]
 
 # Settings that change how fast a run is, not what it computes: a resumed run may have others.
 HOW = ("device", "compile")
+MOST = 10**6  # epochs, or forward samples a step
 PATHS = ("teacher", "p_A_from")  # of other models: where they lie does not matter, `asked` holds their weights
 
 # Hyperparameters that name an epoch -> what begins there, by the hyperparameter that switches it off.
@@ -166,6 +167,9 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
 
 def check(recipe: Recipe) -> None:
     """Raise InputError for settings that fit no training run."""
+    for name in ("epochs", "batch"):
+        if (value := getattr(recipe, name)) > MOST:
+            raise InputError(f"{name}={value} must be at most {MOST:,}")
     m = recipe.build_method().m
     if recipe.batch < m or recipe.batch % m:
         raise InputError(f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images")
