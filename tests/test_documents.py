@@ -35,6 +35,7 @@ YAML = [
     pytest.param("? [a]\n: 1", "plain word", id="list as key"),
     pytest.param("a: !!int ''", "not YAML", id="empty integer"),
     pytest.param("a: 2026-99-99", "not YAML", id="impossible date"),
+    pytest.param("a: !!timestamp b", "not YAML", id="no time"),
     pytest.param("a: !!python/object:os.system {}", "not YAML", id="object"),
     pytest.param("a: " + "1:" * 100_000 + "1", "too long a number", id="base 60"),
     pytest.param("a: 0x" + "f" * 5000, "too long a number", id="hexadecimal without end"),

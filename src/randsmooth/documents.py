@@ -95,6 +95,7 @@ def parse_yaml(text: bytes | str, where: object) -> Any:
         IndexError,
         TypeError,
         KeyError,
+        AttributeError,
         OverflowError,
     ) as error:  # `!!int ''`, 0000-00-00
         raise InputError(f"{where} is not YAML ({shown(error)})") from None

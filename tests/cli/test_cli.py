@@ -333,6 +333,7 @@ def test_bad_input_is_named_and_exits_with_2(words: str, named: str, cli, made: 
         ("dataset: digits\nsigma: 0.5\nmethod: amplify\nset: {reweight_noises: 99999999999999999999}\n", "at most"),
         (f"dataset: {'d' * 5000}\nsigma: 0.5\n", "cannot be read"),
         (f"dataset: digits\nsigma: 0.5\nset: {'x' * 5000}\n", "--set"),
+        ("dataset: digits\nsigma: 0.5\nset: 2\n", "--set: 2 must be `key: value` pairs"),
         ("#" * 2**16 + "\n", "is 65,537 bytes long; expected at most 65,536"),
     ],
 )

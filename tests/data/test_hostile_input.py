@@ -119,16 +119,28 @@ def test_a_file_that_is_called_like_a_shard_is_none(tmp_path, write_parquet, pix
     refuses("no split 'test'", tmp_path, "test")
 
 
+def repeated(file, content, rows, **how):
+    image = pa.array([content]).take(pa.array([0] * rows))
+    structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
+    pq.write_table(pa.table({"image": structured, "label": np.zeros(rows, np.int64)}), file, **how)
+
+
 def test_one_image_repeated_without_end_is_refused(tmp_path, monkeypatch, encode, pixels):
     """Parquet stores equal values once: a small file may claim any number of them."""
-    monkeypatch.setattr(table, "READ_BYTES", 2**20)
-    image = pa.array([encode(pixels[0]) + bytes(2**15)]).take(pa.array([0] * 1_000))
-    structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
-    write(tmp_path / "train.parquet", structured, np.zeros(1_000, np.int64))
+    monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
+    monkeypatch.setattr(table, "MOST_ROWS", 64)
+    repeated(tmp_path / "train.parquet", encode(pixels[0]) + np.random.default_rng(0).bytes(2**15), 1_000)
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()
-    refuses("holds more than 2,097,152 bytes of images", tmp_path)
+    refuses("swells to more than 2,[0-9,]* bytes of images", tmp_path)
     assert pa.total_allocated_bytes() - before < 2**24
+
+
+def test_an_image_that_swells_is_refused_by_what_the_file_says_of_it(tmp_path, monkeypatch, encode, pixels):
+    monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # nothing is read
+    repeated(tmp_path / "train.parquet", encode(pixels[0]) + bytes(2**24), 1, compression="zstd")
+    refuses("swells to more than 1,048,576 bytes of images", tmp_path)
 
 
 def chunk(kind, content):
@@ -156,6 +168,14 @@ def test_the_limit_of_pixels_is_told(tmp_path):
     (tmp_path / "a.png").write_bytes(claiming(8193, 8192))
     with pytest.raises(InputError, match=f"8192 x 8193 pixels are more than the {MOST_PIXELS:,} that are read"):
         data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+
+
+@pytest.mark.parametrize("side", [9_000, 10_000, 13_000])
+def test_a_bomb_costs_no_warning_besides(tmp_path, recwarn, side):
+    (tmp_path / "a.png").write_bytes(claiming(side, side))
+    with pytest.raises(InputError):
+        data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+    assert not recwarn.list
 
 
 def test_a_thread_of_pixels_is_not_scaled_up(tmp_path):

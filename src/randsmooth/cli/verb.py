@@ -49,6 +49,8 @@ def pairs(values: Any) -> Any:
     """`--set key=value` strings as a dictionary; a dictionary, from YAML, stays as it is."""
     if isinstance(values, dict):
         return values
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{shown(repr(values))} must be `key: value` pairs")
     parsed = {}
     for text in values:
         key, equals, value = str(text).partition("=")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import IO
 
 import numpy as np
@@ -31,6 +33,8 @@ FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
 
 # Of one image, as it claims them and after it is scaled; ImageNet's largest has 61 million.
 MOST_PIXELS = 2**26
+
+_one_at_a_time = Lock()  # filters of warnings belong to all threads
 
 # Images a thread decodes before it asks for more: large enough that small PNGs hide the asking.
 CHUNK = 16
@@ -88,7 +92,7 @@ def form(stream: IO[bytes], where: str) -> tuple[str, int, int]:
 def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
     """The image in `stream`, of a size that can be decoded; InputError for whatever a decoder makes of a bad one."""
     try:
-        with Image.open(stream, formats=FORMATS) as image:
+        with _header(stream) as image:
             _check_pixels(image.width, image.height, where)
             yield image
     except InputError:
@@ -97,6 +101,13 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
         raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
     except Exception as error:  # damage makes a decoder raise whatever it likes
         raise InputError(f"{where} cannot be decoded: {shown(error) or type(error).__name__}") from error
+
+
+def _header(stream: IO[bytes]) -> Image.Image:
+    """The image in `stream`, not decoded yet; of its size, and of what PIL makes do with, the caller is the judge."""
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Image.open(stream, formats=FORMATS)
 
 
 def _check_pixels(width: int, height: int, where: str) -> None:

@@ -25,6 +25,9 @@ LABEL_COLUMNS = ("label", "fine_label")
 # Compressed bytes that are read into memory at most; above, Arrow files on disk are mapped.
 READ_BYTES = 2**30
 
+# How much larger a file may become in memory: so many times, or to so many bytes.
+MOST_SWELLING, SMALL_BYTES = 64, 2**27
+
 # Rows that are read at a time: few where their columns are large, since a small file may repeat one image.
 MOST_ROWS, LEAST_ROWS = 1024, 64
 
@@ -97,10 +100,10 @@ def _read(file: Path) -> pa.Table:
     batches, size = [], 0
     try:
         parquet = pq.ParquetFile(file, page_checksum_verification=True)
+        _check_size(file, sum(chunk.total_uncompressed_size for chunk in _chunks(parquet.metadata)))
         for batch in parquet.iter_batches(batch_size=_rows_at_a_time(parquet.metadata), columns=columns):
             size += batch.nbytes
-            if size > 2 * READ_BYTES:
-                raise InputError(f"{file} holds more than {2 * READ_BYTES:,} bytes of images, though it is smaller")
+            _check_size(file, size)
             batches.append(batch)
         schema = batches[0].schema if batches else parquet.schema_arrow
         return (
@@ -114,10 +117,21 @@ def _read(file: Path) -> pa.Table:
         raise InputError(f"{file} is a damaged Parquet file, fetch it again: {shown(error)}") from error
 
 
+def _chunks(metadata: pq.FileMetaData) -> list[pq.ColumnChunkMetaData]:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    return [group.column(j) for group in groups for j in range(group.num_columns)]
+
+
+def _check_size(file: Path, size: int) -> None:
+    """Raise InputError for `size` bytes out of a small file: images are compressed already, and do not swell."""
+    most = min(2 * READ_BYTES, max(SMALL_BYTES, MOST_SWELLING * file.stat().st_size))
+    if size > most:
+        raise InputError(f"{file} swells to more than {most:,} bytes of images; expected them compressed, once each")
+
+
 def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
     """So few that they fit in memory even if each is as large as all of the file's largest column."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    largest = max((g.column(j).total_uncompressed_size for g in groups for j in range(g.num_columns)), default=0)
+    largest = max((chunk.total_uncompressed_size for chunk in _chunks(metadata)), default=0)
     return min(MOST_ROWS, max(LEAST_ROWS, READ_BYTES // max(1, largest)))
 
 
