@@ -27,7 +27,7 @@ def rewritten(content: bytes, draw: Draw) -> bytes | None:
         for _ in range(1 if draw.chance(0.8) else 2):
             table = draw.pick(WAYS)(table, draw)
         return written(table)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError, UnicodeError, AttributeError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError, IndexError, AttributeError):
         return None
 
 

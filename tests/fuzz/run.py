@@ -139,6 +139,8 @@ def _outcomes(server: ForkServerContext, batch: Batch) -> Iterator[tuple[int, Ou
                     break
             else:
                 return
+        if process.exitcode == 1 and begun:  # whatever a reader raises is an outcome
+            raise RuntimeError(f"input {left[0]} of {batch.reader!r} fails in the harness itself: see stderr.txt")
         ended = _ending(process.exitcode)
         if not begun:
             raise RuntimeError(f"reader {batch.reader!r} fails on its valid files: see {batch.folder / 'stderr.txt'}")

@@ -164,6 +164,9 @@ class Stored(Told):
 
     name = "teacher-told"
 
+    def valid(self) -> list[Files]:
+        return [{TEACHER: files[TEACHER]} for files in super().valid()]
+
     def read(self, folder: Path) -> Any:
         return stored_predictions(folder)
 
