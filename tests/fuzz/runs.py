@@ -27,10 +27,9 @@ from randsmooth.cli.verb import Settings, read_config, validate
 from randsmooth.progress import Silent, silent
 from randsmooth.training import Request, resolve, train
 from randsmooth.training import checkpoint as checkpoints
-from randsmooth.training.answers import stored_predictions
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
-from randsmooth.training.teacher import SmoothedTeacher
+from randsmooth.training.teacher import SmoothedTeacher, stored_predictions
 from randsmooth.training.train import make_fabric, new_classifier
 
 TAKE = 12
