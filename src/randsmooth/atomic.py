@@ -42,7 +42,8 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = str(path), None
+        if error.errno is not None:  # the system's own
+            error.filename, error.filename2 = str(path), None
         raise
 
 

@@ -389,6 +389,17 @@ def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:
     assert here["epochs"].tolist() == ["2"]
 
 
+def test_a_run_cut_short_before_its_certificates_has_them_left_to_make(tmp_path: Path) -> None:
+    thing = find("acr/figure5")  # which needs a model and can be drawn without certificates
+    context = Context((), SCALES["tiny"], tmp_path)
+    assert thing.missing(context) == thing.unfinished(context) == thing.rows()
+    model = tmp_path / SCALES["tiny"].key(thing.rows()[0])
+    model.mkdir()
+    (model / "config.json").touch()
+    assert thing.missing(context) == []
+    assert thing.unfinished(context) == thing.rows()
+
+
 @pytest.mark.slow
 def test_an_object_is_made_whole_and_not_made_again(tmp_path: Path) -> None:
     said: list[str] = []

@@ -65,6 +65,10 @@ class Context:
     def _fitting(self, row: Row) -> list[Found]:
         return fitting(self.found, self._datasets(row), row.sigma, row.method, row.preset)
 
+    def trained(self, row: Row) -> bool:
+        """Whether a run trained the row's model."""
+        return (self.folder / self.scale.key(row) / "config.json").exists()
+
     def model(self, row: Row) -> Path | None:
         """The folder of a row's model, which lies beside its certificates and is called as they are."""
         found = self.of(row)
@@ -116,6 +120,11 @@ class Object:
         if self.models:
             return [row for row in self.rows() if context.model(row) is None]
         return [row for row in self.rows() if context.lacks(row)]
+
+    def unfinished(self, context: Context) -> list[Row]:
+        """The rows that a run has something left to do for: those missing, and models of its own not yet certified."""
+        missing = self.missing(context)
+        return [row for row in self.rows() if row in missing or (context.trained(row) and context.of(row) is None)]
 
 
 def _rank(row: Row, found: Found) -> tuple[bool, bool, bool, float, bool, float]:

@@ -71,12 +71,12 @@ def reproduce(
     out = Path(out)
     folder = out / scale
     context = _context(thing, source, folder, scale)
-    missing = thing.missing(context)
-    if run_missing and missing:
-        for step in lacking(missing, context):
+    unfinished = thing.unfinished(context) if run_missing else []
+    if unfinished:
+        for step in lacking(unfinished, context):
             run(step, progress, say)
         context = _context(thing, source, folder, scale)
-        missing = thing.missing(context)
+    missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     total = len(thing.rows())
