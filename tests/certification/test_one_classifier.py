@@ -38,6 +38,7 @@ class Forest(nn.Module):
         x, y = load_digits(return_X_y=True)
         self.tree = DecisionTreeClassifier(max_depth=6, max_features=8, random_state=seed).fit(x / 16.0, y)
 
+    @torch.compiler.disable  # which cannot compile scikit-learn
     def forward(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.tree.predict_proba(x.flatten(1).float().numpy())).float()
 

@@ -245,7 +245,7 @@ def test_a_folder_in_use_is_refused(uninterrupted, tmp_path: Path) -> None:
 
 def test_resuming_touches_no_strangers_files(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("a project of mine")
-    with pytest.raises(InputError, match=r"README.md.*no checkpoint to resume"):
+    with pytest.raises(InputError, match=r"README.md.*no checkpoint to go on from"):
         train(GAUSSIAN, tmp_path, resume=True)
     assert (tmp_path / "README.md").read_text() == "a project of mine"
 
