@@ -15,7 +15,7 @@ from fuzz.readers import READERS
 from fuzz.run import run
 
 SEED = 11
-FEW, MANY = 40, 2_000
+FEW, MANY = 25, 2_000
 
 
 @pytest.mark.parametrize("name", READERS)

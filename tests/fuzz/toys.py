@@ -74,7 +74,7 @@ def wait(content: bytes) -> NoReturn:
 
 
 def allocate(content: bytes) -> bytearray:
-    return bytearray(b"x") * (60 * 2**20)
+    return bytearray(b"x") * (36 * 2**20)
 
 
 def demand(content: bytes) -> NoReturn:
