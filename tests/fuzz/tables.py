@@ -126,10 +126,10 @@ class Begun(Reader):
 
     def read(self, folder: Path) -> Any:
         header = tables()[int((folder / WHICH).read_text())].header
-        journal = Journal.resume(folder / JOURNAL, header)
-        if journal.rows:
-            journal.table([row.idx for row in journal.rows])
-        return {row.idx: vars(row) for row in journal.rows}
+        with Journal.resume(folder / JOURNAL, header) as journal:
+            if journal.rows:
+                journal.table([row.idx for row in journal.rows])
+            return {row.idx: vars(row) for row in journal.rows}
 
     def same(self, meant: Any, read: Any) -> str:
         return difference({idx: row for idx, row in meant.items() if idx in read}, read)
@@ -165,10 +165,10 @@ def _journal(table: Certificates) -> bytes:
     counts0, counts = table.evidence()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / JOURNAL
-        journal = Journal.create(path, table.header)
-        for i, walked in enumerate(table.paths or ()):
-            row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
-            journal.append(Row(*row))
+        with Journal.create(path, table.header) as journal:
+            for i, walked in enumerate(table.paths or ()):
+                row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
+                journal.append(Row(*row))
         return path.read_bytes()
 
 
