@@ -291,13 +291,11 @@ def decoded(count, seed, path):
     return read
 
 
-@pytest.mark.filterwarnings("ignore")  # PIL tells of what it mends
 def test_a_damaged_image_is_decoded_or_named(tmp_path):
     assert 10 < decoded(210, 0, tmp_path / "a.png") < 200
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
 def test_thousands_of_damaged_images_are_decoded_or_named(tmp_path):
     assert 200 < decoded(3500, 1, tmp_path / "a.png") < 3300
 

@@ -92,8 +92,7 @@ def form(stream: IO[bytes], where: str) -> tuple[str, int, int]:
 def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
     """The image in `stream`, of a size that can be decoded; InputError for whatever a decoder makes of a bad one."""
     try:
-        with _header(stream) as image:
-            _check_pixels(image.width, image.height, where)
+        with _opened(stream, where) as image:
             yield image
     except InputError:
         raise
@@ -103,11 +102,18 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
         raise InputError(f"{where} cannot be decoded: {shown(error) or type(error).__name__}") from error
 
 
-def _header(stream: IO[bytes]) -> Image.Image:
-    """The image in `stream`, not decoded yet; of its size, and of what PIL makes do with, the caller is the judge."""
+def _opened(stream: IO[bytes], where: str) -> Image.Image:
+    """The image in `stream`, of a size that can be decoded, without PIL's warnings of what it makes do with.
+
+    It is decoded by who uses it, many at once; but TIFF here, since its tags are read, and warned of, once more then.
+    """
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Image.open(stream, formats=FORMATS)
+        image = Image.open(stream, formats=FORMATS)
+        _check_pixels(image.width, image.height, where)
+        if image.format == "TIFF":
+            image.load()
+        return image
 
 
 def _check_pixels(width: int, height: int, where: str) -> None:
