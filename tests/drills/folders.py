@@ -23,4 +23,13 @@ def removed(bench: Bench) -> None:
         process.join()
         tally.end(process.exitcode, bench.said.read_text(errors="replace"))
         whole = process.exitcode == 0 and not bench.difference(bench.whole)
-        tally.judge("" if whole else bench.settle())  # what was finished before may be gone, and is made again
+        tally.judge("" if whole else _made_again(bench))  # what was finished before may be gone, too
+
+
+def _made_again(bench: Bench) -> str:
+    """What is wrong once the command was run again; anew, where it finds too little to go on with and says so."""
+    wrong = bench.settle()
+    if "--overwrite" not in wrong:
+        return wrong
+    bench.finish([word.replace("--resume", "--overwrite") for word in bench.command()])
+    return bench.difference(bench.whole)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import itertools
 import json
+import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -269,6 +271,27 @@ def test_curves_that_cannot_be_written_are_told_once(
         train(GAUSSIAN, tmp_path / "m")
     assert refused.value.filename == str(tmp_path / "m" / "events")
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_folder_removed_under_a_run_is_told_and_not_made_anew(tmp_path: Path) -> None:
+    @contextmanager
+    def remove(*_: object) -> Iterator[Silent]:
+        yield Silent()
+        shutil.rmtree(tmp_path / "m")
+
+    with pytest.raises((InputError, FileNotFoundError)) as refused:
+        train(GAUSSIAN, tmp_path / "m", progress=remove)
+    assert str(tmp_path / "m") in str(refused.value)
+    assert not (tmp_path / "m").exists()
+    train(GAUSSIAN, tmp_path / "m", resume=True)
+
+
+def test_a_run_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    train(GAUSSIAN, tmp_path / "m")
+    whole = (tmp_path / "m" / "run.yaml").read_text()
+    (tmp_path / "m" / "run.yaml").unlink()
+    train(GAUSSIAN, tmp_path / "m", resume=True)
+    assert (tmp_path / "m" / "run.yaml").read_text() == whole
 
 
 def test_a_kill_between_a_checkpoint_and_the_history_loses_no_line(tmp_path: Path) -> None:

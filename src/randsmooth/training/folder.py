@@ -59,6 +59,12 @@ def check(
     return None, []
 
 
+def check_there(folder: Path) -> None:
+    """Raise InputError where the folder of a run under way was removed: writing on would leave a part of it anew."""
+    if not (folder / REQUEST).exists():
+        raise InputError(f"{folder} was removed while its run was writing to it: start the run again")
+
+
 def clear(folder: Path, *, keep_teacher: bool) -> None:
     """Make `folder` an empty one for a run, if need be by removing the files of an earlier one.
 

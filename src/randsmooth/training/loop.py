@@ -25,7 +25,7 @@ from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, check_like, save
 from randsmooth.training.curves import curves
-from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
+from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY, check_there
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.steps import StepLog, TrainingDiverged
@@ -116,10 +116,12 @@ class Trainer:
                 for name, value in figures.items():
                     writer.add_scalar(f"epoch/{name}", value, epoch)
                 self.epoch = epoch + 1
+                check_there(self.folder)
                 save(self._checkpoint(), self.folder / CHECKPOINT)
                 self._write_history()
 
     def _write_history(self) -> None:
+        check_there(self.folder)
         write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
 
     def _remedy(self, error: Exception) -> str:

@@ -14,7 +14,7 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress, silent
-from randsmooth.training.folder import REQUEST, check, clear, sweep
+from randsmooth.training.folder import REQUEST, check, check_there, clear, sweep
 from randsmooth.training.loop import Trainer
 from randsmooth.training.recipe import PATHS, Recipe, Request, resolve
 from randsmooth.training.teacher import SmoothedTeacher
@@ -62,6 +62,7 @@ def train(
         sweep(folder)
         if checkpoint is None:
             clear(folder, keep_teacher="teacher" in recipe.asked)
+        if not (folder / REQUEST).exists():
             write_request(request, folder / REQUEST)
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
@@ -73,6 +74,7 @@ def train(
                 reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
                 reporter.skip(trainer.epoch * len(images))
             trainer.fit()
+        check_there(folder)
         models.save(trainer.weights, folder)
     return trainer.weights.eval()
 
