@@ -256,9 +256,7 @@ def card(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["front matter", "fence", "script", "pipes", "heading", "link", "half a letter", "template", "list", "long"]
-)
+@pytest.mark.parametrize("name", ["front matter", "fence", "script", "pipes", "heading", "link", "template", "list"])
 def test_a_model_card_is_what_it_was(name: str) -> None:
     evil, plain = (MARKDOWN.parse(card(text).split("---\n", 2)[2]) for text in (NASTY[name], "plain"))
     assert [token.type for token in evil] == [token.type for token in plain]

@@ -112,14 +112,24 @@ def test_attacked_images(capsys: pytest.CaptureFixture[str]) -> None:
     assert quiet(*lines) and len(lines) == len(NASTY) + 2 and max(map(len, lines)) < 300
 
 
-def test_a_folder_of_images_is_described(cli: Run, tmp_path: Path) -> None:
+def _folder_of_images(folder: Path, *names: str) -> Path:
     for split in ("train", "test"):
-        for name in ("colour", "forged lines", "bidi", "rich"):
-            image = tmp_path / "images" / split / file_name(NASTY[name]) / "0.png"
+        for name in names:
+            image = folder / split / file_name(NASTY[name]) / "0.png"
             image.parent.mkdir(parents=True)
             Image.new("RGB", (32, 32)).save(image)
-    code, out, err = cli("data", "describe", tmp_path / "images")
+    return folder
+
+
+def test_a_folder_of_images_is_described(cli: Run, tmp_path: Path) -> None:
+    code, out, err = cli("data", "describe", _folder_of_images(tmp_path / "images", "bidi", "rich", "sum", "pipes"))
     assert code == 0 and quiet(out, err) and out.count("\n") == 9
+
+
+@pytest.mark.parametrize("name", ["colour", "forged lines", "backspace"])
+def test_a_class_that_would_act_on_a_terminal_is_refused(name: str, cli: Run, tmp_path: Path) -> None:
+    code, out, err = cli("data", "describe", _folder_of_images(tmp_path / "images", name, "rich"))
+    assert code == 2 and quiet(out, err) and "cannot be the name of a class" in err and err.count("\n") == 1
 
 
 class Terminal(io.StringIO):
