@@ -122,7 +122,7 @@ def _folder_of_images(folder: Path, *names: str) -> Path:
 
 
 def test_a_folder_of_images_is_described(cli: Run, tmp_path: Path) -> None:
-    code, out, err = cli("data", "describe", _folder_of_images(tmp_path / "images", "bidi", "rich", "sum", "pipes"))
+    code, out, err = cli("data", "describe", _folder_of_images(tmp_path / "images", "bidi", "rich", "sum", "emoji"))
     assert code == 0 and quiet(out, err) and out.count("\n") == 9
 
 
