@@ -36,7 +36,10 @@ def make(reader: Reader, valid: Sequence[Files], bombs: Sequence[Files], seed: i
     of = draw.below(len(valid))
     for _ in range(TRIES):
         way = draw.pick(WAYS)
-        files = _made(way, reader, valid, of, draw)
+        try:
+            files = _made(way, reader, valid, of, draw)
+        except (ArithmeticError, LookupError, TypeError, ValueError):  # a change that this value does not allow
+            continue
         if files is not None and files not in valid:
             return Input(number, files, of, way)
     return Input(number, _damaged(reader, valid, of, draw), of, "damaged")
