@@ -16,6 +16,7 @@ from drills.subjects import Subject, staged
 
 PATIENCE = 120.0  # seconds for a command to begin or to end
 TOLD = 3  # of what went wrong
+THOROUGH = 20  # times from which every write and every byte is tried
 
 
 @dataclass
@@ -109,6 +110,11 @@ class Bench:
     @property
     def said(self) -> Path:
         return self.root / "said"
+
+    @property
+    def step(self) -> int:
+        """1 where every write or byte is to be tried; fewer times, every so many-th."""
+        return max(1, THOROUGH // self.times)
 
     def command(self, **which: bool) -> list[str]:
         return self.subject.command(self.stage, **which)

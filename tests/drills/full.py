@@ -19,8 +19,8 @@ ROOM = 256 * 1024 * 1024  # bytes: enough for any subject
 
 
 def disk_full(bench: Bench) -> None:
-    """ENOSPC at every write, one run each, until a run gets through."""
-    _from_each_write_on(bench, errno.ENOSPC, every=1)
+    """ENOSPC from every write on, one run each; fewer than 20 times, from every so many-th."""
+    _from_each_write_on(bench, errno.ENOSPC, every=bench.step)
 
 
 def read_only(bench: Bench) -> None:

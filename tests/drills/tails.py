@@ -12,10 +12,16 @@ LAST = 1  # lines of which every byte is tried
 
 
 def torn(bench: Bench) -> None:
-    """Cut the journal off at every byte of its last lines, and at `times` others; then put zeros for `times` tails."""
+    """Cut the journal off at every byte of its last lines, and at `times` others; then put zeros for `times` tails.
+
+    Fewer than 20 times, at every so many-th byte.
+    """
     journal, path = _journal(bench)
     kept = b"".join(journal.splitlines(keepends=True)[:-LAST])
-    cuts = [*range(len(kept), len(journal) + 1), *(bench.rng.randrange(len(kept)) for _ in range(bench.times))]
+    cuts = [
+        *range(len(kept), len(journal) + 1, bench.step),
+        *(bench.rng.randrange(len(kept)) for _ in range(bench.times)),
+    ]
     for cut in cuts:
         _resumed(bench, path, journal[:cut])
     for _ in range(bench.times):  # a file system may keep a file's length and lose what was in it
