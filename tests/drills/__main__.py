@@ -40,7 +40,7 @@ class Drill:
 
 def drills() -> list[Drill]:
     """Kills of all subjects; what is tried many times more, of one of each kind."""
-    each = named("train gaussian", "certify fixed", "compare", "leaderboard", "reproduce --run")
+    each = named("train gaussian", "certify fixed", "compare", "leaderboard")
     quick = named("train few", "certify few", "compare", "leaderboard")
     return [
         Drill("kill -9", kills.kills, [subject for subject in subjects() if not subject.name.endswith(" few")]),
@@ -49,7 +49,7 @@ def drills() -> list[Drill]:
         Drill("read-only", full.read_only, quick),
         Drill("folder removed", folders.removed, each),
         Drill("clock set back", clocks.set_back, each[:2]),
-        Drill("two at once", rivals.rivals, each[:4]),
+        Drill("two at once", rivals.rivals, each),
         Drill("torn journal", tails.torn, named("certify fixed")),
         Drill("SIGTERM", signals.terminated, each),
         Drill("Ctrl-C", signals.interrupted, each),
