@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+LONGEST = 200  # characters of a value that an error repeats
+
 
 class InputError(ValueError):
     """What the user gave cannot be used. The message names the value, what was expected and the way out."""
@@ -32,7 +34,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[near[0]]!r}? " if near else ""
-    return InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}")
+    return InputError(f"unknown {kind} {name!r:.{LONGEST}}: {hint}known are {', '.join(known)}")
 
 
 def setting(**values: Any) -> str:

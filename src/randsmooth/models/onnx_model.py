@@ -45,7 +45,7 @@ class OnnxModel:
             session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
             inputs, outputs = session.get_inputs(), session.get_outputs()
             told = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)  # raises for bytes as names
-            given = ", ".join(f"{each.name} {each.type}" for each in outputs[:1]) or "nothing"
+            given = ", ".join(f"{each.name} {each.type}{each.shape}" for each in outputs[:1]) or "nothing"
         except Exception as error:  # ONNX Runtime's own, which share no base class but this
             raise InputError(f"{path} is no ONNX file that can be run ({shown(_first_line(error))})") from error
         if len(inputs) != 1 or inputs[0].type != FLOAT:
