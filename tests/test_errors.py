@@ -22,6 +22,10 @@ def test_unknown(name: str, message: str) -> None:
     assert isinstance(error, InputError) and str(error) == message
 
 
+def test_a_name_without_end_is_cut() -> None:
+    assert len(str(unknown("method", "9" * 5000, KNOWN))) < 300
+
+
 def test_unknown_takes_any_iterable_once() -> None:
     assert str(unknown("set", "minst", iter(["mnist"]))) == "unknown set 'minst': did you mean 'mnist'? known are mnist"
 
