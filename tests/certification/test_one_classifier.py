@@ -101,9 +101,10 @@ def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: st
 
 
 COMPILED = pytest.param("compile", marks=pytest.mark.slow)
+OPENVINO = pytest.param("openvino", marks=pytest.mark.slow)  # which the ONNX files try too
 
 
-@pytest.mark.parametrize("backend", ["torch", "openvino", COMPILED])
+@pytest.mark.parametrize("backend", ["torch", OPENVINO, COMPILED])
 def test_means_in_plain_attributes(backend: str, tmp_path: Path) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
@@ -142,7 +143,7 @@ def test_estimators(backend: str, tmp_path: Path) -> None:
         run(first(), out, resume=True, **name | {"identity": "tree of June"})
 
 
-@pytest.mark.parametrize("backend", ["torch", pytest.param("openvino", marks=pytest.mark.slow), COMPILED])
+@pytest.mark.parametrize("backend", ["torch", OPENVINO, COMPILED])
 def test_other_code_under_the_same_name(backend: str, tmp_path: Path) -> None:
     """What no identity can tell, since code is known by its names: the answers do."""
     if backend == "openvino":
