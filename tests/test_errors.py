@@ -2,7 +2,7 @@
 
 import pytest
 
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, setting, unknown
 
 KNOWN = ("gaussian", "amplify", "cat-rs", "E_t")
 
@@ -32,3 +32,7 @@ def test_unknown_takes_any_iterable_once() -> None:
 
 def test_an_input_error_is_a_value_error() -> None:
     assert issubclass(InputError, ValueError)
+
+
+def test_a_flag_that_is_not_to_be_given_is_named() -> None:
+    assert setting(n=5, sound=False, resume=True) == ("n=5, sound=False, resume=True (--n 5 --resume, without --sound)")

@@ -15,6 +15,10 @@ class InputError(ValueError):
     """What the user gave cannot be used. The message names the value, what was expected and the way out."""
 
 
+class ForeignFile(InputError):
+    """A file of something else than certificates."""
+
+
 class SeveralErrors(InputError):
     """More than one thing that cannot be used, said at once: `faults` holds a sentence for each."""
 
@@ -34,16 +38,18 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[near[0]]!r}? " if near else ""
-    return InputError(f"unknown {kind} {name!r:.{LONGEST}}: {hint}known are {', '.join(known)}")
+    told = repr(name) if len(name) < LONGEST else f"{name[:LONGEST]!r}…"
+    return InputError(f"unknown {kind} {told}: {hint}known are {', '.join(known)}")
 
 
 def setting(**values: Any) -> str:
     """Settings as they are given in Python and, in brackets, on the command line: `n=5, resume=True (--n 5 --resume)`.
 
-    A flag that is not to be given is left out of the command line.
+    A flag that is not to be given is named behind the others: `sound=False, n=5 (--n 5, without --sound)`.
     """
     in_python = ", ".join(f"{name}={value!r}" for name, value in values.items())
-    on_the_line = " ".join(_option(values))
+    without = [f"without --{name.replace('_', '-')}" for name, value in values.items() if value is False]
+    on_the_line = ", ".join(filter(None, [" ".join(_option(values)), *without]))
     return f"{in_python} ({on_the_line})" if on_the_line else in_python
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -115,13 +116,28 @@ def test_a_table_without_digests_is_read_with_a_note(make: Make, tmp_path: Path)
     path, table = tmp_path / "old.parquet", make(25)
     write_parquet(table, path)
     arrow = pq.read_table(path)
-    old = {key: value for key, value in arrow.schema.metadata.items() if key != DIGESTS}
-    pq.write_table(arrow.replace_schema_metadata(old), path)
+    bare = {KEY: arrow.schema.metadata[KEY]}
+    pq.write_table(arrow.replace_schema_metadata(bare), path)
+    with pytest.raises(InputError, match=r"old\.parquet is damaged: its digests are lost"):
+        read(path)
+    older = {KEY: bare[KEY].replace(b'{"version":3,', b'{"version":2,')}
+    pq.write_table(arrow.replace_schema_metadata(older), path)
     with pytest.warns(Note, match="old.parquet was written before tables carried digests"):
-        assert everything(read(path)) == everything(table)
+        assert everything(read(path)) == everything(replace(table, header=table.header.having(version=2)))
     write_parquet(table, path)  # written anew, it has them
     with warnings.catch_warnings(action="error"):
         assert everything(read(path)) == everything(table)
+
+
+@pytest.mark.parametrize("metadata", [{}, {DIGESTS: b"{}"}, {b"randsmootj": b"{}"}])
+def test_a_table_that_lost_its_header_is_no_foreign_file(
+    make: Make, tmp_path: Path, metadata: dict[bytes, bytes]
+) -> None:
+    path = tmp_path / "a.parquet"
+    write_parquet(make(5), path)
+    pq.write_table(pq.read_table(path).replace_schema_metadata(metadata), path)
+    with pytest.raises(InputError, match=r"a\.parquet is damaged: its header is lost"):
+        read(path)
 
 
 def test_a_table_with_an_image_twice_is_not_written(make: Make, tmp_path: Path) -> None:

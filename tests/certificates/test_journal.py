@@ -36,7 +36,8 @@ def written(table: Certificates, path: Path) -> bytes:
 
 def bare(content: bytes) -> bytes:
     """A journal as it was before there were checksums."""
-    return b"".join(line.partition(b"\t")[0] + b"\n" for line in content.splitlines())
+    older = content.replace(b'{"version":3,', b'{"version":2,', 1)
+    return b"".join(line.partition(b"\t")[0] + b"\n" for line in older.splitlines())
 
 
 def assert_same(a: Certificates, b: Certificates) -> None:
@@ -215,7 +216,7 @@ def test_the_header_is_read_alone(make: Make, tmp_path: Path) -> None:
     content = written(table, path)
     assert journal_header(path) == table.header
     path.write_bytes(bare(content))
-    assert journal_header(path) == table.header
+    assert journal_header(path) == table.header.having(version=2)
     path.write_bytes(content.replace(b'"seed":7', b'"seed":8'))
     with pytest.raises(InputError, match="line 1 is damaged"):
         journal_header(path)

@@ -82,9 +82,9 @@ ABSURD: list[tuple[dict[str, Any], str]] = [
 
 
 def bent(path: Path, facts: dict[str, Any]) -> Path:
-    """The table at `path` with other facts in its header, and without digests, which would show it."""
+    """The table at `path` with other facts in its header, of a format without digests, which would show it."""
     arrow = pq.read_table(path)
-    header = json.dumps(json.loads(arrow.schema.metadata[KEY]) | facts, ensure_ascii=False).encode()
+    header = json.dumps(json.loads(arrow.schema.metadata[KEY]) | {"version": 2} | facts, ensure_ascii=False).encode()
     kept = {key: value for key, value in arrow.schema.metadata.items() if key not in (DIGESTS, KEY)}
     other = path.with_name("bent.parquet")
     pq.write_table(arrow.replace_schema_metadata(kept | {KEY: header}), other)

@@ -50,7 +50,7 @@ def refusal(begun: Header = BEGUN, **now: Any) -> str:
         (
             {"sigma": 0.25, "seed": 1, "label_aware": True},
             "sigma: 0.5 there, 0.25 now; label_aware: False there, True now; seed: 0 there, 1 now",
-            "sigma=0.5, label_aware=False, seed=0, resume=True (--sigma 0.5 --seed 0 --resume)",
+            "sigma=0.5, label_aware=False, seed=0, resume=True (--sigma 0.5 --seed 0 --resume, without --label-aware)",
         ),
         (
             {"selection": "all 100", "data": "those"},
@@ -159,5 +159,8 @@ def test_a_command_can_be_copied_from_a_strangers_header() -> None:
 
 def test_settings_as_they_are_given() -> None:
     told = setting(label_aware=True, take=3, sound=False, rule="radius=0.5")
-    assert told == "label_aware=True, take=3, sound=False, rule='radius=0.5' (--label-aware --take 3 --rule radius=0.5)"
-    assert setting(sound=False) == "sound=False"
+    assert told == (
+        "label_aware=True, take=3, sound=False, rule='radius=0.5' "
+        "(--label-aware --take 3 --rule radius=0.5, without --sound)"
+    )
+    assert setting(sound=False) == "sound=False (without --sound)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -244,3 +245,25 @@ def test_sound_runs_tell_their_answers_too(tmp_path: Path) -> None:
     begin(plain(), tmp_path / "a.parquet", sound=True)
     table = run(plain(), tmp_path / "a.parquet", sound=True, resume=True)
     assert same(table, run(plain(), tmp_path / "b.parquet", sound=True))
+
+
+class Asking(nn.Module):
+    """Asks something that cannot be copied, as a connection to a server cannot."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+    def forward(self, x: Tensor) -> Tensor:
+        with self.lock:
+            return torch.stack([x.mean(dim=(1, 2, 3)), 0.3 - x.mean(dim=(1, 2, 3)), *[x[:, 0, 0, 0]] * 8], dim=1)
+
+
+def test_a_model_that_cannot_be_copied_is_certified_under_a_name(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="which does not say all that it holds"):
+        run(Asking().eval(), tmp_path / "a.parquet")
+    assert len(run(Asking().eval(), tmp_path / "a.parquet", identity="my server"))
+    weighted = Asking().eval()
+    weighted.scale = nn.Parameter(torch.ones(1))
+    with pytest.raises(InputError, match="cannot be copied"):
+        run(weighted, tmp_path / "b.parquet", identity="my server")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ def start(
 
 
 def verb(words: list[str], folder: Path | None, said: Path | None, before: Callable[[], None] | None) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell starts in the background
     if folder is not None:
         os.chdir(folder)
     sys.argv = ["randsmooth", *words]

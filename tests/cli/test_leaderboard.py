@@ -59,7 +59,7 @@ def test_it_ranks_what_it_finds_and_names_what_it_skips(cli, runs: Path, tmp_pat
     assert told.out.split() == [str(page), str(records)]
     files = {record["file"] for record in json.loads(records.read_text())}
     assert files == {"gaussian.parquet", "deep/er/gaussian.parquet", "deep/log.tsv", "deep/sigma_0.25"}
-    skipped = [line for line in told.err.splitlines() if line.startswith("note: skipped ")]
+    skipped = [line for line in told.err.splitlines() if line.startswith("note: skipped: ")]
     assert len(skipped) == 4
     for name in ("images.parquet", "figures.tsv", "cut.parquet", "empty.tsv"):
         assert sum(name in line for line in skipped) == 1

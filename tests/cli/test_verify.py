@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch
 from randsmooth import models, read
 from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
 from randsmooth.certificates import Journal, Row, write_parquet, write_tsv
-from randsmooth.certificates.files import DIGESTS
+from randsmooth.certificates.files import KEY
 from randsmooth.errors import Note
 
 Run = Callable[..., Any]
@@ -87,13 +88,13 @@ def test_every_kind_is_known_and_verified_where_it_has_digests(cli: Run, made: P
 
 def test_the_text_is_a_line_a_file_and_their_number(cli: Run, made: Path) -> None:
     result = cli("verify", made / "a.parquet", made / "a.tsv", made / "notes.md")
-    assert result.code == 0
+    assert result.code == 1  # who names a file wants to rely on it
     lines = result.out.splitlines()
     assert lines[0].startswith(f"verified  {made / 'a.parquet'}: certificate table: 4 images of digits, rule fixed")
     assert "header and evidence are as they were written" in lines[0] and "follow from the counts" in lines[0]
     assert lines[1].startswith(f"read      {made / 'a.tsv'}: log: 4 images; it has no digest")
     assert lines[2:] == [
-        f"unknown   {made / 'notes.md'}: nothing that randsmooth reads back",
+        f"unknown   {made / 'notes.md'}: of no kind that is checked here",
         "3 files: 1 verified, 1 read, 1 unknown",
     ]
     assert cli("verify", made / "a.parquet").out.count("\n") == 1
@@ -133,12 +134,20 @@ def test_all_that_is_refused_is_named(cli: Run, files: Path) -> None:
     assert "colour" in result.out and f"no file at {files / 'none.parquet'}" in result.out
 
 
+FORMAT, FORMAT_2 = b'{"version":3,', b'{"version":2,'  # how a header begins
+
+
+def _as_before_digests(path: Path) -> None:
+    table = pq.read_table(path)
+    header = table.schema.metadata[KEY].replace(FORMAT, FORMAT_2, 1)
+    pq.write_table(table.replace_schema_metadata({KEY: header}), path)
+
+
 def test_what_was_written_before_there_were_digests_is_read(cli: Run, files: Path) -> None:
-    table = pq.read_table(files / "a.parquet")
-    metadata = {key: value for key, value in table.schema.metadata.items() if key != DIGESTS}
-    pq.write_table(table.replace_schema_metadata(metadata), files / "a.parquet")
+    _as_before_digests(files / "a.parquet")
     journal = files / "b.parquet.partial"
-    journal.write_bytes(b"".join(line.partition(b"\t")[0] + b"\n" for line in journal.read_bytes().splitlines()))
+    older = journal.read_bytes().replace(FORMAT, FORMAT_2, 1)
+    journal.write_bytes(b"".join(line.partition(b"\t")[0] + b"\n" for line in older.splitlines()))
     config = json.loads((files / "model" / "config.json").read_text())
     old = {key: config[key] for key in ("arch", "classes", "shape", "mean", "std", "provenance")}
     (files / "model" / "config.json").write_text(json.dumps(old))
@@ -197,9 +206,25 @@ def test_what_is_not_ours_is_said_to_be_unknown(cli: Run, tmp_path: Path) -> Non
     pq.write_table(pa.table({"image": [1, 2], "label": [0, 1]}), tmp_path / "train.parquet")
     (tmp_path / "empty").mkdir()
     (tmp_path / "x.bin").write_bytes(bytes(100))
-    code, answers = found(cli, tmp_path / "train.parquet", tmp_path / "empty", tmp_path / "x.bin")
-    assert code == 0
+    named = [tmp_path / "train.parquet", tmp_path / "empty", tmp_path / "x.bin"]
+    code, answers = found(cli, *named)
+    assert code == 1
     assert [one["state"] for one in answers] == ["unknown"] * 3
+    (tmp_path / "empty" / "train.parquet").write_bytes(named[0].read_bytes())
+    assert found(cli, tmp_path / "empty")[0] == 0  # it was not named
+
+
+def test_a_pipe_is_refused_and_not_waited_for(cli: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.parquet")
+    code, (one,) = found(cli, tmp_path / "a.parquet")
+    assert (code, one["state"]) == (1, "refused") and "is a pipe" in one["told"]
+
+
+def test_two_folders_are_told_apart(cli: Run, made: Path, tmp_path: Path) -> None:
+    for name in ("model", "a"):
+        shutil.copytree(made / "model", tmp_path / name)
+    lines = cli("verify", tmp_path / "model", tmp_path / "a").out.splitlines()
+    assert all(any(f" {tmp_path / name}: model folder" in line for line in lines) for name in ("model", "a"))
 
 
 def test_a_table_made_by_hand_is_signed_like_any_other(cli: Run, made: Path, tmp_path: Path) -> None:
@@ -219,9 +244,7 @@ def test_another_format_is_refused(cli: Run, made: Path) -> None:
 
 
 def test_notes_are_told_in_the_answer_and_not_beside_it(cli: Run, files: Path) -> None:
-    table = pq.read_table(files / "a.parquet")
-    metadata = {key: value for key, value in table.schema.metadata.items() if key != DIGESTS}
-    pq.write_table(table.replace_schema_metadata(metadata), files / "a.parquet")
+    _as_before_digests(files / "a.parquet")
     with pytest.warns(Note):
         read(files / "a.parquet")
     result = cli("verify", files / "a.parquet")

@@ -351,3 +351,25 @@ def test_tensors_without_numbers_are_refused() -> None:
         identity_of(Holds(None).to("meta"))
     with pytest.raises(InputError, match="without numbers"):
         identity_of(nn.LazyLinear(3))
+
+
+def test_numbers_without_end_and_masks_are_told_apart() -> None:
+    def held(value: object) -> str:
+        model = nn.Linear(2, 2, bias=False)
+        nn.init.ones_(model.weight)
+        model.held = value
+        return identity_of(model)
+
+    assert held(10**5000) != held(10**5000 + 1)
+    data = np.zeros(3)
+    assert held(np.ma.array(data, mask=[0, 0, 1])) != held(np.ma.array(data, mask=[0, 1, 0]))
+    for much in (np.broadcast_to(np.float32(1), (10**6, 10**5)), _nested(5000)):
+        with pytest.raises(InputError, match="identity="):
+            held(much)
+
+
+def _nested(depth: int) -> list[object]:
+    inner: list[object] = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner

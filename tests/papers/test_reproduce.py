@@ -262,7 +262,7 @@ def test_a_scan_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
     result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
     assert result.missing == (19, 21)
     said = told(result)
-    for words in (f"skipped {damaged}, line 2: radius='far'", "predictions is a log of predictions"):
+    for words in (f"skipped: {damaged}, line 2: radius='far'", "predictions is a log of predictions"):
         assert f"note: {words}" in said or words in said
     assert "and 2 more: nothing says the data set and sigma" in said
 

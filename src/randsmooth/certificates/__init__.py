@@ -3,7 +3,6 @@
 from randsmooth.certificates.budgets import budgets, listed, require_reachable
 from randsmooth.certificates.checks import check
 from randsmooth.certificates.files import (
-    ForeignFile,
     candidates,
     parse_header,
     read,
@@ -37,7 +36,6 @@ __all__ = [
     "Certificates",
     "Claim",
     "Evidence",
-    "ForeignFile",
     "Header",
     "Journal",
     "Place",

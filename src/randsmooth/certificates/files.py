@@ -18,7 +18,7 @@ from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.columns import Columns, parquet, read_columns
 from randsmooth.certificates.digest import damaged, digests
-from randsmooth.certificates.header import VERSION, Header
+from randsmooth.certificates.header import VERSION, WITH_DIGESTS, Header
 from randsmooth.certificates.limits import HEADER
 from randsmooth.certificates.logs import TSV_COLUMNS, is_log, read_tsv
 from randsmooth.certificates.rows import check_images
@@ -26,15 +26,12 @@ from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Certificates, from_counts
 from randsmooth.certificates.words import in_own_words
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import ForeignFile, InputError, Note
 
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
+UNFINISHED = ".partial"  # suffix of a journal
 SUFFIXES = (".parquet", ".tsv", ".mat")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
-
-
-class ForeignFile(InputError):
-    """A Parquet file of something else than certificates."""
 
 
 def read(path: Path | str) -> Certificates:
@@ -45,7 +42,12 @@ def read(path: Path | str) -> Certificates:
     """
     path = Path(path)
     if not path.is_file():
-        raise InputError(f"no certificate file at {path}; `randsmooth certify` writes them")
+        what = "no file of certificates" if path.exists() else "not there"
+        raise InputError(f"{path} is {what}; `randsmooth certify` writes them")
+    if path.suffix == UNFINISHED:
+        raise InputError(
+            f"{path} is the journal of an unfinished run: the command that began it ends it, with --resume"
+        )
     return read_parquet(path) if path.suffix == ".parquet" else read_tsv(path)
 
 
@@ -119,10 +121,10 @@ def read_parquet(path: Path | str) -> Certificates:
     with parquet(path) as file:
         metadata = file.metadata.metadata or {}
         if KEY not in metadata:
-            raise ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
+            raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
         header = parse_header(metadata[KEY], path)
         columns = read_columns(file, path, len(header.classes or ()))
-    _check_digests(metadata, columns, path)
+    _check_digests(metadata, header, columns, path)
     try:
         return from_counts(
             header,
@@ -138,7 +140,19 @@ def read_parquet(path: Path | str) -> Certificates:
         raise InputError(f"{path}: {error}") from error
 
 
-def _check_digests(metadata: Mapping[bytes, bytes], columns: Columns, path: Path) -> None:
+def _without_header(path: Path, holds: set[bytes]) -> InputError:
+    """The error for a Parquet file without our header: it was lost where there is else what only ours hold."""
+    if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
+        return InputError(f"{path} is damaged: its header is lost. Take another copy or certify again")
+    return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
+
+
+def _check_digests(metadata: Mapping[bytes, bytes], header: Header, columns: Columns, path: Path) -> None:
+    if DIGESTS not in metadata and header.version >= WITH_DIGESTS:
+        raise InputError(
+            f"{path} is damaged: its digests are lost. Take another copy or certify again; a table that was changed on "
+            "purpose is written by write_parquet"
+        )
     if DIGESTS not in metadata:
         warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", Note, 3)
         return

@@ -14,6 +14,7 @@ from randsmooth.errors import InputError
 # 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`).
 # 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
 VERSION = 3
+WITH_DIGESTS = 3  # from this format on, a file without digests has lost them
 
 
 Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only

@@ -16,7 +16,7 @@ import numpy as np
 from randsmooth.atomic import sync_folder
 from randsmooth.certificates.digest import link
 from randsmooth.certificates.files import parse_header
-from randsmooth.certificates.header import Header
+from randsmooth.certificates.header import WITH_DIGESTS, Header
 from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.table import Certificates, Ints, from_counts
@@ -196,6 +196,8 @@ def read_journal(path: Path) -> Content | None:
     header = parse_header(texts[0], path)
     rows = [Row.from_json(text, f"{path}, line {place}") for place, text in enumerate(texts[1:], start=2)]
     _check_rows(header, rows, path)
+    if bare and header.version >= WITH_DIGESTS:
+        raise _damaged(path, 1, "its checksum is lost")
     if bare:
         warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", Note, 2)
     return Content(header, rows, checksum, len(stored) - len(torn), bare)

@@ -20,7 +20,7 @@ from randsmooth.certificates.lines import CELL, Lines, read_lines
 from randsmooth.certificates.places import CLASSES, place_of
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import ForeignFile, InputError
 
 TSV_COLUMNS = ["idx", "label", "predict", "radius", "correct", "time"]
 BARE_COLUMNS = TSV_COLUMNS[1:]  # of the form that has neither header nor idx
@@ -108,7 +108,7 @@ def _check_columns(lines: Lines, bare: bool) -> None:
         _refuse_adaptive(path)
     if "predict" in there and "radius" not in there:
         told = " (basePredict)" if "basePredict" in there else ""
-        raise InputError(
+        raise ForeignFile(
             f"{path} is a log of predictions{told}, not of certificates: it holds no radius; take the log that "
             "was made by certifying"
         )

@@ -12,36 +12,10 @@ from randsmooth import certificates
 from randsmooth.atomic import is_scrap
 from randsmooth.bounds import boundary_cache
 from randsmooth.certificates.files import OTHERS
-from randsmooth.cli import (
-    attack,
-    certify,
-    compare,
-    evaluate,
-    export,
-    leaderboard,
-    methods,
-    predict,
-    quickstart,
-    reproduce,
-    train,
-)
-from randsmooth.cli.verb import Settings, read_config, validate
+from randsmooth.cli.verb import VERBS, read_config, validate
 from randsmooth.documents import parse_yaml
 from randsmooth.errors import Note, unknown
 
-CONFIGURED: dict[str, type[Settings]] = {
-    "attack": attack.Attack,
-    "certify": certify.Certify,
-    "compare": compare.Compare,
-    "evaluate": evaluate.Evaluate,
-    "export": export.Export,
-    "leaderboard": leaderboard.Leaderboard,
-    "methods": methods.Methods,
-    "predict": predict.Predict,
-    "quickstart": quickstart.Quickstart,
-    "reproduce": reproduce.Reproduce,
-    "train": train.Train,
-}
 FIRST = 4096  # bytes that tell what a file is
 MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
 BOUNDARY = re.compile(rb"[0-9a-f]{64}\n")
@@ -104,10 +78,10 @@ def _check_teacher(path: Path) -> str:
 def _check_configuration(path: Path) -> str:
     told = parse_yaml(path.read_bytes(), path)
     verb = told.get("verb") if isinstance(told, dict) else None
-    if verb not in CONFIGURED:
-        raise unknown("verb", str(verb), CONFIGURED)
-    validate(CONFIGURED[verb], verb, read_config(path, verb))
-    return f"configuration of `randsmooth {verb}`; it has no digest, its settings are such as the verb takes"
+    if verb not in VERBS:
+        raise unknown("verb", str(verb), VERBS)
+    validate(VERBS[verb], verb, read_config(path, verb))
+    return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
 
 
 def _check_onnx(path: Path) -> str:

@@ -97,7 +97,7 @@ def load(settings: Leaderboard) -> tuple[list[Entry], list[str]]:
             entries.append(_entry(path, settings))
         except (InputError, OSError) as reason:
             left_out.append(about(path, reason))
-            note(f"skipped {left_out[-1]}")
+            note(f"skipped: {left_out[-1]}")
     if not entries:
         raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
     return entries, left_out

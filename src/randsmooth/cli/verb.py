@@ -33,6 +33,7 @@ MOST_CONFIG = 2**16  # bytes; room for a thousand files, and read in seconds wha
 INTERRUPTED = 130  # as shells tell of a process that Ctrl-C ended
 MOST_SAID = 8_000  # characters of an error: the known presets, which the longest names, take fewer
 S = TypeVar("S", bound=Settings)
+VERBS: dict[str, type[Settings]] = {}  # by name, as `add` makes them known
 
 
 def argument(help: str, **kwargs: Any) -> Any:
@@ -94,6 +95,7 @@ def words(values: Any) -> Any:
 def add(app: typer.Typer, settings: type[S], run: Callable[[S], None]) -> None:
     """Add the verb named after `run` to `app`: an option for each setting, `--config` and `--save-config`."""
     verb = run.__name__.rstrip("_")
+    VERBS[verb] = settings
 
     def command(**given: Any) -> None:
         config, save = given.pop("config"), given.pop("save_config")

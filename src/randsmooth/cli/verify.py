@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import typer
 
-from randsmooth.certificates import ForeignFile
 from randsmooth.cli.kinds import KINDS, MODEL, below, is_model, kind_of
 from randsmooth.cli.verb import Settings, argument, option
-from randsmooth.errors import InputError, Note, unknown
+from randsmooth.errors import ForeignFile, InputError, Note, unknown
 from randsmooth.escape import printable, say, to_json
 
 FORMATS = ("text", "json")
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
 REFUSED = 1  # exit code
 UNSIGNED = re.compile(r"ha(s|ve) no digest")  # in what a check says
+ABOUT_DIGESTS = re.compile("digest|checksum")  # in notes, whose content a check says too
 
 
 class Verify(Settings):
@@ -45,7 +45,8 @@ def verify(settings: Verify) -> None:
     what has none (logs, YAML, ONNX files, and what was written before there were digests) it is said what could be
     checked. Digests are against accidents, not against a forger.
 
-    The exit code is 1 if a file was refused.
+    The exit code is 1 if a file was refused, or one that was named, and not found in a folder, is of no kind that is
+    checked.
 
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
@@ -56,7 +57,8 @@ def verify(settings: Verify) -> None:
         say(to_json([one._asdict() for one in found]))
     else:
         say("\n".join(_lines(found)))
-    if any(one.state == "refused" for one in found):
+    named = {str(path) for path in settings.files}
+    if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
         raise typer.Exit(REFUSED)
 
 
@@ -66,17 +68,21 @@ def examined(path: Path) -> Found:
     try:
         if not path.exists():
             raise InputError(f"no file at {path}")
+        if not (path.is_file() or path.is_dir()):
+            raise InputError(f"{path} is a pipe or a device; expected a file or a folder")
         kind = kind_of(path)
         if kind is None or (path.is_dir() and not is_model(path)):
-            return Found(str(path), None, "unknown", "nothing that randsmooth reads back")
-        with warnings.catch_warnings(action="ignore", category=Note):  # what they note is told here
+            return Found(str(path), None, "unknown", "of no kind that is checked here")
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always", Note)
             told = KINDS[kind].check(path)
-    except ForeignFile:
-        return Found(str(path), None, "unknown", "a Parquet file that holds no certificates")
+    except ForeignFile as error:
+        return Found(str(path), None, "unknown", str(error))
     except (InputError, OSError) as error:
         return Found(str(path), kind, "refused", str(error))
     signed = KINDS[kind].signed and not UNSIGNED.search(told)
-    return Found(str(path), kind, "verified" if signed else "read", told)
+    notes = [note for note in (str(one.message) for one in noted) if not ABOUT_DIGESTS.search(note)]
+    return Found(str(path), kind, "verified" if signed else "read", "; ".join([told, *notes]))
 
 
 def _named(files: list[Path]) -> list[Path]:
@@ -100,5 +106,5 @@ def _lines(found: list[Found]) -> list[str]:
 
 
 def _line(one: Found) -> str:
-    """The file and what is told of it; errors name it themselves."""
-    return one.told if one.file in one.told else f"{one.file}: {one.told}"
+    """The file and what is told of it; most errors begin with its name."""
+    return one.told if re.match(re.escape(one.file) + r"\W", one.told) else f"{one.file}: {one.told}"

@@ -25,6 +25,7 @@ OF_TORCH = (torch.dtype, torch.memory_format, torch.layout, torch.qscheme)
 WITHOUT_ANSWER = (torch.device, logging.Logger)  # that change no answer
 # Names under which Hugging Face's classes keep where a model came from.
 ORIGINS = {"_hub_mixin_config", "_hub_mixin_info", "_name_or_path", "name_or_path", "transformers_version"}
+MOST_BYTES = 2**36  # of an array; one that repeats a number without holding it often may say it has more
 MANGLED = re.compile(r"\.___torch_mangle_\d+")
 OWN = ("__reduce__", "__reduce_ex__", "__getstate__")  # a class that has its own keeps more than its attributes
 
@@ -57,6 +58,8 @@ class Reader:
         Raises:
             Unreadable: it, or something that it holds, is of a kind that cannot be read.
         """
+        if type(value) is int:
+            return digest("int", hex(value))  # as long as it may be
         if type(value) in WORDS:
             return digest(type(value).__name__, repr(value))
         if isinstance(value, OF_TORCH):
@@ -156,7 +159,11 @@ class Reader:
         return digest("code", code.co_code, *code.co_names, *constants)
 
     def _array(self, value: np.ndarray | np.generic, where: str) -> bytes:
+        if isinstance(value, np.ma.MaskedArray):
+            return digest("masked", self.each((value.data, np.ma.getmaskarray(value), value.fill_value), where))
         array = np.asarray(value)
+        if array.nbytes > MOST_BYTES:
+            raise Unreadable(value, where)
         self.numbers += array.size
         if array.dtype.hasobject:
             return digest("array", str(array.shape), self.each(array.reshape(-1).tolist(), where))

@@ -53,6 +53,8 @@ def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> st
         told = reader.read(model, "the model")
     except Unreadable as error:
         raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
+    except RecursionError:
+        raise InputError(f"the model holds lists or objects nested too deep to be read: {WAY_ON}") from None
     if not reader.numbers:
         kind = type(model).__qualname__
         raise InputError(f"the model ({kind}) holds no weights that it could be known by: {WAY_ON}")

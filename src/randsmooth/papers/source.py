@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth import certificates
-from randsmooth.certificates import Certificates, ForeignFile, Place
-from randsmooth.errors import InputError, about
+from randsmooth.certificates import Certificates, Place
+from randsmooth.errors import ForeignFile, InputError, about
 from randsmooth.papers.rows import is_main
 from randsmooth.papers.settings import allows
 
@@ -66,10 +66,9 @@ def scan(folder: Path) -> Scan:
     for path in certificates.candidates(folder):
         try:
             item = _found(path)
-        except ForeignFile:
-            continue
         except (InputError, OSError) as reason:
-            skipped.append(f"skipped {about(path, reason)}")
+            if not (isinstance(reason, ForeignFile) and path.suffix == ".parquet"):  # data sets lie beside
+                skipped.append(f"skipped: {about(path, reason)}")
             continue
         if isinstance(item, Found):
             found.append(item)

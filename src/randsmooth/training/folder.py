@@ -18,6 +18,7 @@ MODEL = ("config.json", "model.safetensors", "README.md")
 REQUEST = "run.yaml"
 TEACHER = "teacher.safetensors"
 FIRST = (REQUEST, EVENTS, TEACHER)  # there before the first checkpoint
+GIVEN = ("dataset", "method", "sigma", "arch", "epochs", "take", "precision", "seed")  # by options of their own
 # What a run cannot change on its way: the weights, or the state of its schedule, would not fit.
 LASTING = ("dataset", "take", "arch", "method", "seed")
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
@@ -95,10 +96,21 @@ def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -
         change = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
         lasting = f"; {', '.join(one.split(':', 1)[0] for one in fixed)} cannot change on the way" if fixed else ""
         raise InputError(
-            f"{path} is of another run ({'; '.join(different)}). To go on with it: the settings there and "
-            f"{setting(resume=True)}{change}{lasting}. To begin anew: {setting(overwrite=True)}, or another out (--out)"
+            f"{path} is of another run ({'; '.join(different)}). To go on with it: "
+            f"{_way_on(checkpoint, different)}{change}{lasting}. To begin anew: {setting(overwrite=True)}, or another "
+            "out (--out)"
         )
     return different
+
+
+def _way_on(checkpoint: Checkpoint, different: list[str]) -> str:
+    """The settings of the checkpoint that a user gives by name, and which others must be as they are there."""
+    names = [one.split(":", 1)[0] for one in different]
+    given = {name: checkpoint["recipe"].get(name) for name in names if name in GIVEN}
+    given = {name: value for name, value in given.items() if value is not None}
+    follows = {"lr_drops"} if "epochs" in given else set()
+    rest = [name for name in names if name not in {*given, *follows}]
+    return setting(**given, resume=True) + (f", with {', '.join(rest)} as there" if rest else "")
 
 
 def _is_scrap(path: Path) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from randsmooth.certification.backends.processor import processor, with_torch
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 PRECISIONS = ("32", "bf16", "fp16")
@@ -66,6 +68,24 @@ class Backend(ABC):
     @abstractmethod
     def answer(self, noisy: Tensor) -> Any:
         """What the base classifier says of `noisy`, unchecked."""
+
+
+def own_copy(model: nn.Module) -> nn.Module:
+    """A copy of the model; itself where it holds what cannot be copied, such as a connection, and no weights.
+
+    Raises:
+        InputError: it cannot be copied, and has weights that may change meanwhile.
+    """
+    try:
+        return copy.deepcopy(model)
+    except (TypeError, ValueError, RuntimeError, RecursionError, NotImplementedError) as error:
+        if next(iter(model.state_dict()), None) is None:
+            return model
+        raise InputError(
+            f"the model ({type(model).__qualname__}) cannot be copied ({shown(error)}), so it could change while it is "
+            "counted: keep what cannot be copied (a lock, an open file, a connection) outside of the module that "
+            "holds the weights"
+        ) from error
 
 
 def refused(noisy: Tensor, error: Exception) -> InputError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import threading
 import warnings
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from randsmooth.certification.backends.base import FORMATS, Backend, refused
+from randsmooth.certification.backends.base import FORMATS, Backend, own_copy, refused
 from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
@@ -43,7 +42,7 @@ class OpenVINO(Backend):
                 "precision 32 or the torch backend"
             )
         self.device, self.precision = device, precision
-        self.model = model if isinstance(model, OnnxModel) else copy.deepcopy(model).float().cpu().eval()
+        self.model = model if isinstance(model, OnnxModel) else own_copy(model).float().cpu().eval()
         self.threads = torch.get_num_threads()
         self.compiled: dict[tuple[int, ...], Any] = {}
         self.requests: dict[tuple[int, tuple[int, ...]], Any] = {}  # by thread and shape

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from randsmooth.certification.backends.base import Backend, refused
+from randsmooth.certification.backends.base import Backend, own_copy, refused
 from randsmooth.certification.backends.folding import fold_batch_norm
 
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -23,7 +22,7 @@ class Torch(Backend):
     def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
         self.device, self.precision = device, precision
         self.dtype = DTYPES[precision]
-        folded = fold_batch_norm(copy.deepcopy(model)).to(device, self.dtype).requires_grad_(False)
+        folded = fold_batch_norm(own_copy(model)).to(device, self.dtype).requires_grad_(False)
         self.model = folded.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     @property
