@@ -1,4 +1,4 @@
-"""How often to sync: as often as half a hundredth of the time allows."""
+"""How often to sync: as often as half a percent of the time allows."""
 
 from __future__ import annotations
 

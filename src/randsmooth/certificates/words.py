@@ -69,7 +69,7 @@ def in_own_words(header: Header, path: Path) -> Header:
     notes = tuple(note for note in header.notes if note in own)
     if len(notes) < len(header.notes):
         left = len(header.notes) - len(notes)
-        warnings.warn(f"{path}: left out {left} of the header's notes, in words that randsmooth does not use", Note, 4)
+        warnings.warn(f"{path}: left out {left} of the header's notes, which randsmooth did not write", Note, 4)
     return header.having(guarantee=guarantee, notes=notes)
 
 
