@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from randsmooth.cli.main import main
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -27,3 +29,16 @@ def test_an_interrupted_verb_says_how_to_go_on(
     code, _, err = cli(*words)
     assert code == 130
     assert told in err
+
+
+def test_an_interrupt_before_a_verb_begins_costs_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("randsmooth.cli.main.app", stop)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "randsmooth: interrupted\n"

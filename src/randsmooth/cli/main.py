@@ -25,7 +25,7 @@ from randsmooth.cli import (
     verify,
 )
 from randsmooth.cli.failures import told
-from randsmooth.cli.verb import FAILURE, add, note, one_line
+from randsmooth.cli.verb import FAILURE, INTERRUPTED, add, note, one_line
 from randsmooth.errors import InputError, Note, SeveralErrors
 from randsmooth.escape import say
 
@@ -70,6 +70,8 @@ def main() -> None:
         with warnings.catch_warnings():
             warnings.showwarning = _show
             app()
+    except KeyboardInterrupt:  # before a verb had begun
+        sys.exit(_stop("randsmooth: interrupted", INTERRUPTED))
     except InputError as error:
         faults = error.faults if isinstance(error, SeveralErrors) else [error]
         sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in faults), BAD_INPUT))
