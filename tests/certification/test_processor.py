@@ -157,7 +157,7 @@ def test_a_run_is_not_resumed_with_other_instructions(backend: str, environment:
         assert message == "" and out.exists()
         return
     assert f"{header.instructions!r} there, " in message and "is of another run (" in message
-    assert "another arithmetic: equal models answer otherwise (instructions: " in message
+    assert "instructions: " in message  # "another arithmetic" only where the answers show it: some limits change none
     assert "ONEDNN_MAX_CPU_ISA limit them" in message and "--overwrite" in message
 
 
