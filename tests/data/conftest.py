@@ -30,6 +30,12 @@ def encode():
 
 
 @pytest.fixture
+def pixels(random_images):
+    """Four images like those of MNIST."""
+    return random_images(4, (1, 28, 28))
+
+
+@pytest.fixture
 def random_images():
     """n random images (n, C, H, W) uint8, always the same ones."""
 

@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from data.refusing import refuses
 from randsmooth import data
 from randsmooth.errors import InputError
-
-
-@pytest.fixture
-def pixels(random_images):
-    return random_images(4, (1, 28, 28))
-
-
-def refuses(match, dataset, split="train"):
-    with pytest.raises(InputError, match=match):
-        data.load(str(dataset), split)
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
+from data.refusing import refuses
 from randsmooth import data
 from randsmooth.data import table
 from randsmooth.data.decode import MOST_PIXELS
 from randsmooth.errors import InputError
-
-
-@pytest.fixture
-def pixels(random_images):
-    return random_images(4, (1, 28, 28))
-
-
-def refuses(match, dataset, split="train"):
-    with pytest.raises(InputError, match=match):
-        data.load(str(dataset), split)
 
 
 def write(file, image, label, metadata=None):

@@ -140,7 +140,7 @@ def check(path: Path) -> str:
         InputError: it is damaged, or claims more than it may; it would be made anew.
     """
     try:
-        content = path.read_bytes()
+        content = read_file(path, MOST_BYTES)
         stored = parse_json(content.partition(b"\n")[2], path)
         q0, alpha, beta = (float.fromhex(stored[key]) for key in ("q0", "alpha", "beta"))
         looks = check_question(q0, stored["looks"], alpha, beta)

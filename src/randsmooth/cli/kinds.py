@@ -12,8 +12,8 @@ from randsmooth import certificates
 from randsmooth.atomic import is_scrap
 from randsmooth.bounds import boundary_cache
 from randsmooth.certificates.files import OTHERS
-from randsmooth.cli.verb import VERBS, read_config, validate
-from randsmooth.documents import parse_yaml
+from randsmooth.cli.verb import MOST_CONFIG, VERBS, read_config, validate
+from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import Note, unknown
 
 FIRST = 4096  # bytes that tell what a file is
@@ -76,7 +76,7 @@ def _check_teacher(path: Path) -> str:
 
 
 def _check_configuration(path: Path) -> str:
-    told = parse_yaml(path.read_bytes(), path)
+    told = parse_yaml(read_file(path, MOST_CONFIG), path)
     verb = told.get("verb") if isinstance(told, dict) else None
     if verb not in VERBS:
         raise unknown("verb", str(verb), VERBS)
