@@ -154,6 +154,7 @@ def parsed(path: Path) -> list[list[str]] | None:
     return [line.split("\t") for line in lines] if head == HEAD else None
 
 
+@pytest.mark.slow
 def test_every_released_log_is_read_and_none_misread(logs: Path) -> None:
     released = candidates(logs / "as-released")
     assert len(released) == 116

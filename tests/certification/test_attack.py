@@ -381,6 +381,7 @@ def test_another_normalisation_is_another_model() -> None:
         attack(digits(0.5), true_table(HalfSpace(), model=told), "digits")
 
 
+@pytest.mark.slow
 def test_digits_hold_inside_and_change_outside(tmp_path: Path) -> None:
     model = train(Request(dataset="digits", sigma=0.25, epochs=6), tmp_path / "model")
     table = certify_dataset(model, "digits", take=8, n=1000, out=tmp_path / "a.parquet")

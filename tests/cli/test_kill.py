@@ -47,6 +47,7 @@ def kill_in_the_work(words: list[str], sign: Path, delay: float) -> None:
     process.join()
 
 
+@pytest.mark.slow
 def test_killed_training_and_certification_end_as_if_never_killed(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print(f"moments drawn with seed {seed}")

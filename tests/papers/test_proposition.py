@@ -87,6 +87,7 @@ def test_two_things_of_the_proof() -> None:
     assert by_1 == pytest.approx(root) and float(mpmath.ncdf(-8)) < 0.5
 
 
+@pytest.mark.slow
 def test_the_object(tmp_path: Path) -> None:
     result = reproduce("macer/proposition1", out=tmp_path)
     assert result.made is not None and result.missing == (0, 0)
