@@ -21,7 +21,7 @@ from bandwidth import against_bound, bytes_an_answer
 from harness import Figure, finish, rate, ratio
 from randsmooth import models
 from randsmooth.certification import Engine
-from randsmooth.certification.steps import ESTIMATE
+from randsmooth.certification.algorithm import ESTIMATE
 
 SIGMA, CLASSES, BATCH = 0.5, 10, 1000
 ON_CUDA = 50  # times as many samples

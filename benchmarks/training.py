@@ -35,8 +35,8 @@ from randsmooth.noise import Stream, draw, sphere_attack
 from randsmooth.progress import Silent
 from randsmooth.training.loop import LOG_EVERY, Trainer
 from randsmooth.training.recipe import Recipe, Request, resolve
+from randsmooth.training.run import make_fabric, new_classifier
 from randsmooth.training.steps import StepLog
-from randsmooth.training.train import make_fabric, new_classifier
 
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M

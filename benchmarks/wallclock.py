@@ -23,8 +23,8 @@ import published_loop
 from harness import ROUNDS, Figure, finish, rate
 from randsmooth import Request, SmoothedClassifier, data, models, train
 from randsmooth.certificates import make_rule
+from randsmooth.certification.algorithm import certify_steps
 from randsmooth.certification.jobs import Job
-from randsmooth.certification.steps import certify_steps
 
 SIGMA, N0, N, ALPHA, LOOP = 0.5, 100, 100_000, 0.001, 20_000
 

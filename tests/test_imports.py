@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from randsmooth.models import Classifier
 def f():
     import randsmooth
-    from randsmooth.data.load import load
+    from randsmooth.data.loading import load
     return randsmooth.certification, randsmooth.train, randsmooth.__version__
 """
     found = {home(module) for module, _ in imports(ROOT, ast.parse(source)) if module.startswith("randsmooth")}

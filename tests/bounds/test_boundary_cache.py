@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from randsmooth.bounds import boundary_cache
-from randsmooth.bounds.boundary import Boundary, boundary, crossing_probability
+from randsmooth.bounds.boundaries import Boundary, boundary, crossing_probability
 from randsmooth.bounds.boundary_cache import cached_boundary
-from randsmooth.bounds.looks import looks
+from randsmooth.bounds.look_times import looks
 from randsmooth.errors import InputError, Note
 
 LOOKS = looks(2_000)

@@ -9,7 +9,7 @@ from scipy import integrate, special
 from bounds.paths import naive_claim, successes
 from randsmooth.bounds.binomial import lower_tail
 from randsmooth.bounds.e_process import e_tail, log_e
-from randsmooth.bounds.looks import looks
+from randsmooth.bounds.look_times import looks
 from randsmooth.errors import InputError
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from bounds.paths import error_of, naive_claim, successes
 from randsmooth.bounds.binomial import lower_tail
-from randsmooth.bounds.boundary import crossing_probability
-from randsmooth.bounds.looks import looks
+from randsmooth.bounds.boundaries import crossing_probability
+from randsmooth.bounds.look_times import looks
 from randsmooth.bounds.union import union_levels, union_tail
 from randsmooth.errors import InputError
 

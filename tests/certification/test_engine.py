@@ -12,7 +12,7 @@ from torch import nn
 
 from randsmooth import models
 from randsmooth.certification import Engine
-from randsmooth.certification.jobs import Ask, Job, Steps
+from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.segments import BLOCK, FINE, Segment, segments, take_batch, usual_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of, draw
@@ -80,10 +80,10 @@ def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[i
     """Every image's counts, asked for in parts as a sequential rule does: as many as its own answers decide."""
 
     def steps(i: int) -> Steps[list]:
-        first = yield [Ask("a", 0, 100, 32), Ask("b", 0, 64, 32)]
+        first = yield [SampleRange("a", 0, 100, 32), SampleRange("b", 0, 64, 32)]
         counts, n = first[1], 64
         while n < 64 + 96 * (i % 4) + 32 * (int(counts[0]) % 3):
-            (more,) = yield [Ask("b", n, n + 32, 32)]
+            (more,) = yield [SampleRange("b", n, n + 32, 32)]
             counts, n = counts + more, n + 32
         return [first[0].tolist(), counts.tolist()]
 
@@ -187,7 +187,13 @@ def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Ten
 @pytest.mark.parametrize("mix", [True, False])
 @pytest.mark.parametrize("batch", [BLOCK, BLOCK + 50, 1024])
 def test_packing_keeps_every_sample_once(batch: int, mix: bool, image: torch.Tensor) -> None:
-    asks = [Ask("a", 0, 100), Ask("b", 0, 2 * BLOCK + 1), Ask("c", 64, 160, 32), Ask("a", 0, 100, 32), Ask("d", 0, 5)]
+    asks = [
+        SampleRange("a", 0, 100),
+        SampleRange("b", 0, 2 * BLOCK + 1),
+        SampleRange("c", 64, 160, 32),
+        SampleRange("a", 0, 100, 32),
+        SampleRange("d", 0, 5),
+    ]
     queue = deque(s for slot, ask in enumerate(asks) for s in segments(slot, image, Stream(slot, ask.name), ask))
     everything, groups = list(queue), []
     while queue:

@@ -80,7 +80,7 @@ def test_a_log_is_told_its_sigma_and_tables_keep_theirs(cli, runs: Path, tmp_pat
     assert told.code == 0, told.err
     records = {record["file"]: record for record in json.loads((tmp_path / "leaderboard.json").read_text())}
     log = read(runs / "deep" / "log.tsv").assuming(sigma=0.7, n=1000, alpha=0.01)
-    shares = [metrics.p_a(log).share(x).value for x in metrics.P_A]
+    shares = [metrics.p_a(log).share(x).value for x in metrics.P_A_LEVELS]
     assert [share["value"] for share in records["deep/log.tsv"]["p_A"]] == shares
     assert [(r["sigma"], r["n"]) for r in records.values() if r["dataset"]] == [(0.25, 100), (0.5, 100)]
 

@@ -15,7 +15,7 @@ from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader
 from randsmooth.bounds import boundary_cache
-from randsmooth.bounds.boundary import crossing_probability
+from randsmooth.bounds.boundaries import crossing_probability
 from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
 
 LOOKS = np.array([20, 40, 80, 160])

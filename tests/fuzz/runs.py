@@ -29,8 +29,8 @@ from randsmooth.training import Request, resolve, train
 from randsmooth.training import checkpoint as checkpoints
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
+from randsmooth.training.run import make_fabric, new_classifier
 from randsmooth.training.teacher import SmoothedTeacher, stored_predictions
-from randsmooth.training.train import make_fabric, new_classifier
 
 TAKE = 12
 TAG = b"randsmooth sha256:"  # before the digest of a checkpoint, as a stranger knows it

@@ -18,7 +18,7 @@ from randsmooth.papers.beside import beside, differences, findings
 from randsmooth.papers.context import Context
 from randsmooth.papers.images import images_of
 from randsmooth.papers.objects import OBJECTS, find
-from randsmooth.papers.published import printed
+from randsmooth.papers.published_values import printed
 from randsmooth.papers.reproduce import reproduce
 from randsmooth.papers.rows import Row, rows_of
 from randsmooth.papers.scale import SCALES, steps

@@ -68,7 +68,7 @@ def test_no_raw_floats_and_nothing_is_fetched(evil: Read) -> None:
 def test_a_line_tells_the_tables_figures(make: Make) -> None:
     table = make("amplify", model={"method": "amplify"}, split="test")
     (line,) = Read(leaderboard(measured([table]), radii=[0.25, 0.5])).lines
-    p_a = [f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A]
+    p_a = [f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A_LEVELS]
     accuracy = [f"{100 * metrics.certified_accuracy(table, r).value:.1f}" for r in (0.0, 0.25, 0.5)]
     acr = f"{metrics.acr(table).value:.3f}"
     assert line == ["amplifydeep", "digits", "0.5", "amplify", "150", *p_a, *accuracy, acr]

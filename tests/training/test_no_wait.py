@@ -10,7 +10,7 @@ from randsmooth import data
 from randsmooth.progress import Silent
 from randsmooth.training import Request, resolve
 from randsmooth.training.loop import Trainer
-from randsmooth.training.train import make_fabric, new_classifier
+from randsmooth.training.run import make_fabric, new_classifier
 
 # What needs a value of a tensor on the host, or a size that only the device knows.
 WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "equal", "is_nonzero"}

@@ -18,7 +18,7 @@ from platformdirs import user_cache_dir
 
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundary import Boundary, boundary, check_question, crossing_probability, spending
+from randsmooth.bounds.boundaries import Boundary, boundary, check_question, crossing_probability, spending
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, Note
 

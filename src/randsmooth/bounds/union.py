@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, check_alpha, lower_tail
-from randsmooth.bounds.looks import check_looks
+from randsmooth.bounds.look_times import check_looks
 from randsmooth.errors import InputError
 
 

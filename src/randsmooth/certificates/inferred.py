@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.budgets import budgets, least_alpha, require_reachable
+from randsmooth.certificates.log_budgets import budgets, least_alpha, require_reachable
 from randsmooth.certificates.places import Place, place_of
 from randsmooth.certificates.table import ABSTAIN, Certificates
 from randsmooth.errors import InputError

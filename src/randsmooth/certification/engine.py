@@ -23,8 +23,8 @@ from randsmooth.certification.backends import (
     make_backend,
 )
 from randsmooth.certification.checks import check_repeats, rows_stand_alone
-from randsmooth.certification.jobs import Ask, Job, T, count_once
-from randsmooth.certification.lanes import Lanes
+from randsmooth.certification.jobs import Job, SampleRange, T, count_once
+from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.segments import (
     LARGE,
     Segment,
@@ -34,7 +34,7 @@ from randsmooth.certification.segments import (
     usual_batch,
     usual_block,
 )
-from randsmooth.certification.serving import Serving
+from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
 from randsmooth.noise import Stream, address_of, check_on_lattice, lattice, perturb
@@ -82,7 +82,7 @@ class Engine:
         self._perturb = lattice(sigma).perturb if sound else partial(perturb, sigma=sigma)
         self._backend = None if backend == "auto" else make_backend(backend, model, device, precision)
         self._shape: tuple[int, ...] = ()  # of a batch
-        self._lanes = Lanes(1)
+        self._lanes = WorkerPool(1)
 
     @property
     def backend(self) -> Backend:
@@ -117,11 +117,11 @@ class Engine:
             self._shape = (batch, *shape)
         return self.backend
 
-    def _lanes_for(self, backend: Backend, shape: Sequence[int]) -> Lanes:
+    def _lanes_for(self, backend: Backend, shape: Sequence[int]) -> WorkerPool:
         """A lane a thread on the CPU, where their batches are small; else one."""
         several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
         backend.lanes = torch.get_num_threads() if several else 1
-        return Lanes(backend.lanes)
+        return WorkerPool(backend.lanes)
 
     @torch.inference_mode()
     def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
@@ -152,7 +152,7 @@ class Engine:
             InputError: the model refuses the images, gives no logits or some that are not finite; or, when sound,
                 an image is not on the grid k/255.
         """
-        serving: Serving[T] = Serving(self)
+        serving: Scheduler[T] = Scheduler(self)
         rest = iter(jobs)
         job = next(rest, None)
         while job is not None or not serving.idle:
@@ -185,7 +185,7 @@ class Engine:
         """
         if min((n for _, n in plan), default=0) < 1:
             raise InputError(f"a count needs at least one sample; got {plan}")
-        job = Job(number, x, count_once([Ask(name, 0, n) for name, n in plan]))
+        job = Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))
         (finished,) = self.run([job])
         assert finished.result is not None
         return finished.result
@@ -204,7 +204,7 @@ class Engine:
         logits = torch.inference_mode()(self.backend.logits)
         return next(iter(self._lanes.map(logits, [noisy.to(self.device)]))).cpu()
 
-    def total(self, x: Tensor, ask: Ask, of: Callable[[Tensor], Tensor]) -> Tensor:
+    def total(self, x: Tensor, ask: SampleRange, of: Callable[[Tensor], Tensor]) -> Tensor:
         """The sum of `of(logits)` over the batches (B, K) of one image's samples; of the same noise as counts are.
 
         Args:
@@ -261,7 +261,7 @@ class Engine:
         return self.backend.logits(noisy)[: sum(samples)]
 
 
-def images_a_second(backend: Backend, lanes: Lanes, shape: tuple[int, ...]) -> float:
+def images_a_second(backend: Backend, lanes: WorkerPool, shape: tuple[int, ...]) -> float:
     """Median over a few batches of `shape` (B, C, H, W) in every lane, after one to warm up."""
     noisy, times = torch.zeros(shape, device=backend.device), []
     for _ in range(1 + TRIALS):

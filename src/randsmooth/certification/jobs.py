@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Ask:
+class SampleRange:
     """Samples `start` to `stop` of the stream `name`, drawn in blocks of `block` (None: as suits the image)."""
 
     name: str
@@ -26,7 +26,7 @@ class Ask:
     block: int | None = None
 
 
-Steps = Generator[Sequence[Ask], Ints, T]
+Steps = Generator[Sequence[SampleRange], Ints, T]
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Job(Generic[T]):
         self.address = address_of(self.x)
 
 
-def count_once(asks: Sequence[Ask]) -> Steps[Ints]:
+def count_once(asks: Sequence[SampleRange]) -> Steps[Ints]:
     """The steps of a job that only wants counts (len(asks), K)."""
     counts = yield asks
     return counts

@@ -28,13 +28,13 @@ from randsmooth.certificates import (
     rule_of,
     write_parquet,
 )
+from randsmooth.certification.algorithm import ESTIMATE, SELECT, ImageEvidence, certify_steps
 from randsmooth.certification.behaviour import behaviour
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job
-from randsmooth.certification.same import describe_model
+from randsmooth.certification.same_classifier import describe_model
 from randsmooth.certification.segments import usual_block
 from randsmooth.certification.smoothed import SmoothedClassifier
-from randsmooth.certification.steps import ESTIMATE, SELECT, Seen, certify_steps
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError, setting
 from randsmooth.models import Classifier, OnnxModel
@@ -252,7 +252,7 @@ def _check_labels(journal: Journal, labels: Sequence[int]) -> None:
             )
 
 
-def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[Seen]]:
+def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[ImageEvidence]]:
     """One job an image, made when the engine has room for it."""
     rule, n0 = rule_of(header), header.n0 or 0
     batches = images.batches([torch.tensor([index]) for index in indices])

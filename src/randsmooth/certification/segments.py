@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from randsmooth.certification.jobs import Ask
+from randsmooth.certification.jobs import SampleRange
 from randsmooth.noise import Stream
 
 BLOCK, FINE = 128, 32  # samples that share a noise stream; for large images fewer, so that a batch may be small
@@ -56,7 +56,7 @@ def larger_batches(batch: int, shape: Sequence[int]) -> list[int]:
     return [b for b in (2 * batch, 4 * batch) if b * math.prod(shape) <= TRIED]
 
 
-def segments(slot: int, x: Tensor, stream: Stream, ask: Ask) -> Iterator[Segment]:
+def segments(slot: int, x: Tensor, stream: Stream, ask: SampleRange) -> Iterator[Segment]:
     """The samples of `ask` by blocks. `stream` is the image's; `ask.start` is a whole number of blocks."""
     block = ask.block or usual_block(x.shape)
     for start in range(ask.start, ask.stop, block):

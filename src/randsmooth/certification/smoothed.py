@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from randsmooth import bounds, models
 from randsmooth.certificates import ABSTAIN, Evidence, check_budget, decide, make_rule
+from randsmooth.certification.algorithm import PREDICT, ImageEvidence, Until, certify_steps
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.jobs import Ask, Job, T, count_once
-from randsmooth.certification.steps import PREDICT, Seen, Until, certify_steps
+from randsmooth.certification.jobs import Job, SampleRange, T, count_once
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
 from randsmooth.noise import fresh_seed
@@ -138,7 +138,7 @@ class SmoothedClassifier:
         if until is not None and not judge.sequential:
             raise InputError(f"rule {rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
         jobs = [Job(i, image, certify_steps(judge, n0, until=until)) for i, image in enumerate(self.checked(x))]
-        seen: list[Seen] = self._run(jobs)
+        seen: list[ImageEvidence] = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in seen]) for part in ("counts0", "counts"))
         paths = tuple(each.path for each in seen)
         rows = np.array([job.address >> (256 - ROW_BITS) for job in jobs], np.int64)  # "randomised" draws by row
@@ -157,7 +157,7 @@ class SmoothedClassifier:
         n, least = whole("n", n), smallest_predict_n(alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
-        asks = [Ask(PREDICT, 0, n)]
+        asks = [SampleRange(PREDICT, 0, n)]
         counts = self._run([Job(i, image, count_once(asks)) for i, image in enumerate(self.checked(x))])
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 

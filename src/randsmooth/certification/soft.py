@@ -14,9 +14,9 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
-from randsmooth.certification.jobs import Ask
+from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.jobs import SampleRange
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
-from randsmooth.certification.steps import ESTIMATE, SELECT
 from randsmooth.errors import InputError, unknown
 
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ def _sums(
 ) -> tuple[Floats, Floats]:
     """(S, K) sums over the n0 samples, and (2, S, K) sums and squares over the n."""
     of, engine = partial(moments, betas=betas), smoothed.engine
-    asks = [Ask(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
+    asks = [SampleRange(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
     first, second = (engine.total(x, ask, of).cpu().numpy() for ask in asks)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from randsmooth.data.spec import DatasetSpec
+from randsmooth.data.dataset_spec import DatasetSpec
 
 DIGITS = tuple("0123456789")
 

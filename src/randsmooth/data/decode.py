@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 
+from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.encoded import Encoded, opened
-from randsmooth.data.spec import DatasetSpec
 from randsmooth.data.transforms import central_crop, random_resized_crop
 from randsmooth.documents import shown
 from randsmooth.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 
-from randsmooth.data.spec import DatasetSpec
+from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.table import ImageTable, plain
 from randsmooth.errors import InputError
 

@@ -11,9 +11,9 @@ import torch
 from torch import Generator, Tensor
 
 from randsmooth.data.augment import augmented
+from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import decode_many
 from randsmooth.data.encoded import Encoded
-from randsmooth.data.spec import DatasetSpec
 from randsmooth.data.transforms import crop_draws
 
 # Batches a streamed split decodes before they are asked for.

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from randsmooth.data.catalogue import IMAGENET
+from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import MODES, decode_many, form
 from randsmooth.data.encoded import MOST_CLASSES, Encoded, check_labels
-from randsmooth.data.spec import DatasetSpec
 from randsmooth.data.subset import take
 from randsmooth.errors import InputError
 

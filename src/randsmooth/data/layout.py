@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.encoded import Encoded, ImageFolder, class_folders
-from randsmooth.data.spec import SPLITS, DatasetSpec
 from randsmooth.data.table import read_parquet
 from randsmooth.errors import InputError
 

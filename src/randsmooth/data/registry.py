@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from randsmooth.data.catalogue import CATALOGUE
-from randsmooth.data.spec import DatasetSpec
+from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 

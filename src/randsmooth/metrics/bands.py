@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates import Certificates
 from randsmooth.metrics.estimate import LEVEL, require_images
-from randsmooth.metrics.p_a import p_a_curve
+from randsmooth.metrics.p_a_estimates import p_a_curve
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean
-from randsmooth.metrics.p_a import PA, p_a
+from randsmooth.metrics.p_a_estimates import ImageProbabilities, p_a
 
 
 def accuracy_area(table: Certificates, up_to: float) -> Estimate:
@@ -60,7 +60,7 @@ def p_a_quantiles(table: Certificates, q: Sequence[float]) -> dict[float, Estima
     return {share: _quantile(measured, share) for share in q}
 
 
-def _quantile(measured: PA, q: float) -> Estimate:
+def _quantile(measured: ImageProbabilities, q: float) -> Estimate:
     images = len(measured.values)
     ordered = _known(measured)
     half = (1.0 - LEVEL) / 2.0
@@ -76,7 +76,7 @@ def _quantile(measured: PA, q: float) -> Estimate:
     )
 
 
-def _known(measured: PA) -> NDArray[np.float64]:
+def _known(measured: ImageProbabilities) -> NDArray[np.float64]:
     """(N,) ascending, NaN first: what a log does not tell lies below all that it does."""
     ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))
     return np.where(ordered < 0.0, np.nan, ordered)

@@ -11,10 +11,10 @@ import numpy as np
 from randsmooth.certificates import Certificates
 from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, tells_abstention
 from randsmooth.metrics.estimate import Estimate
-from randsmooth.metrics.p_a import p_a, tells_p_a
+from randsmooth.metrics.p_a_estimates import p_a, tells_p_a
 
 STEP = 0.25
-P_A = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of figures
+P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of figures
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Summary:
 def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
     """Every metric of `table`, with intervals.
 
-    `p_a` holds the share of images with p_A >= each of P_A; it is empty where the table does not tell (`tells_p_a`).
+    `p_a` holds the share of images with p_A >= each of P_A_LEVELS; it is empty where the table does not tell (`tells_p_a`).
     `abstention` is None likewise (`tells_abstention`).
 
     Raises:
@@ -47,7 +47,7 @@ def _p_a_shares(table: Certificates) -> dict[float, Estimate]:
     if not tells_p_a(table):
         return {}
     measured = p_a(table)
-    return {x: measured.share(x) for x in P_A}
+    return {x: measured.share(x) for x in P_A_LEVELS}
 
 
 def usual_radii(tables: Sequence[Certificates]) -> list[float]:

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.noise.attacked import Attacked, check_attack
-from randsmooth.noise.frozen import frozen
+from randsmooth.noise.freezing import frozen
 from randsmooth.noise.geometry import norms, unit, within_ball
 from randsmooth.noise.losses import mean_cross_entropy, noisy_logits
 

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.noise.attacked import Attacked, check_attack
-from randsmooth.noise.frozen import frozen
+from randsmooth.noise.freezing import frozen
 from randsmooth.noise.geometry import norms, unit, with_moments_of, within_ball
 from randsmooth.noise.losses import cross_entropy, divergence, full
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.papers.published import printed
+from randsmooth.papers.published_values import printed
 
 Floats = NDArray[np.float64]
 ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]

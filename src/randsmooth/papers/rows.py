@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from randsmooth.papers.images import images_of
-from randsmooth.papers.published import printed
+from randsmooth.papers.published_values import printed
 
 # Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
 # Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.

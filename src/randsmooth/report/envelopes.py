@@ -9,7 +9,7 @@ import numpy as np
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.budgets import ROUNDED
+from randsmooth.certificates.log_budgets import ROUNDED
 from randsmooth.report.panels import Line, Panel, draw
 
 

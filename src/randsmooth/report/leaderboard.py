@@ -15,7 +15,7 @@ from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.escape import to_json as json_of
-from randsmooth.metrics import P_A, Comparison, Estimate
+from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.report import against, curves, html, sheet, verdicts
 from randsmooth.report.provenance import UNKNOWN, show
 from randsmooth.report.ranks import Mark, marks
@@ -31,7 +31,7 @@ class Entry:
         table: labels, predictions and radii; no counts.
         file: where it lies below the folder, for the reader.
         smoothed: accuracy of the smoothed classifier.
-        p_a: share of images with p_A >= x for each x of P_A; empty where the table does not tell.
+        p_a: share of images with p_A >= x for each x of P_A_LEVELS; empty where the table does not tell.
         untold: why it does not; empty where it does.
         logged: the table is a published log, which tells p_A from 1/2 upward only.
         images: a hash of which images the table is about.
@@ -72,7 +72,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """One table's figures: a cell for each of P_A, smoothed accuracy, one for each radius, ACR.
+    """One table's figures: a cell for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
 
     `against` is its comparison with the setting's Gaussian table, where there is one.
     """
@@ -176,7 +176,7 @@ def leaderboard(
         "leaderboard.js",
         title=title or "Certified robustness: leaderboard",
         groups=groups,
-        levels=[f"{x:g}" for x in P_A],
+        levels=[f"{x:g}" for x in P_A_LEVELS],
         radii=[f"{r:g}" for r in at],
         filters=filters,
         many={"n": len({entry.header.n for entry in ordered}) > 1, "rule": filters["rule"] != ["fixed"]},
@@ -251,7 +251,7 @@ def _numbered(words: Sequence[str]) -> list[str]:
 
 def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[Row]:
     """One setting's rows in the order of `Row.rank`; the best and the second best of each column but ACR are marked."""
-    p_a = [_column([entry.p_a.get(x) for entry in entries]) for x in P_A]
+    p_a = [_column([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
     accuracy = [_column([entry.smoothed for entry in entries])]
     accuracy += [_column([metrics.certified_accuracy(entry.table, r) for entry in entries]) for r in radii]
     judged = against.compared([entry.table for entry in entries], radii)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from randsmooth import escape, metrics
-from randsmooth.metrics import LEVEL, P_A, Comparison, Estimate, Point
+from randsmooth.metrics import LEVEL, P_A_LEVELS, Comparison, Estimate, Point
 from randsmooth.report import verdicts, versus
 from randsmooth.report.sheet import Sheet
 from randsmooth.report.versus import Versus
@@ -19,11 +19,11 @@ def to_csv(sheet: Sheet) -> str:
     p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them. A
     name that a spreadsheet would take for a formula has ' before it; JSON has it as it is.
     """
-    columns = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A)]
+    columns = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A_LEVELS)]
     rows: list[list[Any]] = [["name", "images", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))]]
     for row, table in enumerate(sheet.tables):
         figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
-        figures += [sheet.p_a[row].get(x) for x in P_A]
+        figures += [sheet.p_a[row].get(x) for x in P_A_LEVELS]
         ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
         rows.append([table.name, len(table), *ends])
     return escape.to_csv(rows)

@@ -1,8 +1,5 @@
 """Training: presets, recipes, the loop and what it must remember to resume."""
 
-from randsmooth.training.presets import PRESETS, Preset
-from randsmooth.training.recipe import Recipe, Request, resolve
-from randsmooth.training.steps import TrainingDiverged
-from randsmooth.training.train import train
+import lazy_loader
 
-__all__ = ["PRESETS", "Preset", "Recipe", "Request", "TrainingDiverged", "resolve", "train"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,8 +8,8 @@ import pytest
 from scipy import special, stats
 
 from bounds.paths import error_of, naive_claim, successes
-from randsmooth.bounds.boundary import boundary, crossing_probability, smallest_cap, spending
-from randsmooth.bounds.looks import looks
+from randsmooth.bounds.boundaries import boundary, crossing_probability, smallest_cap, spending
+from randsmooth.bounds.look_times import looks
 from randsmooth.errors import InputError
 
 ALPHAS = [0.05, 0.001]

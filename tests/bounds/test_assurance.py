@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from randsmooth.bounds.assured import assured, cohen_assured, most_failures
+from randsmooth.bounds.assurance import assured, cohen_assured, most_failures
 from randsmooth.errors import InputError
 
 GRID = list(itertools.product([1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]))

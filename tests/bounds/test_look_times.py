@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from randsmooth.bounds.looks import check_looks, looks
+from randsmooth.bounds.look_times import check_looks, looks
 from randsmooth.errors import InputError
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Claim, Rule
-from randsmooth.certification.jobs import Ask, Steps
+from randsmooth.certification.jobs import SampleRange, Steps
 
 SELECT, ESTIMATE, PREDICT = "certify/select", "certify/estimate", "predict"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ImageEvidence:
     """The evidence of one image.
 
     Attributes:
@@ -35,7 +35,7 @@ class Seen:
 Until = Callable[[Claim, int], bool]  # of what is proved so far and by how many samples: whether that is enough
 
 
-def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | None = None) -> Steps[Seen]:
+def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | None = None) -> Steps[ImageEvidence]:
     """Pick a class from n0 samples, then draw others until `rule` has seen enough (CERTIFY of Cohen et al. 2019).
 
     With a `label`, an image whose picked class is another takes no further samples: it cannot count as certified
@@ -44,18 +44,18 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
     first = rule.next_look([])
     assert first is not None
     if label is None:
-        counts0, counts = yield [Ask(SELECT, 0, n0, rule.block), Ask(ESTIMATE, 0, first, rule.block)]
+        counts0, counts = yield [SampleRange(SELECT, 0, n0, rule.block), SampleRange(ESTIMATE, 0, first, rule.block)]
     else:
-        (counts0,) = yield [Ask(SELECT, 0, n0, rule.block)]
+        (counts0,) = yield [SampleRange(SELECT, 0, n0, rule.block)]
         if int(counts0.argmax()) != label:
-            return Seen(counts0, np.zeros_like(counts0), np.zeros(0, np.int64))
-        (counts,) = yield [Ask(ESTIMATE, 0, first, rule.block)]
+            return ImageEvidence(counts0, np.zeros_like(counts0), np.zeros(0, np.int64))
+        (counts,) = yield [SampleRange(ESTIMATE, 0, first, rule.block)]
     picked, seen = int(counts0.argmax()), first
     path = [int(counts[picked])]
     while (look := rule.next_look(path)) is not None:
         if until is not None and until(rule.claim(path), seen):
             break
-        (more,) = yield [Ask(ESTIMATE, seen, look, rule.block)]
+        (more,) = yield [SampleRange(ESTIMATE, seen, look, rule.block)]
         counts, seen = counts + more, look
         path.append(int(counts[picked]))
-    return Seen(counts0, counts, np.array(path, np.int64))
+    return ImageEvidence(counts0, counts, np.array(path, np.int64))

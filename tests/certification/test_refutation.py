@@ -18,8 +18,8 @@ from randsmooth import ABSTAIN, Certificates, InputError, Request, SmoothedClass
 from randsmooth import certify as certify_dataset
 from randsmooth.certificates import Header
 from randsmooth.certification import attack
-from randsmooth.certification.attack import PREDICT, predict_anywhere
-from randsmooth.certification.search import Search, distance, inside
+from randsmooth.certification.ball_search import Search, distance, inside
+from randsmooth.certification.refutation import PREDICT, predict_anywhere
 from randsmooth.data import DatasetSpec, TensorImages
 from randsmooth.noise import within_ball
 
@@ -164,7 +164,7 @@ def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> No
 
 
 def test_an_image_is_judged_once_at_its_share_of_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
-    module, levels = importlib.import_module("randsmooth.certification.attack"), []
+    module, levels = importlib.import_module("randsmooth.certification.refutation"), []
 
     def judged(engine: object, point: Tensor, n: int, alpha: float, *, number: int) -> int:
         levels.append((number, n, alpha))

@@ -13,7 +13,7 @@ from scipy import stats
 
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, check_on_lattice, lattice, perturb
-from randsmooth.noise.lattice import Lattice
+from randsmooth.noise.pixel_grid import Lattice
 from randsmooth.noise.thresholds import EXTRA, Thresholds
 
 SIGMAS = [0.12, 0.25, 1.0]

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from randsmooth.data import registry
+from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import MODES, decode_many, form
 from randsmooth.data.digits import digits
 from randsmooth.data.encoded import Encoded, check_labels
@@ -18,7 +19,6 @@ from randsmooth.data.hub import from_hub
 from randsmooth.data.images import Images, StreamedImages, TensorImages
 from randsmooth.data.infer import infer
 from randsmooth.data.layout import open_split, present, recognised
-from randsmooth.data.spec import SPLITS, DatasetSpec
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 

@@ -14,7 +14,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-class Lanes:
+class WorkerPool:
     """`number` workers of one thread each; a single one is the caller, with all of torch's threads.
 
     Operators that several threads share make them wait for each other, and let them spin meanwhile, at the cost of

@@ -11,7 +11,7 @@ import torch
 
 from randsmooth import models
 from randsmooth.certification import Engine
-from randsmooth.certification.lanes import Lanes
+from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError
 
 CPU = torch.device("cpu")
@@ -26,20 +26,20 @@ def two_threads() -> Iterator[None]:
 
 
 def test_workers_have_one_thread_and_the_caller_keeps_its_own(two_threads: None) -> None:
-    seen = list(Lanes(3).map(lambda _: (torch.get_num_threads(), threading.get_ident()), range(30)))
+    seen = list(WorkerPool(3).map(lambda _: (torch.get_num_threads(), threading.get_ident()), range(30)))
     assert {threads for threads, _ in seen} == {1}
     assert threading.get_ident() not in {who for _, who in seen}
     assert torch.get_num_threads() == 2
 
 
 def test_a_single_lane_is_the_caller(two_threads: None) -> None:
-    assert list(Lanes(1).map(lambda _: (torch.get_num_threads(), threading.get_ident()), [0])) == [
+    assert list(WorkerPool(1).map(lambda _: (torch.get_num_threads(), threading.get_ident()), [0])) == [
         (2, threading.get_ident())
     ]
 
 
 def test_every_worker_has_a_buffer_of_its_own() -> None:
-    lanes, together = Lanes(2), threading.Barrier(2)
+    lanes, together = WorkerPool(2), threading.Barrier(2)
 
     def own(_: int) -> torch.Tensor:
         together.wait()  # so that both workers are at it

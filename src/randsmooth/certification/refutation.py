@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
+from randsmooth.certification.ball_search import Search, check_search, climbable, distance
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.runner import check_fit
-from randsmooth.certification.same import called, certified_as, check_answers, check_same
-from randsmooth.certification.search import Search, check_search, climbable, distance
+from randsmooth.certification.same_classifier import called, certified_as, check_answers, check_same
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
 from randsmooth.errors import InputError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certification.jobs import Ask, Job, T
+from randsmooth.certification.jobs import Job, SampleRange, T
 from randsmooth.certification.segments import Segment, segments, take_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream
@@ -36,7 +36,7 @@ class Pending:
     counts: NDArray[np.int64]
 
 
-class Serving(Generic[T]):
+class Scheduler(Generic[T]):
     """Packs the samples of several jobs into batches, so that none waits for another's last look."""
 
     def __init__(self, engine: Engine) -> None:
@@ -60,7 +60,7 @@ class Serving(Generic[T]):
         """Take up a job and queue what it asks for first."""
         self._ask(job, next(job.steps))
 
-    def _ask(self, job: Job[T], asks: Sequence[Ask]) -> None:
+    def _ask(self, job: Job[T], asks: Sequence[SampleRange]) -> None:
         slots = range(self.slots, self.slots + len(asks))
         left = sum(ask.stop - ask.start for ask in asks)
         pending = Pending(job, slots, left, np.zeros((len(asks), self.engine.classes), np.int64))

@@ -12,7 +12,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.difference import require_same_images
 from randsmooth.metrics.estimate import require_images
-from randsmooth.metrics.p_a import PA, p_a
+from randsmooth.metrics.p_a_estimates import ImageProbabilities, p_a
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -108,7 +108,7 @@ def waterfall(
     return _split(contributions(a), contributions(b), p_a(judge), edges, easy)
 
 
-def _split(a: Floats, b: Floats, measured: PA, edges: Sequence[float], easy: float) -> Waterfall:
+def _split(a: Floats, b: Floats, measured: ImageProbabilities, edges: Sequence[float], easy: float) -> Waterfall:
     borders = _check_edges(edges, easy, measured.known_from)
     values = np.nan_to_num(measured.values, nan=0.0)  # unknown means below `known_from`: the first bin
     bins = len(borders) - 1

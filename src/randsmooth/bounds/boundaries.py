@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Floats, Ints, check_alpha, check_level, check_probability
-from randsmooth.bounds.looks import check_looks
+from randsmooth.bounds.look_times import check_looks
 from randsmooth.errors import InputError
 
 SAFETY = 1e-9  # part of the level left unspent, against rounding (below 1e-10 at a million samples)

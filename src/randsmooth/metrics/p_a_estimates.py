@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class PA:
+class ImageProbabilities:
     """(N,) each image's share of noisy samples that got its label; NaN where a log does not tell.
 
     A log tells it only of right images. The others are below 1/2 by an unknown amount, so that the curve is
@@ -55,7 +55,7 @@ def tells_p_a(table: Certificates) -> bool:
     return not (table.rule.sequential or header.label_aware)
 
 
-def p_a(table: Certificates) -> PA:
+def p_a(table: Certificates) -> ImageProbabilities:
     """p_A of every image: exact from counts, recovered from the radius of a published log.
 
     Raises:
@@ -68,7 +68,7 @@ def p_a(table: Certificates) -> PA:
     if not tells_p_a(table):
         raise InputError(_untold(table))
     of_label = np.take_along_axis(table.counts, table.label[:, None], axis=1)[:, 0]
-    return PA(of_label / table.counts.sum(axis=1), known_from=0.0)
+    return ImageProbabilities(of_label / table.counts.sum(axis=1), known_from=0.0)
 
 
 def _untold(table: Certificates) -> str:
@@ -87,7 +87,7 @@ def _untold(table: Certificates) -> str:
     )
 
 
-def _recovered(table: Certificates) -> PA:
+def _recovered(table: Certificates) -> ImageProbabilities:
     """n_A / n by inverting the Clopper-Pearson bound at the logged radius."""
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if sigma is None or n is None or alpha is None:
@@ -96,7 +96,7 @@ def _recovered(table: Certificates) -> PA:
             "path and radii with certificates.infer(table, path), or give them with table.assuming(sigma=, n=, alpha=)"
         )
     n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, alpha)
-    return PA(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
+    return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
 
 
 def p_a_curve(table: Certificates, x: ArrayLike) -> Floats:

@@ -1,0 +1,21 @@
+from . import bounds as bounds
+from . import certificates as certificates
+from . import certification as certification
+from . import data as data
+from . import methods as methods
+from . import metrics as metrics
+from . import models as models
+from . import noise as noise
+from . import papers as papers
+from . import report as report
+from . import training as training
+from .certificates import ABSTAIN as ABSTAIN
+from .certificates import Certificates as Certificates
+from .certificates import read as read
+from .certification import SmoothedClassifier as SmoothedClassifier
+from .certification import certify as certify
+from .errors import InputError as InputError
+from .training import Request as Request
+from .training import train as train
+
+__version__: str
