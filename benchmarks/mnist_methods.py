@@ -43,7 +43,7 @@ def write(options: argparse.Namespace, jobs: list[Job], took: list[dict[str, obj
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, "mnist-methods", images=500)
-    parser.add_argument("--methods", nargs="+", default=methods.names(), choices=methods.names())
+    parser.add_argument("--methods", nargs="+", default=sorted(methods.METHODS), choices=sorted(methods.METHODS))
     parser.add_argument("--sigmas", nargs="+", type=float, default=SIGMAS)
     parser.add_argument("--take", type=int, default=20_000, help="training images")
     parser.add_argument("--epochs", type=int, default=8)

@@ -34,7 +34,7 @@ def test_the_list_names_every_preset_once(cli: Run) -> None:
     assert max(map(len, out.splitlines())) < 200
 
 
-@pytest.mark.parametrize("method", methods.names())
+@pytest.mark.parametrize("method", sorted(methods.METHODS))
 def test_the_list_of_one_method(cli: Run, method: str) -> None:
     _, out, _ = cli("methods", method, "--presets")
     assert sorted(listed(out)) == sorted(preset.name for preset in PRESETS if preset.method == method)

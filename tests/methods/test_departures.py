@@ -30,7 +30,7 @@ def test_an_option_of_the_page_is_one_of_the_method(method: str, words: str) -> 
     assert not steps
     needed = {"discard": False} if hyper.get("E_t") == 0 else {}  # with it, images would go before any training
     assert methods.create(method, **hyper, **needed) != methods.create(method, **needed)
-    assert all(re.search(rf"\b{key}\b", methods.get(method).__doc__ or "") for key in hyper)
+    assert all(re.search(rf"\b{key}\b", methods.METHODS[method].__doc__ or "") for key in hyper)
 
 
 def test_presets_of_the_page_exist() -> None:

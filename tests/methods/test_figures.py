@@ -40,7 +40,7 @@ def figures(name: str, seed: int, **hyper: Any) -> tuple[dict[str, float], Float
     return {key: value.item() for key, value in loss.figures.items()}, theta, problem
 
 
-@pytest.mark.parametrize("name", methods.names())
+@pytest.mark.parametrize("name", sorted(methods.METHODS))
 def test_easy_and_hard_images_by_their_share_of_right_noises(name: str) -> None:
     found, theta, p = figures(name, 0, **({"k": 2} if name == "macer" else {"m": 2}))
     share = right(theta, p, p.x, p.noise).mean(axis=0)

@@ -176,7 +176,7 @@ SURE = 200.0 * torch.tensor([[1.0, 0.0, -1.0]])
 
 
 @pytest.mark.parametrize("label", [0, 1, 2])
-@pytest.mark.parametrize("name", methods.names())
+@pytest.mark.parametrize("name", sorted(methods.METHODS))
 def test_saturated_logits_give_finite_values_and_gradients(name: str, label: int) -> None:
     """Where a probability is 0 or 1 in float32: right, wrong, and a wrong runner-up whose quantile is infinite."""
     net = nn.Sequential(nn.Flatten(), nn.Linear(slow.PIXELS, slow.CLASSES))

@@ -1,2 +1,16 @@
-from . import amplify as amplify, cat_rs as cat_rs, consistency as consistency, gaussian as gaussian, macer as macer, smoothadv as smoothadv, smoothmix as smoothmix, stability as stability
-from .base import Aside as Aside, Loss as Loss, Method as Method, Probe as Probe, Schedule as Schedule, Teacher as Teacher, create as create, get as get, names as names, register as register
+from . import amplify as amplify
+from . import cat_rs as cat_rs
+from . import consistency as consistency
+from . import gaussian as gaussian
+from . import macer as macer
+from . import smoothadv as smoothadv
+from . import smoothmix as smoothmix
+from . import stability as stability
+from .base import Aside as Aside
+from .base import Loss as Loss
+from .base import Method as Method
+from .base import Probe as Probe
+from .base import Schedule as Schedule
+from .base import Teacher as Teacher
+from .registry import METHODS as METHODS
+from .registry import create as create

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Probe, Schedule, register
+from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Probe, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, one_of, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
@@ -21,9 +21,8 @@ from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, Attacked, Stream, noisy_logits, sphere_attack
 
 
-@register("amplify")
 @dataclass(frozen=True, kw_only=True)
-class Amplify:
+class Amplify(Method):
     """Discard hard images, reweight the rest, attack the noise of easy ones: each part can be switched off.
 
     Until epoch E_t this is Gaussian training with m noises. Then, in the paper's letters (section 5):
@@ -68,7 +67,7 @@ class Amplify:
     gradient: Literal["unit", "damped"] = "unit"
     with_replacement: bool = False
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         for name in ("m", "discard_noises", "reweight_every", "reweight_noises", "T"):
             at_least(name, getattr(self, name), 1)
         at_least("E_t", self.E_t, 0)

@@ -1,16 +1,15 @@
-"""What a training method is, what it may remember across epochs, and the registry of both."""
+"""What a training method is, and what it may remember across epochs."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from randsmooth.errors import InputError, unknown
 from randsmooth.methods.checks import check_types
 from randsmooth.noise import Stream
 
@@ -48,15 +47,30 @@ class Aside(NamedTuple):
 NOTHING = Aside()
 
 
-class Method(Protocol):
-    """A training objective: a frozen dataclass of hyperparameters in its paper's letters."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A training objective: a frozen dataclass of hyperparameters in its paper's letters.
 
-    source: ClassVar[str]
+    Raises:
+        InputError: a hyperparameter of another type than it declares, or out of range.
+    """
 
-    @property
-    def m(self) -> int:
-        """Noise samples an image."""
+    source: ClassVar[str]  # the paper
 
+    if TYPE_CHECKING:  # a field of most, a property of those whose paper calls it otherwise
+
+        @property
+        def m(self) -> int:
+            """Noise samples an image."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        self.check()
+
+    def check(self) -> None:
+        """Raise InputError for hyperparameters out of range; their types are right."""
+
+    @abstractmethod
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
         """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W).
 
@@ -66,6 +80,7 @@ class Method(Protocol):
 
     def schedule(self) -> Schedule:
         """A fresh schedule for one training run."""
+        return Schedule(self)
 
 
 class Probe(Protocol):
@@ -137,58 +152,3 @@ class Ramp(Schedule):
         share = min(1.0, (epoch + 1) / self.warmup)
         scaled = {name: getattr(self.method, name) * share for name in self.names}
         return dataclasses.replace(self.method, **scaled)  # type: ignore[type-var]
-
-
-M = TypeVar("M")
-_REGISTRY: dict[str, type[Method]] = {}
-
-
-def register(name: str) -> Callable[[type[M]], type[M]]:
-    """Class decorator: make a method known by `name`, and check the types of its hyperparameters before its own checks.
-
-    A name taken already is refused.
-    """
-
-    def add(method: type[M]) -> type[M]:
-        if name in _REGISTRY:
-            raise ValueError(f"method {name!r} is registered twice")
-        own_checks = method.__post_init__  # type: ignore[attr-defined]
-
-        def checks(self: Any) -> None:
-            check_types(self)
-            own_checks(self)
-
-        method.__post_init__ = checks  # type: ignore[attr-defined]
-        _REGISTRY[name] = method  # type: ignore[assignment]
-        return method
-
-    return add
-
-
-def names() -> list[str]:
-    return sorted(_REGISTRY)
-
-
-def get(name: str) -> type[Method]:
-    """The class of the method called `name`; InputError with the nearest name otherwise."""
-    if name not in _REGISTRY:
-        raise unknown("method", name, _REGISTRY)
-    return _REGISTRY[name]
-
-
-def create(name: str, **hyperparameters: Any) -> Method:
-    """The method `name` with these hyperparameters, NumPy's numbers too, and its defaults for the rest.
-
-    Raises:
-        InputError: unknown method or hyperparameter, one that is missing, or a value of a wrong type or out of range.
-    """
-    method = get(name)
-    fields = {field.name: field for field in dataclasses.fields(method)}  # type: ignore[arg-type]
-    for key in hyperparameters:
-        if key not in fields:
-            raise unknown(f"hyperparameter of {name}", key, fields)
-    for key, field in fields.items():
-        if key not in hyperparameters and field.default is dataclasses.MISSING:
-            raise InputError(f"{name} needs a value for {key}: --set {key}=VALUE")
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in hyperparameters.items()}
-    return method(**plain)

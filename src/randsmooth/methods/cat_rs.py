@@ -13,16 +13,15 @@ from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, Teacher, register
+from randsmooth.methods.base import Aside, Loss, Method, NOTHING, Schedule, Teacher
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
 
 
-@register("cat-rs")
 @dataclass(frozen=True, kw_only=True)
-class CatRS:
+class CatRS(Method):
     """The K smallest of m cross-entropies, and the worst of attacked noises where all m are right (algorithm 1).
 
     Attributes:
@@ -56,7 +55,7 @@ class CatRS:
     teacher_noises: int = 10_000
     teacher_augmented: bool = True
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         for name in ("m", "T", "teacher_noises"):
             at_least(name, getattr(self, name), 1)
         at_least("lbd", self.lbd, 0.0)

@@ -9,16 +9,15 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
+from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Ramp, Schedule
 from randsmooth.methods.checks import at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import noisy_logits, pgd
 
 
-@register("consistency")
 @dataclass(frozen=True, kw_only=True)
-class Consistency:
+class Consistency(Method):
     """Gaussian training, plus KL of the mean prediction to each prediction and the mean's entropy (eq. 8).
 
     Attributes:
@@ -38,7 +37,7 @@ class Consistency:
     T: int = 10
     warmup: int = field(default=10, metadata=EPOCHS)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if self.m < 2:
             raise InputError(f"m={self.m}: consistency compares predictions, so it needs at least 2 noises an image")
         for name in ("lbd", "eta", "eps"):

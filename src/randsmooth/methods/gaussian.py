@@ -7,22 +7,21 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
+from randsmooth.methods.base import Aside, Loss, Method, NOTHING, Schedule
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import noisy_logits
 
 
-@register("gaussian")
 @dataclass(frozen=True, kw_only=True)
-class Gaussian:
+class Gaussian(Method):
     """Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3)."""
 
     source: ClassVar[str] = "Cohen, Rosenfeld & Kolter, ICML 2019"
     m: int = 1
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         at_least("m", self.m, 1)
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
@@ -31,6 +30,3 @@ class Gaussian:
         logits = noisy_logits(model, x, noise)  # (m, B, K)
         loss = label_loss(logits, y).mean()
         return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(logits.argmax(dim=-1) == y))
-
-    def schedule(self) -> Schedule:
-        return Schedule(self)

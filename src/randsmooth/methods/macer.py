@@ -10,15 +10,14 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule, register
+from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
 
 
-@register("macer")
 @dataclass(frozen=True, kw_only=True)
-class Macer:
+class Macer(Method):
     """-log of the mean prediction, and a hinge on the certified radius of images that are right (algorithm 1).
 
     Attributes:
@@ -39,7 +38,7 @@ class Macer:
     beta_in: Literal["robustness", "both"] = "robustness"
     lbd_from: int = field(default=0, metadata=EPOCHS)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         at_least("k", self.k, 1)
         at_least("lbd", self.lbd, 0.0)
         at_least("lbd_from", self.lbd_from, 0)

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
+from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
@@ -17,9 +17,8 @@ from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 DDN = ("ddn", "ddn-released")
 
 
-@register("smoothadv")
 @dataclass(frozen=True, kw_only=True)
-class SmoothAdv:
+class SmoothAdv(Method):
     """Cross-entropy at the image that the smoothed prediction likes least, under its m noises.
 
     Attributes:
@@ -39,7 +38,7 @@ class SmoothAdv:
     attack: Literal["pgd", "ddn", "ddn-released", "gradient-free"] = "pgd"
     warmup: int = field(default=10, metadata=EPOCHS)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         for name in ("m", "T", "warmup"):
             at_least(name, getattr(self, name), 1)
         above("eps", self.eps, 0.0)

@@ -8,16 +8,15 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Ramp, Schedule, register
+from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_ball
 
 
-@register("smoothmix")
 @dataclass(frozen=True, kw_only=True)
-class SmoothMix:
+class SmoothMix(Method):
     """Gaussian training, plus KL to a target that fades to uniform on the way to the attacked image (section 3.2).
 
     The gradient flows through the target too. Its weight and `start` grow linearly over `warmup` epochs.
@@ -39,7 +38,7 @@ class SmoothMix:
     start: float = 0.0
     warmup: int = field(default=10, metadata=EPOCHS)
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         for name in ("m", "T", "warmup"):
             at_least(name, getattr(self, name), 1)
         above("alpha", self.alpha, 0.0)

@@ -8,15 +8,14 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.methods.base import NOTHING, Aside, Loss, Schedule, register
+from randsmooth.methods.base import Aside, Loss, Method, NOTHING, Schedule
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import full, noisy_logits
 
 
-@register("stability")
 @dataclass(frozen=True, kw_only=True)
-class Stability:
+class Stability(Method):
     """Cross-entropy of the clean image, and of its noisy predictions against the clean one (Li et al. 2019, eq. 8).
 
     Gradients flow through both predictions of the second term.
@@ -30,7 +29,7 @@ class Stability:
     m: int = 1
     lbd: float = 2.0
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         at_least("m", self.m, 1)
         at_least("lbd", self.lbd, 0.0)
 
@@ -43,6 +42,3 @@ class Stability:
         agreement = -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()
         terms = {"cross_entropy": loss.detach(), "stability": self.lbd * agreement.detach()}
         return Loss(loss + self.lbd * agreement, terms, p_a_shares(noisy.argmax(dim=-1) == y))
-
-    def schedule(self) -> Schedule:
-        return Schedule(self)

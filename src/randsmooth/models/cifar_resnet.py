@@ -11,7 +11,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.models.registry import Architecture, register_family
+from randsmooth.models.registry import Architecture
 from randsmooth.models.residual import Block, he_normal, stage
 
 
@@ -73,4 +73,4 @@ def _nearest(depth: int) -> str:
     return " and ".join(f"resnet{d}" for d in below + above)
 
 
-register_family("resnet", of_depth, depths=(8, 20, 32, 44, 56, 110))
+RESNET8, RESNET20, RESNET32, RESNET44, RESNET56, RESNET110 = map(of_depth, (8, 20, 32, 44, 56, 110))

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from randsmooth.models.registry import register
+from randsmooth.models.registry import Architecture
 from randsmooth.models.residual import Block, he_normal, stage
 
 
@@ -54,7 +54,9 @@ class ImageNetResNet50(nn.Module):
         return self.fc(self.avgpool(x).flatten(1))  # type: ignore[no-any-return]
 
 
-@register("resnet50", min_size=32)
 def resnet50(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """25,557,032 parameters for 3 channels and 1000 classes."""
     return ImageNetResNet50(in_channels=in_channels, num_classes=num_classes)
+
+
+RESNET50 = Architecture(resnet50, min_size=32)

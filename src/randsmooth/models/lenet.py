@@ -5,11 +5,10 @@ from __future__ import annotations
 from torch import nn
 
 from randsmooth.models.pool import MaxPool2x2
-from randsmooth.models.registry import register
+from randsmooth.models.registry import Architecture
 from randsmooth.models.stem import Stem
 
 
-@register("lenet", min_size=16)
 def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """Convolutions 20@5x5 and 50@5x5, each pooled, then 500 hidden units; 431,080 parameters for MNIST."""
     pooled = ((image_size - 4) // 2 - 4) // 2  # an unpadded 5x5 convolution takes 4 pixels, a pool halves
@@ -25,3 +24,6 @@ def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
         nn.ReLU(),
         nn.Linear(500, num_classes),
     )
+
+
+LENET = Architecture(lenet, min_size=16)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from torch import nn
 
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
+from randsmooth.registry import Registry
 
 
 class Builder(Protocol):
     """Makes a network (B, in_channels, image_size, image_size) -> logits (B, num_classes)."""
 
     def __call__(self, *, in_channels: int, image_size: int, num_classes: int) -> nn.Module: ...
-
-
-AnyBuilder = TypeVar("AnyBuilder", bound=Builder)
 
 
 @dataclass(frozen=True)
@@ -29,38 +26,16 @@ class Architecture:
     min_size: int
 
 
-_architectures: dict[str, Architecture] = {}
-_families: dict[str, Callable[[int], Architecture]] = {}
-
-
-def register(name: str, *, min_size: int) -> Callable[[AnyBuilder], AnyBuilder]:
-    """Decorator: enter a builder under `name`. Raises ValueError when the name is taken."""
-
-    def enter(builder: AnyBuilder) -> AnyBuilder:
-        _enter(name, Architecture(builder, min_size))
-        return builder
-
-    return enter
-
-
-def register_family(prefix: str, of_depth: Callable[[int], Architecture], *, depths: Iterable[int]) -> None:
-    """Let `prefixN` mean `of_depth(N)` for every N without its own entry; `depths` are listed by name."""
-    if prefix in _families:
-        raise ValueError(f"architecture family {prefix!r} is registered already: choose another prefix")
-    _families[prefix] = of_depth
-    for depth in depths:
-        _enter(f"{prefix}{depth}", of_depth(depth))
-
-
-def _enter(name: str, architecture: Architecture) -> None:
-    if name in _architectures:
-        raise ValueError(f"architecture {name!r} is registered already: choose another name")
-    _architectures[name] = architecture
-
-
-def names() -> list[str]:
-    """The registered names, sorted. Other depths of a family (`resnet26`) can be built too."""
-    return sorted(_architectures)
+ARCHITECTURES: Registry[Architecture] = Registry(
+    "architecture",
+    "randsmooth.architectures",
+    {
+        "lenet": "randsmooth.models.lenet:LENET",
+        **{f"resnet{depth}": f"randsmooth.models.cifar_resnet:RESNET{depth}" for depth in (8, 20, 32, 44, 56, 110)},
+        "resnet50": "randsmooth.models.imagenet_resnet:RESNET50",
+        "small-cnn": "randsmooth.models.small_cnn:SMALL_CNN",
+    },
+)
 
 
 def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
@@ -87,9 +62,10 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
 
 
 def _find(arch: str) -> Architecture:
-    if arch in _architectures:
-        return _architectures[arch]
-    match = re.fullmatch(r"([a-z]+)([0-9]{1,4})", arch)
-    if match and match[1] in _families:
-        return _families[match[1]](int(match[2]))
-    raise unknown("architecture", arch, names())
+    """The entry `arch`; or a CIFAR ResNet of a depth that has none."""
+    match = re.fullmatch("resnet([0-9]{1,4})", arch)
+    if match and arch not in ARCHITECTURES:
+        from randsmooth.models.cifar_resnet import of_depth
+
+        return of_depth(int(match[1]))
+    return ARCHITECTURES[arch]

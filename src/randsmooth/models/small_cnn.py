@@ -5,10 +5,9 @@ from __future__ import annotations
 from torch import nn
 
 from randsmooth.models.pool import MaxPool2x2
-from randsmooth.models.registry import register
+from randsmooth.models.registry import Architecture
 
 
-@register("small-cnn", min_size=2)
 def small_cnn(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:
     """Two 3x3 convolutions with a pool between, one linear layer: 29,066 parameters for 1x8x8 images and 10 classes."""
     pooled = image_size // 2
@@ -21,3 +20,6 @@ def small_cnn(*, in_channels: int, image_size: int, num_classes: int) -> nn.Modu
         nn.Flatten(1),
         nn.Linear(64 * pooled * pooled, num_classes),
     )
+
+
+SMALL_CNN = Architecture(small_cnn, min_size=2)

@@ -131,7 +131,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
     """
     bounds.check_sigma(request.sigma)
     if request.method is not None:
-        methods.get(request.method)
+        methods.METHODS[request.method]
     preset = find(request.method, spec.name, request.preset, anywhere=request.anywhere)
     usual_arch = preset.arch or spec.arch
     arch = request.arch or usual_arch
@@ -202,7 +202,7 @@ def _check_room(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
 
 def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """`--set` values that belong to the method, and those that belong to the optimisation."""
-    own = {field.name: field for field in dataclasses.fields(methods.get(method))}  # type: ignore[arg-type]
+    own = {field.name: field for field in dataclasses.fields(methods.METHODS[method])}  # type: ignore[arg-type]
     steps = {field.name for field in dataclasses.fields(Optimisation)} - {"epochs"}
     for key in settings:
         if key not in own and key not in steps:
@@ -290,7 +290,7 @@ def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisatio
 def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
     """All hyperparameters, of `preset` or else the method's defaults, in a run of `epochs` in place of the `usual`."""
     factor = epochs / (preset.reference_epochs or usual)
-    fields = dataclasses.fields(methods.get(preset.method))  # type: ignore[arg-type]
+    fields = dataclasses.fields(methods.METHODS[preset.method])  # type: ignore[arg-type]
     values = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
     values |= preset.hyperparameters(sigma)
     for field in fields:

@@ -1,0 +1,45 @@
+"""Training methods by name: ours, and those of other packages."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from randsmooth.errors import InputError, unknown
+from randsmooth.methods.base import Method
+from randsmooth.registry import Registry
+
+METHODS: Registry[type[Method]] = Registry(
+    "method",
+    "randsmooth.methods",
+    {
+        "amplify": "randsmooth.methods.amplify:Amplify",
+        "cat-rs": "randsmooth.methods.cat_rs:CatRS",
+        "consistency": "randsmooth.methods.consistency:Consistency",
+        "gaussian": "randsmooth.methods.gaussian:Gaussian",
+        "macer": "randsmooth.methods.macer:Macer",
+        "smoothadv": "randsmooth.methods.smoothadv:SmoothAdv",
+        "smoothmix": "randsmooth.methods.smoothmix:SmoothMix",
+        "stability": "randsmooth.methods.stability:Stability",
+    },
+)
+
+
+def create(name: str, **hyperparameters: Any) -> Method:
+    """The method `name` with these hyperparameters, NumPy's numbers too, and its defaults for the rest.
+
+    Raises:
+        InputError: unknown method or hyperparameter, one that is missing, or a value of a wrong type or out of range.
+    """
+    method = METHODS[name]
+    fields = {field.name: field for field in dataclasses.fields(method)}
+    for key in hyperparameters:
+        if key not in fields:
+            raise unknown(f"hyperparameter of {name}", key, fields)
+    for key, field in fields.items():
+        if key not in hyperparameters and field.default is dataclasses.MISSING:
+            raise InputError(f"{name} needs a value for {key}: --set {key}=VALUE")
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in hyperparameters.items()}
+    return method(**plain)
