@@ -27,7 +27,7 @@ def test_a_model_of_ones_own(own: nn.Module, tmp_path: Path) -> None:
     assert again.header.model is not None and again.header.behaviour is not None
     assert (again.header.model["arch"], *again.header.model) == ("Sequential", "weights", "identity", "arch")
     assert again.header.behaviour.keys() == {"made-up images", "own images"}
-    x, _ = rs.load_data("digits", "test").batch(torch.tensor(table.idx))
+    x, _ = rs.data.load("digits", "test").batch(torch.tensor(table.idx))
     direct = rs.SmoothedClassifier(own, 0.25, seed=0).certify(x, n=200)
     assert np.array_equal(direct.counts, again.counts)
     assert "own" in rs.report.render([again])
@@ -74,4 +74,4 @@ def test_choosing(take: int | None, skip: int | None, first: list[int], count: i
 
 def test_a_loaded_data_set_is_refused_by_its_kind(own: nn.Module, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dataset is a TensorImages; give the name"):
-        rs.certify(own, rs.load_data("digits", "test"), sigma=0.5, out=tmp_path / "a.parquet")  # type: ignore[arg-type]
+        rs.certify(own, rs.data.load("digits", "test"), sigma=0.5, out=tmp_path / "a.parquet")  # type: ignore[arg-type]

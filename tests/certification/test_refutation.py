@@ -14,7 +14,7 @@ import torch
 from scipy import stats
 from torch import Tensor, nn
 
-from randsmooth import ABSTAIN, Certificates, InputError, Request, SmoothedClassifier, load_data, models, train
+from randsmooth import ABSTAIN, Certificates, InputError, Request, SmoothedClassifier, data, models, train
 from randsmooth import certify as certify_dataset
 from randsmooth.certificates import Header
 from randsmooth.certification import attack
@@ -388,7 +388,7 @@ def test_digits_hold_inside_and_change_outside(tmp_path: Path) -> None:
     held = attack(tmp_path / "model", table)
     assert len(held) == (table.predict != ABSTAIN).sum() > 5
     assert not held.changed.any()
-    outside = attack(model, table, load_data("digits", "test"), scale=4.0, steps=10)
+    outside = attack(model, table, data.load("digits", "test"), scale=4.0, steps=10)
     assert outside.changed.mean() > 0.5 and not outside.failed.any()
 
 

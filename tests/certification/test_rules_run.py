@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from certification.runs import StopAfter, same
-from randsmooth import Request, certify, load_data, metrics, read, train
+from randsmooth import Request, certify, data, metrics, read, train
 from randsmooth.certificates import Certificates, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
@@ -27,7 +27,7 @@ Whole = Callable[[str], Certificates]
 
 @pytest.fixture(scope="module")
 def images() -> Images:
-    return load_data("digits", "test")
+    return data.load("digits", "test")
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from certification.runs import StopAfter, same
-from randsmooth import load_data, models, read
+from randsmooth import data, models, read
 from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
@@ -26,7 +26,7 @@ INDICES = [0, 3, 50, 7, 120]
 
 @pytest.fixture(scope="module")
 def images():
-    return load_data("digits", "test")
+    return data.load("digits", "test")
 
 
 @pytest.fixture(scope="module")

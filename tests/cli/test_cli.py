@@ -17,7 +17,7 @@ import torch
 import yaml
 from PIL import Image
 
-from randsmooth import load_data, read
+from randsmooth import data, read
 from randsmooth.bounds import boundary_cache
 from randsmooth.certificates import make_rule, write_parquet
 
@@ -173,7 +173,7 @@ def test_training_leaves_a_yaml_that_repeats_it(cli, tmp_path: Path) -> None:
 
 
 def test_predict_names_class_and_radius(cli, made: Path, tmp_path: Path) -> None:
-    images = load_data("digits", "test")
+    images = data.load("digits", "test")
     pixels, label = images.batch(torch.tensor([3]))
     Image.fromarray((pixels[0, 0] * 255).round().to(torch.uint8).numpy()).save(tmp_path / "digit.png")
     told = cli("predict", made / "model", tmp_path / "digit.png", "--n", 500, "--format", "json")

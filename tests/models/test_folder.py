@@ -153,7 +153,7 @@ def test_the_card_tells_what_it_is_and_how_to_certify(saved: Path) -> None:
         "| method | consistency |",
         "lbd 20, eta 0.5",
         "torch 2.13.0",
-        "randsmooth.load_model(",
+        "randsmooth.models.load(",
         "randsmooth.SmoothedClassifier(model, sigma=0.25)",
         ".certify(x)",
         "randsmooth certify FOLDER",

@@ -8,7 +8,7 @@ import torch
 from scipy import special
 from torch import nn
 
-from randsmooth import load_data, methods
+from randsmooth import data, methods
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.methods.amplify import Amplify
@@ -20,7 +20,7 @@ SIGMA, INDICES = 0.3, [0, 5, 17, 40]
 
 @pytest.fixture(scope="module")
 def images() -> Images:
-    return load_data("digits", "train")
+    return data.load("digits", "train")
 
 
 @pytest.fixture

@@ -124,10 +124,10 @@ def test_a_run_leaves_a_model_a_history_and_curves(uninterrupted) -> None:
 
 
 def test_training_learns(tmp_path: Path) -> None:
-    from randsmooth import SmoothedClassifier, load_data
+    from randsmooth import SmoothedClassifier, data
 
     model = train(GAUSSIAN.model_copy(update={"epochs": 15, "take": None}), tmp_path / "model")
-    images = load_data("digits", "test")
+    images = data.load("digits", "test")
     x, y = images.batch(torch.arange(0, len(images), 4))
     predicted = SmoothedClassifier(model, 0.25, seed=0).predict(x, n=100)
     assert (predicted == y.numpy()).mean() > 0.85

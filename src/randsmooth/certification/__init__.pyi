@@ -1,8 +1,18 @@
 from .checks import check_eval_mode as check_eval_mode
-from .dataset import certify as certify, load as load
+from .dataset import certify as certify
+from .dataset import load as load
 from .engine import Engine as Engine
-from .refutation import Attacks as Attacks, attack as attack
-from .runner import certify_images as certify_images, check_fit as check_fit, make_header as make_header
-from .same_classifier import certified_as as certified_as, check_answers as check_answers, check_same as check_same
-from .smoothed import Certified as Certified, SmoothedClassifier as SmoothedClassifier
-from .soft import Figure4 as Figure4, SoftCertified as SoftCertified, certify_soft as certify_soft, figure_4 as figure_4
+from .refutation import Attacks as Attacks
+from .refutation import attack as attack
+from .runner import certify_images as certify_images
+from .runner import check_fit as check_fit
+from .runner import make_header as make_header
+from .same_classifier import certified_as as certified_as
+from .same_classifier import check_answers as check_answers
+from .same_classifier import check_same as check_same
+from .smoothed import Certified as Certified
+from .smoothed import SmoothedClassifier as SmoothedClassifier
+from .soft import Figure4 as Figure4
+from .soft import SoftCertified as SoftCertified
+from .soft import certify_soft as certify_soft
+from .soft import figure_4 as figure_4

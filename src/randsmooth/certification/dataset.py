@@ -78,7 +78,7 @@ def certify(
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
     if not isinstance(dataset, str | Path):
         raise InputError(
-            f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder, as `load_data` takes it"
+            f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder"
         )
     judge = make_rule(rule, sigma=sigma, n=n, alpha=alpha, bound=bound, seed=seed)
     place = models.pick_device(device)

@@ -48,7 +48,7 @@ class SmoothedClassifier:
 
     Args:
         model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
-            normalisation must be inside it. A copy of it is taken. Or an ONNX file, as `load_model` reads it.
+            normalisation must be inside it. A copy of it is taken. Or an ONNX file, as `OnnxModel` reads it.
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         device: where to run; default: where the model is.
         precision: "32", "bf16" or "fp16". Certifying in bf16 certifies the bf16 classifier.

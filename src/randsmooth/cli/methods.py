@@ -18,14 +18,14 @@ class Methods(Settings):
 
 def methods(settings: Methods) -> None:
     """List the training methods with their hyperparameters and sources, or the published presets."""
-    from randsmooth import methods as registry
     from randsmooth.cli.listing import by_name, by_paper
+    from randsmooth.methods import METHODS
 
     if settings.name and "/" in settings.name:
         say("\n".join(by_name(settings.name)))
         return
-    names = [settings.name] if settings.name else registry.names()
-    chosen = {name: registry.get(name) for name in names}
+    names = [settings.name] if settings.name else list(METHODS)
+    chosen = {name: METHODS[name] for name in names}
     if settings.presets:
         say("\n".join(by_paper(names)))
         return
@@ -33,5 +33,5 @@ def methods(settings: Methods) -> None:
         say(f"{name}  ({method.source})")
         for line in inspect.cleandoc(method.__doc__ or "").splitlines():
             say(f"  {line}".rstrip())
-        defaults = [f"{field.name}={field.default!r}" for field in dataclasses.fields(method)]  # type: ignore[arg-type]
+        defaults = [f"{field.name}={field.default!r}" for field in dataclasses.fields(method)]
         say(f"  Defaults: {', '.join(defaults)}\n")

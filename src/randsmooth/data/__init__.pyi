@@ -1,6 +1,14 @@
-from .dataset_spec import SPLITS as SPLITS, DatasetSpec as DatasetSpec
+from .dataset_spec import SPLITS as SPLITS
+from .dataset_spec import DatasetSpec as DatasetSpec
 from .decode import read_image as read_image
-from .images import Images as Images, StreamedImages as StreamedImages, TensorImages as TensorImages
-from .loading import describe as describe, load as load
-from .registry import names as names, register as register, spec as spec, told as told
-from .subset import skip as skip, take as take
+from .images import Images as Images
+from .images import StreamedImages as StreamedImages
+from .images import TensorImages as TensorImages
+from .loading import describe as describe
+from .loading import load as load
+from .registry import names as names
+from .registry import register as register
+from .registry import spec as spec
+from .registry import told as told
+from .subset import skip as skip
+from .subset import take as take

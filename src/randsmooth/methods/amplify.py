@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Probe, Schedule
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Probe, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, one_of, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian

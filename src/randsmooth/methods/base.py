@@ -67,7 +67,7 @@ class Method(ABC):
         check_types(self)
         self.check()
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 a method without ranges to check has nothing to add
         """Raise InputError for hyperparameters out of range; their types are right."""
 
     @abstractmethod
@@ -151,4 +151,4 @@ class Ramp(Schedule):
     def objective(self, epoch: int) -> Method:
         share = min(1.0, (epoch + 1) / self.warmup)
         scaled = {name: getattr(self.method, name) * share for name in self.names}
-        return dataclasses.replace(self.method, **scaled)  # type: ignore[type-var]
+        return dataclasses.replace(self.method, **scaled)

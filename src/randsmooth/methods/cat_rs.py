@@ -13,7 +13,7 @@ from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Aside, Loss, Method, NOTHING, Schedule, Teacher
+from randsmooth.methods.base import NOTHING, Aside, Loss, Method, Schedule, Teacher
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from randsmooth.methods.base import Aside, Loss, Method, NOTHING, Schedule
+from randsmooth.methods.base import NOTHING, Aside, Loss, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.label_loss import label_loss

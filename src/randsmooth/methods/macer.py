@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Schedule
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Aside, EPOCHS, Loss, Method, NOTHING, Ramp, Schedule
+from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss

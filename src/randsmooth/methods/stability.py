@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.methods.base import Aside, Loss, Method, NOTHING, Schedule
+from randsmooth.methods.base import NOTHING, Aside, Loss, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import full, noisy_logits

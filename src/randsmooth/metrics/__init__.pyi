@@ -1,16 +1,161 @@
-from .accuracy import abstention as abstention, accuracy_curve as accuracy_curve, acr as acr, certified as certified, certified_accuracy as certified_accuracy, certified_shares as certified_shares, check_radius as check_radius, clean_accuracy as clean_accuracy, tells_abstention as tells_abstention
-from .bands import PABand as PABand, dkw as dkw, p_a_band as p_a_band
-from .budget import accuracy_at as accuracy_at, acr_at as acr_at, chance_certified as chance_certified, expected_radius as expected_radius
-from .difference import acr_difference as acr_difference, require_same_images as require_same_images
-from .envelopes import NO_ONE_CLASSIFIER as NO_ONE_CLASSIFIER, Envelope as Envelope, envelope as envelope
-from .estimate import LEVEL as LEVEL, Estimate as Estimate, mean as mean, share as share, wilson as wilson
-from .family import Comparison as Comparison, Point as Point, Scope as Scope, compare as compare, verdict as verdict
-from .giving_up import GivenUp as GivenUp, given_up as given_up
-from .outcome import AHEAD as AHEAD, AHEAD_EVERYWHERE as AHEAD_EVERYWHERE, BEHIND as BEHIND, BEHIND_EVERYWHERE as BEHIND_EVERYWHERE, CROSSES as CROSSES, DELTA as DELTA, NO_DIFFERENCE as NO_DIFFERENCE, Crossing as Crossing, Difference as Difference, Stretch as Stretch, Verdict as Verdict, in_points as in_points, judge as judge
-from .p_a_estimates import ImageProbabilities as ImageProbabilities, p_a as p_a, p_a_curve as p_a_curve, tells_p_a as tells_p_a
-from .paired import PairedAccuracy as PairedAccuracy, conditional_difference as conditional_difference, fresh_difference as fresh_difference, holm as holm, mcnemar as mcnemar, paired_accuracy as paired_accuracy
-from .pairing import elsewhere as elsewhere, pair as pair
-from .reach import can_certify as can_certify, farthest as farthest
-from .replacement import accuracy_area as accuracy_area, p_a_quantiles as p_a_quantiles
-from .summary import P_A_LEVELS as P_A_LEVELS, Summary as Summary, per_class as per_class, summarize as summarize, usual_radii as usual_radii
-from .waterfalls import Waterfall as Waterfall, acr_waterfall as acr_waterfall, contributions as contributions, waterfall as waterfall
+from .accuracy import (
+    abstention as abstention,
+)
+from .accuracy import (
+    accuracy_curve as accuracy_curve,
+)
+from .accuracy import (
+    acr as acr,
+)
+from .accuracy import (
+    certified as certified,
+)
+from .accuracy import (
+    certified_accuracy as certified_accuracy,
+)
+from .accuracy import (
+    certified_shares as certified_shares,
+)
+from .accuracy import (
+    check_radius as check_radius,
+)
+from .accuracy import (
+    clean_accuracy as clean_accuracy,
+)
+from .accuracy import (
+    tells_abstention as tells_abstention,
+)
+from .bands import PABand as PABand
+from .bands import dkw as dkw
+from .bands import p_a_band as p_a_band
+from .budget import (
+    accuracy_at as accuracy_at,
+)
+from .budget import (
+    acr_at as acr_at,
+)
+from .budget import (
+    chance_certified as chance_certified,
+)
+from .budget import (
+    expected_radius as expected_radius,
+)
+from .difference import acr_difference as acr_difference
+from .difference import require_same_images as require_same_images
+from .envelopes import NO_ONE_CLASSIFIER as NO_ONE_CLASSIFIER
+from .envelopes import Envelope as Envelope
+from .envelopes import envelope as envelope
+from .estimate import LEVEL as LEVEL
+from .estimate import Estimate as Estimate
+from .estimate import mean as mean
+from .estimate import share as share
+from .estimate import wilson as wilson
+from .family import Comparison as Comparison
+from .family import Point as Point
+from .family import Scope as Scope
+from .family import compare as compare
+from .family import verdict as verdict
+from .giving_up import GivenUp as GivenUp
+from .giving_up import given_up as given_up
+from .outcome import (
+    AHEAD as AHEAD,
+)
+from .outcome import (
+    AHEAD_EVERYWHERE as AHEAD_EVERYWHERE,
+)
+from .outcome import (
+    BEHIND as BEHIND,
+)
+from .outcome import (
+    BEHIND_EVERYWHERE as BEHIND_EVERYWHERE,
+)
+from .outcome import (
+    CROSSES as CROSSES,
+)
+from .outcome import (
+    DELTA as DELTA,
+)
+from .outcome import (
+    NO_DIFFERENCE as NO_DIFFERENCE,
+)
+from .outcome import (
+    Crossing as Crossing,
+)
+from .outcome import (
+    Difference as Difference,
+)
+from .outcome import (
+    Stretch as Stretch,
+)
+from .outcome import (
+    Verdict as Verdict,
+)
+from .outcome import (
+    in_points as in_points,
+)
+from .outcome import (
+    judge as judge,
+)
+from .p_a_estimates import (
+    ImageProbabilities as ImageProbabilities,
+)
+from .p_a_estimates import (
+    p_a as p_a,
+)
+from .p_a_estimates import (
+    p_a_curve as p_a_curve,
+)
+from .p_a_estimates import (
+    tells_p_a as tells_p_a,
+)
+from .paired import (
+    PairedAccuracy as PairedAccuracy,
+)
+from .paired import (
+    conditional_difference as conditional_difference,
+)
+from .paired import (
+    fresh_difference as fresh_difference,
+)
+from .paired import (
+    holm as holm,
+)
+from .paired import (
+    mcnemar as mcnemar,
+)
+from .paired import (
+    paired_accuracy as paired_accuracy,
+)
+from .pairing import elsewhere as elsewhere
+from .pairing import pair as pair
+from .reach import can_certify as can_certify
+from .reach import farthest as farthest
+from .replacement import accuracy_area as accuracy_area
+from .replacement import p_a_quantiles as p_a_quantiles
+from .summary import (
+    P_A_LEVELS as P_A_LEVELS,
+)
+from .summary import (
+    Summary as Summary,
+)
+from .summary import (
+    per_class as per_class,
+)
+from .summary import (
+    summarize as summarize,
+)
+from .summary import (
+    usual_radii as usual_radii,
+)
+from .waterfalls import (
+    Waterfall as Waterfall,
+)
+from .waterfalls import (
+    acr_waterfall as acr_waterfall,
+)
+from .waterfalls import (
+    contributions as contributions,
+)
+from .waterfalls import (
+    waterfall as waterfall,
+)

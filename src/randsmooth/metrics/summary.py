@@ -32,7 +32,8 @@ class Summary:
 def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
     """Every metric of `table`, with intervals.
 
-    `p_a` holds the share of images with p_A >= each of P_A_LEVELS; it is empty where the table does not tell (`tells_p_a`).
+    `p_a` holds the share of images with p_A >= each of P_A_LEVELS; it is empty for a log, which does not hold the
+    counts (`tells_p_a`).
     `abstention` is None likewise (`tells_abstention`).
 
     Raises:

@@ -32,7 +32,7 @@ In Python, with `x` an image tensor ({{ shape | join(", ") }}) in [0, 1]:
 ```python
 import randsmooth
 
-model = randsmooth.load_model("FOLDER")
+model = randsmooth.models.load("FOLDER")
 smoothed = randsmooth.SmoothedClassifier(model, sigma={{ sigma if sigma is not none else "SIGMA" }})
 certificate = smoothed.certify(x)
 ```

@@ -157,7 +157,7 @@ def resolve(request: Request, spec: DatasetSpec) -> tuple[Recipe, list[str]]:
         **request.model_dump(include={"dataset", "take", "sigma", "precision", "seed", "device", "compile"}),
         arch=arch,
         method=preset.method,
-        hyperparameters=dataclasses.asdict(method),  # type: ignore[call-overload]
+        hyperparameters=dataclasses.asdict(method),
         preset=preset.name,
         **usual_steps | steps,
     )
@@ -202,7 +202,7 @@ def _check_room(values: Mapping[str, Any], given: Mapping[str, Any]) -> None:
 
 def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """`--set` values that belong to the method, and those that belong to the optimisation."""
-    own = {field.name: field for field in dataclasses.fields(methods.METHODS[method])}  # type: ignore[arg-type]
+    own = {field.name: field for field in dataclasses.fields(methods.METHODS[method])}
     steps = {field.name for field in dataclasses.fields(Optimisation)} - {"epochs"}
     for key in settings:
         if key not in own and key not in steps:
@@ -290,7 +290,7 @@ def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisatio
 def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
     """All hyperparameters, of `preset` or else the method's defaults, in a run of `epochs` in place of the `usual`."""
     factor = epochs / (preset.reference_epochs or usual)
-    fields = dataclasses.fields(methods.METHODS[preset.method])  # type: ignore[arg-type]
+    fields = dataclasses.fields(methods.METHODS[preset.method])
     values = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
     values |= preset.hyperparameters(sigma)
     for field in fields:
