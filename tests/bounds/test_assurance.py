@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from randsmooth.bounds.assurance import assured, cohen_assured, most_failures
+from randsmooth.bounds.assurance import assured_accuracy, cohen_assured, most_failures
 from randsmooth.errors import InputError
 
 GRID = list(itertools.product([1, 10, 500, 10_000], [1e-6, 0.001, 0.05, 0.5], [1e-9, 0.001, 0.05, 0.5]))
@@ -25,7 +25,7 @@ def test_failures_are_scipys_quantile_and_no_smaller_number_will_do(m: int, alph
 @pytest.mark.parametrize(("m", "alpha", "rho"), GRID)
 def test_the_quantile_always_beats_the_closed_form(m: int, alpha: float, rho: float) -> None:
     correct = np.unique(np.linspace(0, m, 101).astype(int))
-    exact, closed = assured(correct, m, alpha, rho), cohen_assured(correct, m, alpha, rho)
+    exact, closed = assured_accuracy(correct, m, alpha, rho), cohen_assured(correct, m, alpha, rho)
     assert np.all(exact >= closed) and np.all(exact <= correct / m)
     lost = alpha + math.sqrt(2.0 * alpha * (1.0 - alpha) * -math.log(rho) / m) - math.log(rho) / (3.0 * m)
     assert most_failures(m, alpha, rho) / m <= lost
@@ -35,13 +35,15 @@ def test_the_quantile_always_beats_the_closed_form(m: int, alpha: float, rho: fl
 def test_the_usual_table_loses_few_images() -> None:
     assert most_failures(500, 0.001, 0.001) == 4
     assert most_failures(10_000, 0.001, 0.001) == 21
-    assert assured(300, 500, 0.001, 0.001) == (300 - 4) / 500
-    assert assured(3, 500, 0.001, 0.001) == 0.0  # never below none
+    assert assured_accuracy(300, 500, 0.001, 0.001) == (300 - 4) / 500
+    assert assured_accuracy(3, 500, 0.001, 0.001) == 0.0  # never below none
 
 
 def test_shapes_are_kept() -> None:
     assert (
-        assured([[1, 2], [3, 4]], 10, 0.1, 0.1).shape == cohen_assured([[1, 2], [3, 4]], 10, 0.1, 0.1).shape == (2, 2)
+        assured_accuracy([[1, 2], [3, 4]], 10, 0.1, 0.1).shape
+        == cohen_assured([[1, 2], [3, 4]], 10, 0.1, 0.1).shape
+        == (2, 2)
     )
 
 
@@ -54,7 +56,7 @@ def test_the_share_is_overstated_no_more_often_than_rho(m: int, alpha: float, rh
     wrong = np.zeros(PATHS, int)
     for risk in risks:  # every certificate that fails is counted as right
         wrong += rng.random(PATHS) < risk
-    over = assured(np.minimum(m, truly + wrong), m, alpha, rho) > truly / m
+    over = assured_accuracy(np.minimum(m, truly + wrong), m, alpha, rho) > truly / m
     assert over.mean() <= rho + 3.0 * math.sqrt(rho * (1.0 - rho) / PATHS)
     if equal and alpha > 0.01:
         assert over.mean() > rho / 4.0  # not vacuous
@@ -81,6 +83,6 @@ def test_control_bernsteins_bound_without_its_factor_2_fails_too_often() -> None
     ],
 )
 def test_bad_input_is_named(correct: int, m: int, alpha: float, rho: float, named: str) -> None:
-    for rule in (assured, cohen_assured):
+    for rule in (assured_accuracy, cohen_assured):
         with pytest.raises(InputError, match=named):
             rule(correct, m, alpha, rho)

@@ -55,7 +55,7 @@ def test_tsv_keeps_the_decisions_and_rounds_radii_down(make: Make, tmp_path: Pat
     assert np.all(back.radius <= table.radius)
     assert np.all(table.radius - back.radius < 1e-6)
     assert np.any(back.radius < table.radius)
-    assert back.counts is None and back.header.sigma is None
+    assert back.is_log and back.header.sigma is None
 
 
 def test_a_radius_just_below_a_decimal_is_not_rounded_up(make: Make, tmp_path: Path) -> None:

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates, Header, budgets, candidates, infer, place_of, read, rebound
+from randsmooth.certificates import (
+    Certificates,
+    Header,
+    find_certificates,
+    infer,
+    log_at_alpha,
+    place_of,
+    possible_budgets,
+    read,
+)
 from randsmooth.errors import InputError
 
 PLACES = {
@@ -71,9 +80,9 @@ def printed(sigma: float, n: int, alpha: float, images: int = 400, digits: int =
 )
 def test_the_largest_radii_tell_the_budget(sigma: float, n: int, alpha: float) -> None:
     table = printed(sigma, n, alpha)
-    assert budgets(table.radius, sigma) == [(n, alpha)]
-    assert budgets(table.radius, sigma, n=n) == [(n, alpha)]
-    assert budgets(table.radius, sigma, alpha=2 * alpha) == []
+    assert possible_budgets(table.radius, sigma) == [(n, alpha)]
+    assert possible_budgets(table.radius, sigma, n=n) == [(n, alpha)]
+    assert possible_budgets(table.radius, sigma, alpha=2 * alpha) == []
 
 
 def test_a_log_that_nothing_saturates_tells_no_budget() -> None:
@@ -106,10 +115,10 @@ def test_images_that_the_stricter_alpha_loses_abstain() -> None:
     log = Certificates(
         Header(sigma=sigma, n=n, alpha=0.01), *(np.arange(3), np.zeros(3, int), np.zeros(3, int)), radius, radius
     )
-    strict = rebound(log, 0.001)
+    strict = log_at_alpha(log, 0.001)
     assert strict.predict.tolist() == [-1, 0, 0] and strict.radius[0] == 0.0
     np.testing.assert_allclose(strict.radius[1:], bounds.radius_of_tail(bounds.lower_tail(k[1:], n, 0.001), sigma))
-    assert rebound(strict, 0.001) is strict
+    assert log_at_alpha(strict, 0.001) is strict
 
 
 def test_what_the_user_says_comes_first_unless_the_radii_contradict_it() -> None:
@@ -143,7 +152,7 @@ OTHER_ALPHA = {  # of the released logs, by their path from the data set on: as 
 
 def test_the_released_logs_of_another_alpha(logs: Path) -> None:
     other, unknown = {}, set()
-    for path in candidates(logs / "as-released" / "locuslab+smoothing" / "data" / "certify"):
+    for path in find_certificates(logs / "as-released" / "locuslab+smoothing" / "data" / "certify"):
         table, place = read(path), path.relative_to(logs)
         made = infer(table, place)
         facts = (made.header.n, made.header.alpha)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from randsmooth.certificates import Certificates, Journal, Row, journal_header
+from randsmooth.certificates import Certificates, Journal, JournalRow, journal_header
 from randsmooth.certificates.digest import link
 from randsmooth.certificates.journal import read_journal
 from randsmooth.certificates.pace import Pace
@@ -18,11 +18,11 @@ from randsmooth.errors import InputError, Note
 Make = Callable[..., Certificates]
 
 
-def rows_of(table: Certificates) -> list[Row]:
+def rows_of(table: Certificates) -> list[JournalRow]:
     counts0, counts = table.evidence()
     paths = table.paths or ()
     return [
-        Row(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], paths[i], float(table.seconds[i]))
+        JournalRow(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], paths[i], float(table.seconds[i]))
         for i in range(len(table))
     ]
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import io
 
 from randsmooth import metrics
-from randsmooth.certificates import candidates, is_log, read
+from randsmooth.certificates import find_certificates, looks_like_log, read
 from randsmooth.errors import InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
@@ -43,7 +43,7 @@ def test_every_form_gives_the_same_rows(form: str, tmp_path: Path) -> None:
     path = tmp_path / "noise_0.50_4490"  # no suffix, as in most repositories
     path.write_bytes(content.encode())
     table = read(path)
-    assert is_log(path) and table.name == "noise_0.50_4490"
+    assert looks_like_log(path) and table.name == "noise_0.50_4490"
     assert table.idx.tolist() == [0, 20, 40, 60] and table.label.tolist() == [3, 7, 1, 9]
     assert table.predict.tolist() == [3, 2, -1, 9] and table.radius.tolist() == [0.644, 2.5e-05, 0.0, 1.91]
     assert table.seconds.tolist() == [seconds] * 4
@@ -63,7 +63,7 @@ def test_a_log_without_header_and_idx_is_read_but_paired_with_none(tmp_path: Pat
     (tmp_path / "bare.txt").write_text(bare([2, 0, 3, 1]))
     (tmp_path / "usual.tsv").write_text(text())
     table = read(tmp_path / "bare.txt")
-    assert is_log(tmp_path / "bare.txt") and table.label.tolist() == [1, 3, 9, 7]
+    assert looks_like_log(tmp_path / "bare.txt") and table.label.tolist() == [1, 3, 9, 7]
     assert table.idx.tolist() == [-1, -2, -3, -4] and "does not say which images" in table.header.notes[0]
     assert metrics.acr(table).value == metrics.acr(read(tmp_path / "usual.tsv")).value
     with pytest.raises(InputError, match="share no image"):
@@ -145,7 +145,12 @@ def test_a_matlab_file_is_read_in_either_order_and_unpacked_within_bounds(tmp_pa
 def test_logs_are_found_by_their_first_line(tmp_path: Path) -> None:
     for name in ("sigma_0.25", "noise_0.50_4490", "predictions", "README.md", "notes.txt", "log.tsv"):
         (tmp_path / name).write_text(text() if name[0] in "snp" and name != "notes.txt" else "words\tand words\n")
-    assert [path.name for path in candidates(tmp_path)] == ["log.tsv", "noise_0.50_4490", "predictions", "sigma_0.25"]
+    assert [path.name for path in find_certificates(tmp_path)] == [
+        "log.tsv",
+        "noise_0.50_4490",
+        "predictions",
+        "sigma_0.25",
+    ]
 
 
 def parsed(path: Path) -> list[list[str]] | None:
@@ -156,7 +161,7 @@ def parsed(path: Path) -> list[list[str]] | None:
 
 @pytest.mark.slow
 def test_every_released_log_is_read_and_none_misread(logs: Path) -> None:
-    released = candidates(logs / "as-released")
+    released = find_certificates(logs / "as-released")
     assert len(released) == 116
     predictions = []
     for path in released:

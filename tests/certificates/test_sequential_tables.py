@@ -13,7 +13,7 @@ from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
     Journal,
-    Row,
+    JournalRow,
     from_counts,
     read_parquet,
     read_tsv,
@@ -50,7 +50,7 @@ def test_a_journal_holds_every_look(rule: str, tmp_path: Path) -> None:
     counts0, counts = table.evidence()
     for i, path in enumerate(table.paths or ()):
         journal.append(
-            Row(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], path, float(table.seconds[i]))
+            JournalRow(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], path, float(table.seconds[i]))
         )
     resumed = Journal.resume(tmp_path / "a.partial", table.header)
     assert same(resumed.table(table.idx.tolist(), "made"), table)
@@ -139,9 +139,9 @@ def test_what_stopped_by_its_samples_holds_as_it_is_only(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", SEQUENTIAL)
 def test_samples_that_stopped_early_tell_no_p_a(rule: str) -> None:
-    assert not metrics.tells_p_a(made(rule))
-    assert metrics.tells_p_a(made("fixed"))
-    assert not metrics.tells_p_a(made("fixed", label_aware=True))
+    assert not metrics.knows_p_a(made(rule))
+    assert metrics.knows_p_a(made("fixed"))
+    assert not metrics.knows_p_a(made("fixed", label_aware=True))
 
 
 @pytest.mark.parametrize(

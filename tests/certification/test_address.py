@@ -65,9 +65,9 @@ def test_with_one_address_for_all_errors_would_come_together(monkeypatch: pytest
 
 def test_what_is_assured_of_a_loop_holds(totals: np.ndarray) -> None:
     """No image is robust at what it falsely claims, so the share that is assured must be 0, under every seed."""
-    assert not rs.bounds.assured(totals, IMAGES, ALPHA, rho=1e-5).any()
+    assert not rs.bounds.assured_accuracy(totals, IMAGES, ALPHA, rho=1e-5).any()
     shared = np.where(np.arange(SEEDS) == 7, IMAGES, 0)  # of errors that come together, with one address for all
-    assert rs.bounds.assured(shared, IMAGES, ALPHA, rho=1e-5).max() > 0.8
+    assert rs.bounds.assured_accuracy(shared, IMAGES, ALPHA, rho=1e-5).max() > 0.8
 
 
 Ask = Callable[[SmoothedClassifier, torch.Tensor], np.ndarray]

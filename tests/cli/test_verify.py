@@ -16,7 +16,7 @@ import torch
 
 from randsmooth import models, read
 from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
-from randsmooth.certificates import Journal, Row, write_parquet, write_tsv
+from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
 from randsmooth.certificates.files import KEY
 from randsmooth.errors import Note
 
@@ -40,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     counts0, counts = table.evidence()
     with Journal.create(folder / "b.parquet.partial", table.header) as journal:
         for row, path in enumerate(table.paths or ()):
-            journal.append(Row(int(table.idx[row]), int(table.label[row]), counts0[row], counts[row], path, 0.5))
+            journal.append(JournalRow(int(table.idx[row]), int(table.label[row]), counts0[row], counts[row], path, 0.5))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FOLDER, str(folder))
         cached_boundary(0.161, [100, 200, 300], 0.05)

@@ -19,7 +19,7 @@ from fuzz import parquet
 from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader, difference
-from randsmooth.certificates import Certificates, Journal, Row, write_parquet
+from randsmooth.certificates import Certificates, Journal, JournalRow, write_parquet
 from randsmooth.certificates.files import KEY
 from randsmooth.cli import reading
 from randsmooth.report import render
@@ -168,7 +168,7 @@ def _journal(table: Certificates) -> bytes:
         with Journal.create(path, table.header) as journal:
             for i, walked in enumerate(table.paths or ()):
                 row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
-                journal.append(Row(*row))
+                journal.append(JournalRow(*row))
         return path.read_bytes()
 
 

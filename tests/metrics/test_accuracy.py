@@ -79,7 +79,7 @@ def test_a_radius_must_make_sense(log: Log, r: float) -> None:
 def test_a_label_aware_table_does_not_tell_abstention(log: Log) -> None:
     """Images whose picked class missed the label took no samples: whether they would be abstained on is not known."""
     table = log(ROWS, "aware", label_aware=True)
-    assert not metrics.tells_abstention(table) and metrics.tells_abstention(log(ROWS))
+    assert not metrics.knows_abstention(table) and metrics.knows_abstention(log(ROWS))
     with pytest.raises(InputError, match=r"aware is label-aware: .*certify without --label-aware"):
         metrics.abstention(table)
     told, untold = metrics.summarize(log(ROWS), [0.5]), metrics.summarize(table, [0.5])

@@ -40,7 +40,7 @@ def test_a_pair_can_be_compared_and_a_log_has_no_counts(log: Make) -> None:
     with pytest.raises(InputError, match="not about the same images"):
         metrics.acr_difference(a, b)
     first, second = metrics.pair(a, b)
-    assert first.counts is None and second.paths is None
+    assert first.is_log and second.paths is None
     assert metrics.acr_difference(first, second).value == (0.5 + 2.0) / 2
 
 

@@ -1,4 +1,4 @@
-from .assurance import assured as assured
+from .assurance import assured_accuracy as assured_accuracy
 from .assurance import cohen_assured as cohen_assured
 from .binomial import (
     check_alpha as check_alpha,

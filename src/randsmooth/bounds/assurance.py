@@ -12,7 +12,7 @@ from randsmooth.bounds.binomial import Floats, check_alpha, check_counts
 from randsmooth.errors import InputError
 
 
-def assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
+def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
     """Share of m images that are truly right and robust, with probability at least 1 - rho over the noise.
 
     Each certificate claims too much with probability at most alpha, independently of the others if their noises are
@@ -37,7 +37,7 @@ def assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> F
 
 
 def cohen_assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
-    """`assured` by Bernstein's inequality, a looser bound on the same number; for comparison.
+    """`assured_accuracy` by Bernstein's inequality, a looser bound on the same number; for comparison.
 
     share - alpha - sqrt(2 alpha (1 - alpha) log(1 / rho) / m) - log(1 / rho) / (3 m), never below 0. The factor 2 is
     needed: the plotting script published with the paper leaves it out, and its bound fails more often than rho.

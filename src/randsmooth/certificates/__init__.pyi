@@ -1,6 +1,6 @@
 from .checks import check as check
 from .files import (
-    candidates as candidates,
+    find_certificates as find_certificates,
 )
 from .files import (
     parse_header as parse_header,
@@ -20,20 +20,20 @@ from .files import (
 from .header import Header as Header
 from .inferred import COMMON_ALPHA as COMMON_ALPHA
 from .inferred import infer as infer
-from .inferred import rebound as rebound
+from .inferred import log_at_alpha as log_at_alpha
 from .journal import Journal as Journal
-from .journal import Row as Row
+from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
-from .log_budgets import budgets as budgets
-from .log_budgets import listed as listed
+from .log_budgets import name_images as name_images
+from .log_budgets import possible_budgets as possible_budgets
 from .log_budgets import require_reachable as require_reachable
-from .logs import is_log as is_log
+from .logs import looks_like_log as looks_like_log
 from .logs import read_tsv as read_tsv
 from .places import Place as Place
 from .places import method_named as method_named
 from .places import place_of as place_of
 from .rules import (
-    BOUNDS as BOUNDS,
+    CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS,
 )
 from .rules import (
     RULES as RULES,

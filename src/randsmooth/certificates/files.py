@@ -20,7 +20,7 @@ from randsmooth.certificates.columns import Columns, parquet, read_columns
 from randsmooth.certificates.digest import damaged, digests
 from randsmooth.certificates.header import VERSION, WITH_DIGESTS, Header
 from randsmooth.certificates.limits import HEADER
-from randsmooth.certificates.logs import TSV_COLUMNS, is_log, read_tsv
+from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.rows import check_images
 from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Certificates, from_counts
@@ -51,7 +51,7 @@ def read(path: Path | str) -> Certificates:
     return read_parquet(path) if path.suffix == ".parquet" else read_tsv(path)
 
 
-def candidates(folder: Path) -> list[Path]:
+def find_certificates(folder: Path) -> list[Path]:
     """Files at any depth below `folder` that certificates may be in, by suffix or by their first line, sorted.
 
     Raises:
@@ -66,7 +66,7 @@ def candidates(folder: Path) -> list[Path]:
 def _may_be_log(path: Path) -> bool:
     """Whether it is a log by its first line, or nobody can tell: its reader will name it."""
     try:
-        return is_log(path)
+        return looks_like_log(path)
     except OSError:
         return True
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.log_budgets import budgets, least_alpha, require_reachable
+from randsmooth.certificates.log_budgets import least_alpha, possible_budgets, require_reachable
 from randsmooth.certificates.places import Place, place_of
 from randsmooth.certificates.table import ABSTAIN, Certificates
 from randsmooth.errors import InputError
@@ -33,12 +33,12 @@ def infer(
     Raises:
         InputError: radii that the sigma, n and alpha given do not explain.
     """
-    if table.counts is not None:
+    if not table.is_log:
         return table
     known = _placed(table, place_of(Path(path)), sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
-    return made if alpha is not None or made.header.alpha is None else rebound(made, COMMON_ALPHA)
+    return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
 
 
 def _placed(
@@ -71,7 +71,7 @@ def _budgeted(table: Certificates) -> Certificates:
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if sigma is None or None not in (n, alpha) or len(table) == 0:
         return table
-    found, largest = budgets(table.radius, sigma, n, alpha), float(table.radius.max())
+    found, largest = possible_budgets(table.radius, sigma, n, alpha), float(table.radius.max())
     if len(found) == 1:
         facts = {"n": found[0][0], "alpha": found[0][1]}
         said = " and ".join(f"{key} {facts[key]:,}" for key in facts if getattr(table.header, key) is None)
@@ -90,7 +90,7 @@ def _unknown(largest: float, sigma: float, n: int | None, alpha: float | None) -
     return told if least is None else f"{told}; n {n:,} needs alpha {least:g} or more for it"
 
 
-def rebound(table: Certificates, alpha: float) -> Certificates:
+def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
     """A log at another alpha: each image's n_A is recovered at the alpha it was made with, then bounded anew.
 
     Images that `alpha` no longer certifies abstain. Radii are as exact as the log prints them.

@@ -28,7 +28,7 @@ MOST = 2**53  # of any number in a row: beyond, JSON readers disagree
 
 
 @dataclass(frozen=True)
-class Row:
+class JournalRow:
     """One image's evidence.
 
     Attributes:
@@ -50,7 +50,7 @@ class Row:
         return json.dumps(values | {key: getattr(self, key).tolist() for key in EVIDENCE})
 
     @classmethod
-    def from_json(cls, line: str | bytes, where: object = "the row") -> Row:
+    def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
         """The row in `line`, which `where` names.
 
         Raises:
@@ -85,7 +85,7 @@ class Journal:
 
     path: Path
     header: Header
-    rows: list[Row]
+    rows: list[JournalRow]
     checksum: str
     pace: Pace = field(default_factory=Pace)
     safe: int = 0
@@ -121,7 +121,7 @@ class Journal:
         journal.sync()
         return journal
 
-    def append(self, row: Row) -> None:
+    def append(self, row: JournalRow) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
         self._write(row.to_json())
         self.rows.append(row)
@@ -174,7 +174,7 @@ class Content:
     """What a journal holds: `size` bytes of finished lines, the last with this checksum; `bare` ones have none."""
 
     header: Header
-    rows: list[Row]
+    rows: list[JournalRow]
     checksum: str
     size: int
     bare: int
@@ -194,7 +194,7 @@ def read_journal(path: Path) -> Content | None:
         return None
     texts, checksum, bare = _checked(lines, path)
     header = parse_header(texts[0], path)
-    rows = [Row.from_json(text, f"{path}, line {place}") for place, text in enumerate(texts[1:], start=2)]
+    rows = [JournalRow.from_json(text, f"{path}, line {place}") for place, text in enumerate(texts[1:], start=2)]
     _check_rows(header, rows, path)
     if bare and header.version >= WITH_DIGESTS:
         raise _damaged(path, 1, "its checksum is lost")
@@ -210,7 +210,7 @@ def journal_header(path: Path) -> Header | None:
     return parse_header(_checked([line[:-1]], path)[0][0], path) if line.endswith(b"\n") else None
 
 
-def table_of(header: Header, rows: list[Row], name: str = "") -> Certificates:
+def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certificates:
     """The table of `rows`. Errors as `from_counts`."""
     classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
     return from_counts(
@@ -241,7 +241,7 @@ def _checked(lines: list[bytes], path: Path) -> tuple[list[bytes], str, int]:
     return texts, checksum, bare
 
 
-def _check_rows(header: Header, rows: list[Row], path: Path) -> None:
+def _check_rows(header: Header, rows: list[JournalRow], path: Path) -> None:
     """Every image once, with counts that it can have under this header."""
     classes, seen = len(header.classes or ()), set()
     for place, row in enumerate(rows, start=2):

@@ -28,7 +28,7 @@ NAMED = 5  # rows listed of those at fault
 Budget = tuple[int, float]
 
 
-def budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
+def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
     """The usual (n, alpha) under which the largest radius is the largest there is, and the others near it exist too.
 
     Args:
@@ -85,12 +85,12 @@ def require_reachable(table: Certificates) -> None:
     or alpha that is not known is taken to be the one that certifies the most: MOST samples, and alpha LOOSEST.
     """
     header = table.header
-    if table.counts is not None or header.sigma is None:
+    if not table.is_log or header.sigma is None:
         return
     known = None not in (header.n, header.alpha)
     if known:
         _require_below(table, header.sigma, header.n or MOST, header.alpha or LOOSEST)
-    radii = budgets(table.radius, header.sigma)
+    radii = possible_budgets(table.radius, header.sigma)
     if len(radii) == 1 and (header.n or radii[0][0], header.alpha or radii[0][1]) != radii[0]:
         said = " and ".join(f"{key}={value}" for key, value in (("n", header.n), ("alpha", header.alpha)) if value)
         raise InputError(f"{table.name} was not made with {said}{_way_out(table.radius, header)}")
@@ -103,7 +103,7 @@ def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> N
     if len(wrong):
         even = "even " if None in (table.header.n, table.header.alpha) else ""
         raise InputError(
-            f"{table.name}: the radius of {listed(wrong)} is above "
+            f"{table.name}: the radius of {name_images(wrong)} is above "
             f"{bounds.round_down(bounds.largest_radius(n, alpha, sigma), 3)}, the most that {even}n={n} samples at "
             f"alpha={alpha:g} certify at sigma={sigma:g}; give the sigma, n and alpha that the log was made with"
             f"{_way_out(table.radius, table.header)}"
@@ -111,14 +111,14 @@ def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> N
 
 
 def _way_out(radius: Floats, header: Header) -> str:
-    told = budgets(radius, header.sigma or 1.0)
+    told = possible_budgets(radius, header.sigma or 1.0)
     if len(told) != 1:
         return ""
     n, alpha = told[0]
     return f": its radii are those of n={n} at alpha={alpha:g}, which are found where neither is given"
 
 
-def listed(idx: Ints) -> str:
+def name_images(idx: Ints) -> str:
     """`image 3`, or `images 3, 17 and 40 more`."""
     shown, more = ", ".join(map(str, idx[:NAMED])), len(idx) - NAMED
     return f"image{'s' if len(idx) > 1 else ''} {shown}{f' and {more:,} more' if more > 0 else ''}"

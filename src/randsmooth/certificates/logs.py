@@ -35,7 +35,7 @@ LONGEST = 10**8  # seconds, three years
 TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
 
-def is_log(path: Path) -> bool:
+def looks_like_log(path: Path) -> bool:
     """Whether the first line is that of a log, of certificates or of predictions, whatever the file is called."""
     line = _first_line(path)
     return {"label", "predict"} <= set(line.split("\t")) or ROW.fullmatch(line) is not None

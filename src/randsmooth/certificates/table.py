@@ -54,6 +54,11 @@ class Certificates:
         return len(self.idx)
 
     @property
+    def is_log(self) -> bool:
+        """Whether the table was read from a published log, which holds radii but no class counts."""
+        return self.counts is None
+
+    @property
     def correct(self) -> NDArray[np.bool_]:
         """(N,) certified class is the label (an abstention is not)."""
         return np.asarray(self.predict == self.label)

@@ -77,9 +77,7 @@ def certify(
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
     if not isinstance(dataset, str | Path):
-        raise InputError(
-            f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder"
-        )
+        raise InputError(f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder")
     judge = make_rule(rule, sigma=sigma, n=n, alpha=alpha, bound=bound, seed=seed)
     place = models.pick_device(device)
     if resume:

@@ -16,7 +16,7 @@ from randsmooth.certificates import (
     Evidence,
     Header,
     Journal,
-    Row,
+    JournalRow,
     Rule,
     check_budget,
     check_same_run,
@@ -235,7 +235,7 @@ def _certify_rest(
     for job in smoothed.engine.run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
-        journal.append(Row(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
+        journal.append(JournalRow(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
         safe = journal.settle() if len(journal.rows) < len(indices) else journal.sync()
         if safe:
             right += _certified_right(rule, journal.rows[-safe:])
@@ -260,7 +260,7 @@ def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Jo
         yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
 
 
-def _certified_right(rule: Rule, rows: Sequence[Row]) -> int:
+def _certified_right(rule: Rule, rows: Sequence[JournalRow]) -> int:
     """How many of the rows are certified with their label; all are judged at once, for a resumed run has many."""
     if not rows:
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from randsmooth.certificates import BOUNDS, RULES
+from randsmooth.certificates import CONFIDENCE_BOUNDS, RULES
 from randsmooth.cli.verb import Settings, argument, option
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
@@ -29,7 +29,7 @@ class Certify(Settings):
     n0: int = option("Other samples, that pick the class.", 100)
     alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
     rule: str = option(f"How many of the n samples are drawn: {USAGES}. Explained above.", "fixed")
-    bound: str = option(f"Of the fixed rule: {', '.join(BOUNDS)}.", "clopper-pearson")
+    bound: str = option(f"Of the fixed rule: {', '.join(CONFIDENCE_BOUNDS)}.", "clopper-pearson")
     label_aware: bool = option("Stop where the picked class is not the label. For evaluation only.", False)
     sound: bool = option("Round noisy images to the grid k/255 under their exact distribution: no float error.", False)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")

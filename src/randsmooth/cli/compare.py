@@ -98,8 +98,8 @@ def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) 
     """Draw the tables that tell p_A; whether there were any."""
     from randsmooth import metrics, report
 
-    telling = [table for table in tables if metrics.tells_p_a(table)]
-    silent = [table.name for table in tables if not metrics.tells_p_a(table)]
+    telling = [table for table in tables if metrics.knows_p_a(table)]
+    silent = [table.name for table in tables if not metrics.knows_p_a(table)]
     if silent:
         note(f"{path.name} leaves out {', '.join(silent)}, which do not tell p_A")
     if telling:

@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 
 
 def _is_log(path: Path) -> bool:
-    return path.suffix in (".tsv", ".mat") or (path.suffix not in OTHERS and certificates.is_log(path))
+    return path.suffix in (".tsv", ".mat") or (path.suffix not in OTHERS and certificates.looks_like_log(path))
 
 
 def _is_configuration(path: Path) -> bool:

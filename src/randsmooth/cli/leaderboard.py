@@ -92,7 +92,7 @@ def load(settings: Leaderboard) -> tuple[list[Entry], list[str]]:
         InputError: no such folder, or no certificate in it.
     """
     entries, left_out = [], []
-    for path in certificates.candidates(settings.folder):
+    for path in certificates.find_certificates(settings.folder):
         try:
             entries.append(_entry(path, settings))
         except (InputError, OSError) as reason:

@@ -82,7 +82,7 @@ def _last(parts: tuple[str, ...], depth: int) -> tuple[str, ...]:
 
 
 def _judged(table: Certificates, file: Path, sigma: float | None, n: int | None, alpha: float | None) -> Certificates:
-    if table.counts is not None:
+    if not table.is_log:
         return table if n is None and alpha is None else table.at(n=n, alpha=alpha)
     if n is not None and alpha is not None:
         check_budget(1, n, alpha)

@@ -23,9 +23,11 @@ from .accuracy import (
     clean_accuracy as clean_accuracy,
 )
 from .accuracy import (
-    tells_abstention as tells_abstention,
+    knows_abstention as knows_abstention,
 )
-from .bands import PABand as PABand
+from .acr_alternatives import accuracy_area as accuracy_area
+from .acr_alternatives import p_a_quantiles as p_a_quantiles
+from .bands import ProbabilityBand as ProbabilityBand
 from .bands import dkw as dkw
 from .bands import p_a_band as p_a_band
 from .budget import (
@@ -100,13 +102,13 @@ from .p_a_estimates import (
     ImageProbabilities as ImageProbabilities,
 )
 from .p_a_estimates import (
+    knows_p_a as knows_p_a,
+)
+from .p_a_estimates import (
     p_a as p_a,
 )
 from .p_a_estimates import (
     p_a_curve as p_a_curve,
-)
-from .p_a_estimates import (
-    tells_p_a as tells_p_a,
 )
 from .paired import (
     PairedAccuracy as PairedAccuracy,
@@ -126,12 +128,10 @@ from .paired import (
 from .paired import (
     paired_accuracy as paired_accuracy,
 )
-from .pairing import elsewhere as elsewhere
+from .pairing import differing_source as differing_source
 from .pairing import pair as pair
 from .reach import can_certify as can_certify
 from .reach import farthest as farthest
-from .replacement import accuracy_area as accuracy_area
-from .replacement import p_a_quantiles as p_a_quantiles
 from .summary import (
     P_A_LEVELS as P_A_LEVELS,
 )

@@ -40,7 +40,7 @@ def clean_accuracy(table: Certificates) -> Estimate:
     return certified_accuracy(table, 0.0)
 
 
-def tells_abstention(table: Certificates) -> bool:
+def knows_abstention(table: Certificates) -> bool:
     """Whether the share of abstentions can be had from `table`.
 
     Not from a label-aware one: an image whose picked class missed the label took no further samples, so that nobody
@@ -53,9 +53,9 @@ def abstention(table: Certificates) -> Estimate:
     """Share of images on which the certification abstained.
 
     Raises:
-        InputError: no image, or a label-aware table, which does not tell (see `tells_abstention`).
+        InputError: no image, or a label-aware table, which does not tell (see `knows_abstention`).
     """
-    if not tells_abstention(table):
+    if not knows_abstention(table):
         raise InputError(
             f"{table.name or 'this table'} is label-aware: images whose picked class is not their label took no "
             "further samples, so it does not tell on how many the certification abstains; certify without --label-aware"

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class PABand:
+class ProbabilityBand:
     """A p_A curve and a band that covers the population's whole curve at once.
 
     Attributes:
@@ -47,7 +47,7 @@ def dkw(images: int) -> float:
     return math.sqrt(math.log(2.0 / (1.0 - LEVEL)) / (2.0 * images))
 
 
-def p_a_band(table: Certificates, x: ArrayLike) -> PABand:
+def p_a_band(table: Certificates, x: ArrayLike) -> ProbabilityBand:
     """`p_a_curve` at `x` (M,) with its simultaneous 95% band, which holds at every x at once, asked for or not.
 
     It speaks of fresh images whose p_A is measured with as many samples. Two bands that overlap do not mean that two
@@ -59,4 +59,4 @@ def p_a_band(table: Certificates, x: ArrayLike) -> PABand:
     x = np.asarray(x, np.float64)
     share = p_a_curve(table, x)
     half = dkw(len(table))
-    return PABand(x, share, np.maximum(share - half, 0.0), np.minimum(share + half, 1.0), len(table))
+    return ProbabilityBand(x, share, np.maximum(share - half, 0.0), np.minimum(share + half, 1.0), len(table))

@@ -159,7 +159,7 @@ def _stored(table: Certificates, n: int | None, alpha: float | None) -> tuple[St
     """The evidence, and the budget asked for."""
     require_images(len(table))
     _require_fixed(table)
-    stored = _of_log(table) if table.counts is None else _of_counts(table)
+    stored = _of_log(table) if table.is_log else _of_counts(table)
     n, alpha = stored.n if n is None else n, stored.alpha if alpha is None else alpha
     if n > stored.n:
         raise InputError(f"n={n} is not among the 1..{stored.n} samples that the table holds; certify again for more")

@@ -44,13 +44,13 @@ class ImageProbabilities:
         return share(self.at_least(x))
 
 
-def tells_p_a(table: Certificates) -> bool:
+def knows_p_a(table: Certificates) -> bool:
     """Whether p_A can be had from `table`: from its counts, or from a log whose sigma, n and alpha are known.
 
     Counts do not tell it that stopped as soon as a question was answered, some of them after a few samples.
     """
     header = table.header
-    if table.counts is None:
+    if table.is_log:
         return None not in (header.sigma, header.n, header.alpha)
     return not (table.rule.sequential or header.label_aware)
 
@@ -63,12 +63,13 @@ def p_a(table: Certificates) -> ImageProbabilities:
             whose samples stopped early.
     """
     require_images(len(table))
-    if table.counts is None:
+    if table.is_log:
         return _recovered(table)
-    if not tells_p_a(table):
+    if not knows_p_a(table):
         raise InputError(_untold(table))
-    of_label = np.take_along_axis(table.counts, table.label[:, None], axis=1)[:, 0]
-    return ImageProbabilities(of_label / table.counts.sum(axis=1), known_from=0.0)
+    _, counts = table.evidence()
+    of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
+    return ImageProbabilities(of_label / counts.sum(axis=1), known_from=0.0)
 
 
 def _untold(table: Certificates) -> str:

@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 WORDS = {"dataset": "data set", "split": "split"}
 
 
-def elsewhere(a: Certificates, b: Certificates) -> str:
+def differing_source(a: Certificates, b: Certificates) -> str:
     """The header's field, dataset or split, in which the tables differ, so that an idx is another image in each; or "".
 
     Tables whose headers carry one hash of images and labels are about the same images, whatever these are called.
@@ -58,7 +58,7 @@ def _require_shared(first: Certificates, second: Certificates, a: Certificates, 
             f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) share no image, so they cannot be compared "
             "image by image; certify both with the same --dataset, --take or --skip"
         )
-    other = elsewhere(a, b)
+    other = differing_source(a, b)
     if other:
         raise InputError(
             f"{a.name} is of the {WORDS[other]} {getattr(a.header, other)} and {b.name} of "

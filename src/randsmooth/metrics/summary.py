@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from randsmooth.certificates import Certificates
-from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, tells_abstention
+from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, knows_abstention
 from randsmooth.metrics.estimate import Estimate
-from randsmooth.metrics.p_a_estimates import p_a, tells_p_a
+from randsmooth.metrics.p_a_estimates import knows_p_a, p_a
 
 STEP = 0.25
 P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a table of figures
@@ -33,19 +33,19 @@ def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
     """Every metric of `table`, with intervals.
 
     `p_a` holds the share of images with p_A >= each of P_A_LEVELS; it is empty for a log, which does not hold the
-    counts (`tells_p_a`).
-    `abstention` is None likewise (`tells_abstention`).
+    counts (`knows_p_a`).
+    `abstention` is None likewise (`knows_abstention`).
 
     Raises:
         InputError: no image, or a radius that is negative or not finite.
     """
     accuracy = {r: certified_accuracy(table, r) for r in radii}
-    abstained = abstention(table) if tells_abstention(table) else None
+    abstained = abstention(table) if knows_abstention(table) else None
     return Summary(table.name, len(table), acr(table), accuracy, abstained, _p_a_shares(table))
 
 
 def _p_a_shares(table: Certificates) -> dict[float, Estimate]:
-    if not tells_p_a(table):
+    if not knows_p_a(table):
         return {}
     measured = p_a(table)
     return {x: measured.share(x) for x in P_A_LEVELS}

@@ -62,7 +62,7 @@ def p_a(context: Context, rows: list[Row]) -> Made:
     for sigma, part in by_sigma(rows):
         lines = []
         for row, found in _found(context, part):
-            if metrics.tells_p_a(found.table):
+            if metrics.knows_p_a(found.table):
                 curve = p_a_curve(found.table, p_a_grid())
                 lines.append(Line(row.name, curve.x, 100.0 * curve.share, "step"))
             else:

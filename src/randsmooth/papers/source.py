@@ -63,7 +63,7 @@ def scan(folder: Path) -> Scan:
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; --from takes the folder that holds certificates or logs")
     found, skipped, silent = [], [], dict[str, list[Path]]()
-    for path in certificates.candidates(folder):
+    for path in certificates.find_certificates(folder):
         try:
             item = _found(path)
         except (InputError, OSError) as reason:
@@ -100,7 +100,7 @@ def _found(path: Path) -> Found | str:
         header.sigma or 0.0,
         str(model["method"]),
         str(model.get("preset", "")),
-        place=certificates.place_of(path) if table.counts is None else None,
+        place=certificates.place_of(path) if table.is_log else None,
     )
 
 

@@ -36,7 +36,7 @@ def curves(tables: Sequence[Certificates]) -> list[BudgetCurve | None]:
 
 def _facts(table: Certificates) -> tuple[Any, ...]:
     """What decides how a count is judged: tables that agree in it share the work."""
-    header, classes = table.header, None if table.counts is None else table.counts.shape[1]
+    header, classes = table.header, None if table.is_log else table.num_classes
     return classes, header.sigma, header.n, header.alpha, header.rule, header.label_aware, header.bound
 
 
@@ -58,7 +58,7 @@ def _together(tables: Sequence[Certificates]) -> Sequence[BudgetCurve | None]:
 def _stacked(tables: Sequence[Certificates]) -> Certificates:
     """All rows below each other. No table: its indices repeat."""
     columns = ["idx", "label", "predict", "radius", "seconds"]
-    columns += [] if tables[0].counts is None else ["counts0", "counts"]
+    columns += [] if tables[0].is_log else ["counts0", "counts"]
     joined: dict[str, Any] = {
         column: np.concatenate([getattr(table, column) for table in tables]) for column in columns
     }

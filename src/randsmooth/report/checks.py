@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from randsmooth.certificates import Certificates, listed, require_reachable
+from randsmooth.certificates import Certificates, name_images, require_reachable
 from randsmooth.errors import InputError
 
 
@@ -25,4 +25,4 @@ def _require_once(table: Certificates) -> None:
     images, times = np.unique(table.idx, return_counts=True)
     twice = images[times > 1]
     if len(twice):
-        raise InputError(f"{table.name} has more than one row for {listed(twice)}; keep one row an image")
+        raise InputError(f"{table.name} has more than one row for {name_images(twice)}; keep one row an image")

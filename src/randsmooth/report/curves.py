@@ -67,6 +67,6 @@ def p_a_grid() -> Floats:
 
 def missing_facts(table: Certificates) -> list[str]:
     """Which of sigma, n and alpha a log must be given before its p_A is known; none for a table of counts."""
-    if table.counts is not None:
+    if not table.is_log:
         return []
     return [field for field in ("sigma", "n", "alpha") if getattr(table.header, field) is None]

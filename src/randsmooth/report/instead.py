@@ -34,7 +34,7 @@ def lines(sheet: Sheet) -> list[Line]:
 
 def _cells(table: Certificates, end: float) -> list[tuple[str, str]]:
     cells = [_cell(metrics.accuracy_area(table, end))]
-    if not metrics.tells_p_a(table):
+    if not metrics.knows_p_a(table):
         return cells + [("–", "")] * len(QUANTILES)
     return cells + [_cell(estimate) for estimate in metrics.p_a_quantiles(table, QUANTILES).values()]
 

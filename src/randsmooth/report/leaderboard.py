@@ -123,7 +123,7 @@ def measure(table: Certificates, file: str) -> Entry:
         p_a=summary.p_a,
         acr=summary.acr,
         untold=_untold(table),
-        logged=table.counts is None,
+        logged=table.is_log,
         images=images,
     )
 
@@ -221,7 +221,7 @@ def _untold(table: Certificates) -> str:
     if missing:
         options = ", ".join(f"--{field}" for field in missing)
         return f"a published log does not say its {', '.join(missing)}; give {options} to recover p_A from its radii"
-    return "" if metrics.tells_p_a(table) else "samples stopped early, so they do not measure p_A"
+    return "" if metrics.knows_p_a(table) else "samples stopped early, so they do not measure p_A"
 
 
 def _key(entry: Entry) -> tuple[Any, ...]:

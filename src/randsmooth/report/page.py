@@ -50,7 +50,7 @@ def page(
     """
     content = sheet.build(tables, radii, baseline)
     drawn = looks(len(content.tables), content.baseline)
-    knowing = [table if metrics.tells_p_a(table) else None for table in content.tables]
+    knowing = [table if metrics.knows_p_a(table) else None for table in content.tables]
     by_class = classes.view(content)
     compared = versus.view(content)
     drawings = {
@@ -69,7 +69,7 @@ def page(
         summary=summary.sentences(content, compared),
         looks=drawn,
         unknown=_unknown(content),
-        partly=any(table is not None and table.counts is None for table in knowing),
+        partly=any(table is not None and table.is_log for table in knowing),
         classes=by_class,
         shown=versus.middle_place(content.radii),
         instead=instead.lines(content),

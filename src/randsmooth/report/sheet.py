@@ -149,7 +149,7 @@ def same_images(tables: Sequence[Certificates]) -> bool:
     try:
         for table in tables[1:]:
             metrics.require_same_images(tables[0], table)
-            if metrics.elsewhere(tables[0], table):
+            if metrics.differing_source(tables[0], table):
                 return False
     except InputError:
         return False
@@ -186,7 +186,7 @@ def _common(tables: Sequence[Certificates]) -> str:
     """How many images are in every table: those of one idx and label, where all tables are of one set and split."""
     for field, word in (("dataset", "data sets"), ("split", "splits")):
         values = sorted({getattr(table.header, field) for table in tables} - {None})
-        if len(values) > 1 and any(metrics.elsewhere(a, b) for a, b in combinations(tables, 2)):
+        if len(values) > 1 and any(metrics.differing_source(a, b) for a, b in combinations(tables, 2)):
             return f"and they are of different {word} ({', '.join(map(shortened, values))})"
     places = set.intersection(*(set(table.idx.tolist()) for table in tables))
     images = set.intersection(*(set(zip(table.idx.tolist(), table.label.tolist(), strict=True)) for table in tables))
@@ -221,7 +221,7 @@ def _told(field: str, value: float | None) -> str:
 
 def _judged(table: Certificates) -> str:
     """The rule, or the bound of the fixed one; empty for a log, which does not say."""
-    if table.counts is None:
+    if table.is_log:
         return ""
     bound = table.header.bound if table.header.bound in ("two-sided", "randomised") else "Clopper-Pearson"
     return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
@@ -238,7 +238,7 @@ def _coarse(rule: str) -> str:
 def _rule_remark(table: Certificates) -> str:
     """How many samples a table took that did not draw all of them, and what it does not tell therefore."""
     header = table.header
-    untold = "" if metrics.tells_p_a(table) else "; p_A is not measured"
+    untold = "" if metrics.knows_p_a(table) else "; p_A is not measured"
     aware = (
         "; samples stopped where the label was missed, so that abstention is not known: for evaluation only"
         if header.label_aware

@@ -83,7 +83,7 @@ def _versus(sheet: Sheet, pair: Pair, one: Comparison) -> Versus:
     ours, theirs = pair.ours, pair.theirs
     given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, middle(sheet.radii)))]
     at = next((change for change in given_up if len(change.lost)), given_up[0])
-    told = one.acr is not None and metrics.tells_p_a(theirs)
+    told = one.acr is not None and metrics.knows_p_a(theirs)
     return Versus(
         pair.row,
         one,

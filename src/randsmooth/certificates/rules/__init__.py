@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from randsmooth import bounds
 from randsmooth.certificates.rules.anytime import Anytime
 from randsmooth.certificates.rules.base import MOST, Claim, Evidence, Rule, check_samples
-from randsmooth.certificates.rules.fixed import BOUNDS, Fixed
+from randsmooth.certificates.rules.fixed import CONFIDENCE_BOUNDS, Fixed
 from randsmooth.certificates.rules.grid import Grid, OneRadius, Union
 from randsmooth.certificates.rules.tolerance import Tolerance
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 __all__ = [
-    "BOUNDS",
+    "CONFIDENCE_BOUNDS",
     "MOST",
     "RULES",
     "Anytime",
@@ -128,8 +128,8 @@ def make_rule(
     if name not in RULES:
         raise unknown("rule", shown(name), RULES)
     check_samples("n", n, RULES[name].kind.most)
-    if bound not in BOUNDS:
-        raise unknown("bound", shown(bound), BOUNDS)
+    if bound not in CONFIDENCE_BOUNDS:
+        raise unknown("bound", shown(bound), CONFIDENCE_BOUNDS)
     if bound != "clopper-pearson" and name != "fixed":
         raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
     named = RULES[name]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Rule
 
-BOUNDS = ("clopper-pearson", "two-sided", "randomised")
+CONFIDENCE_BOUNDS = ("clopper-pearson", "two-sided", "randomised")
 
 
 @dataclass(frozen=True)
