@@ -18,7 +18,7 @@ from torch import Tensor
 
 from noise import slow
 from noise.slow import Floats
-from randsmooth.methods import Aside
+from randsmooth.methods import LossInputs
 
 
 class Problem(NamedTuple):
@@ -31,11 +31,11 @@ class Problem(NamedTuple):
     target: Floats  # (B, K)
     sigma: float
 
-    def tensors(self) -> tuple[Tensor, Tensor, Tensor, Aside]:
+    def tensors(self) -> tuple[Tensor, Tensor, Tensor, LossInputs]:
         """What a method's loss takes beside the network."""
         x, noise = torch.from_numpy(self.x), torch.from_numpy(self.noise)
-        aside = Aside(u=torch.from_numpy(self.u), target=torch.from_numpy(self.target), sigma=self.sigma)
-        return x.view(-1, *slow.SHAPE), torch.tensor(self.y), noise.view(len(noise), -1, *slow.SHAPE), aside
+        inputs = LossInputs(u=torch.from_numpy(self.u), target=torch.from_numpy(self.target), sigma=self.sigma)
+        return x.view(-1, *slow.SHAPE), torch.tensor(self.y), noise.view(len(noise), -1, *slow.SHAPE), inputs
 
 
 @dataclass

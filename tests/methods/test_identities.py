@@ -70,10 +70,10 @@ def test_beta_in_both_terms_is_a_network_with_larger_logits(beta: float) -> None
 
     net, plain = slow.TinyNet(3), {"k": 3, "lbd": 3.0, "gamma": 2.0}
     x, y, noise = slow.batch(8, 3, 3)
-    aside = methods.Aside(sigma=0.5)
-    both = create("macer", beta=beta, beta_in="both", **plain).loss(net, x, y, noise, aside)
-    scaled = create("macer", beta=1.0, **plain).loss(Sharp(net), x, y, noise, aside)
-    alone = create("macer", beta=beta, **plain).loss(net, x, y, noise, aside)
+    inputs = methods.LossInputs(sigma=0.5)
+    both = create("macer", beta=beta, beta_in="both", **plain).loss(net, x, y, noise, inputs)
+    scaled = create("macer", beta=1.0, **plain).loss(Sharp(net), x, y, noise, inputs)
+    alone = create("macer", beta=beta, **plain).loss(net, x, y, noise, inputs)
     for term in ("classification", "robustness"):
         torch.testing.assert_close(both.terms[term], scaled.terms[term], rtol=1e-12, atol=0)
     assert torch.equal(both.terms["robustness"], alone.terms["robustness"])
@@ -98,8 +98,8 @@ def test_amplify_is_gaussian_where_every_noise_wins_already() -> None:
 
 def test_stability_without_lambda_is_training_without_noise() -> None:
     model, _, problem = slowly.problem(0, IMAGES, 2)
-    x, y, noise, aside = problem.tensors()
-    found = create("stability", m=2, lbd=0.0).loss(model, x, y, noise, aside).total
+    x, y, noise, inputs = problem.tensors()
+    found = create("stability", m=2, lbd=0.0).loss(model, x, y, noise, inputs).total
     torch.testing.assert_close(found, F.cross_entropy(model(x), y), rtol=1e-12, atol=0)
 
 
@@ -147,7 +147,7 @@ def kept(u: float, scores: list[float]) -> int:
     """How many noises of an image of class 1 count in full: losses apart by powers of ten tell."""
     x, noise = told(scores)
     method = create("cat-rs", m=len(scores), high="off", p0=1e-300)
-    total = method.loss(Told(), x, torch.tensor([1]), noise, methods.Aside(u=torch.tensor([u]))).total
+    total = method.loss(Told(), x, torch.tensor([1]), noise, methods.LossInputs(u=torch.tensor([u]))).total
     losses = F.softplus(-torch.tensor(scores, dtype=torch.float64)).sort().values.cumsum(0) / len(scores)
     return int((losses - total).abs().argmin()) + 1
 
@@ -173,10 +173,10 @@ def test_the_number_of_noises_that_count_is_the_binomial_quantile() -> None:
 def test_macer_asks_its_sharpened_prediction_which_images_are_right() -> None:
     """As its own code does: the mean prediction says class 0, 58% to 42%, the sharpened one class 1, 2/3 to 1/3."""
     x, noise = told([-3.0, 0.42, 0.42], [-3.0, 0.42, 0.42])
-    method, aside = create("macer", k=3, lbd=3.0, gamma=8.0, beta=1e3), methods.Aside(sigma=0.5)
+    method, inputs = create("macer", k=3, lbd=3.0, gamma=8.0, beta=1e3), methods.LossInputs(sigma=0.5)
     assert torch.softmax(torch.tensor([[0.0, s] for s in (-3.0, 0.42, 0.42)]), dim=1).mean(dim=0)[0] > 0.58
     for label, robustness in ((0, 0.0), (1, 3.0 * 0.5 / 2 * (8.0 - 2 * stats.norm.ppf(2 / 3)))):
-        loss = method.loss(Told(), x, torch.tensor([label, label]), noise, aside)
+        loss = method.loss(Told(), x, torch.tensor([label, label]), noise, inputs)
         assert loss.terms["robustness"].item() == pytest.approx(robustness, rel=1e-9)
 
 

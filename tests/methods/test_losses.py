@@ -76,8 +76,8 @@ def noises(hyper: dict[str, Any]) -> int:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_value_and_gradient(name: str, hyper: dict[str, Any], seed: int) -> None:
     model, theta, problem = slowly.problem(seed, IMAGES, noises(hyper))
-    x, y, noise, aside = problem.tensors()
-    loss = methods.create(name, **hyper).loss(model, x, y, noise, aside)
+    x, y, noise, inputs = problem.tensors()
+    loss = methods.create(name, **hyper).loss(model, x, y, noise, inputs)
     loss.total.backward()
     slope = parameters_to_vector([p.grad for p in model.parameters()]).numpy()
     expected = slowly.SLOW[name](theta, problem, **hyper)
@@ -110,9 +110,9 @@ def test_the_cases_say_something(case: str) -> None:
 @each_case
 def test_terms_and_figures_are_plain_scalars(name: str, hyper: dict[str, Any]) -> None:
     model, _, problem = slowly.problem(0, IMAGES, noises(hyper))
-    x, y, noise, aside = problem.tensors()
+    x, y, noise, inputs = problem.tensors()
     given = (x.clone(), y.clone(), noise.clone())
-    loss = methods.create(name, **hyper).loss(model.train(), x, y, noise, aside)
+    loss = methods.create(name, **hyper).loss(model.train(), x, y, noise, inputs)
     assert loss.total.requires_grad and loss.total.shape == () and loss.total.dtype == torch.float64
     for value in (loss.terms | loss.figures).values():
         assert value.shape == () and not value.requires_grad and value.isfinite()
@@ -124,10 +124,10 @@ def test_terms_and_figures_are_plain_scalars(name: str, hyper: dict[str, Any]) -
 @each_case
 def test_images_come_in_any_order(name: str, hyper: dict[str, Any]) -> None:
     model, _, problem = slowly.problem(0, IMAGES, noises(hyper))
-    x, y, noise, aside = problem.tensors()
+    x, y, noise, inputs = problem.tensors()
     method, turned = methods.create(name, **hyper), torch.arange(IMAGES).flip(0)
-    mirrored = aside._replace(u=aside.u[turned], target=aside.target[turned])  # type: ignore[index]
-    there = method.loss(model, x, y, noise, aside).total
+    mirrored = inputs._replace(u=inputs.u[turned], target=inputs.target[turned])  # type: ignore[index]
+    there = method.loss(model, x, y, noise, inputs).total
     back = method.loss(model, x[turned], y[turned], noise[:, turned], mirrored).total
     torch.testing.assert_close(there, back, rtol=1e-9, atol=0)
 
@@ -135,11 +135,11 @@ def test_images_come_in_any_order(name: str, hyper: dict[str, Any]) -> None:
 @each_case
 def test_bfloat16_autocast_gives_a_float32_loss(name: str, hyper: dict[str, Any]) -> None:
     model, _, problem = slowly.problem(0, IMAGES, noises(hyper))
-    x, y, noise, aside = problem.tensors()
-    aside = aside._replace(u=aside.u.float(), target=aside.target.float())  # type: ignore[union-attr]
+    x, y, noise, inputs = problem.tensors()
+    inputs = inputs._replace(u=inputs.u.float(), target=inputs.target.float())  # type: ignore[union-attr]
     exact = methods.create(name, **hyper).loss(model, x, y, noise, problem.tensors()[3]).total
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = methods.create(name, **hyper).loss(model.float(), x.float(), y, noise.float(), aside)
+        loss = methods.create(name, **hyper).loss(model.float(), x.float(), y, noise.float(), inputs)
         loss.total.backward()
     assert loss.total.dtype == torch.float32
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
@@ -183,8 +183,8 @@ def test_saturated_logits_give_finite_values_and_gradients(name: str, label: int
     net[1].weight.data, net[1].bias.data = SURE.T @ torch.ones(1, slow.PIXELS) / slow.PIXELS, SURE[0].clone()
     method = methods.create(name)
     x, noise = torch.full((5, *slow.SHAPE), 0.5), 0.1 * torch.randn(method.m, 5, *slow.SHAPE)
-    aside = methods.Aside(u=torch.linspace(0, 0.9, 5), target=torch.eye(3)[[0, 1, 2, 0, 1]], sigma=0.1)
-    loss = method.loss(net, x, torch.full((5,), label), noise, aside)
+    inputs = methods.LossInputs(u=torch.linspace(0, 0.9, 5), target=torch.eye(3)[[0, 1, 2, 0, 1]], sigma=0.1)
+    loss = method.loss(net, x, torch.full((5,), label), noise, inputs)
     loss.total.backward()
     assert loss.total.isfinite() and all(figure.isfinite() for figure in loss.figures.values())
     assert all(p.grad is not None and p.grad.isfinite().all() for p in net.parameters())
@@ -195,9 +195,9 @@ def test_macer_leaves_out_images_with_an_infinite_radius_and_no_others() -> None
     net = nn.Sequential(nn.Flatten(), nn.Linear(1, 3))
     net[1].weight.data, net[1].bias.data = torch.tensor([[400.0], [0.0], [-400.0]]), torch.tensor([0.0, -0.05, -0.1])
     x, y = torch.tensor([1.0, 0.0]).view(2, 1, 1, 1), torch.tensor([0, 0])
-    method, aside = methods.create("macer", k=2), methods.Aside(sigma=0.25)
-    both = method.loss(net, x, y, torch.zeros(2, 2, 1, 1, 1), aside)
-    alone = method.loss(net, x[1:], y[1:], torch.zeros(2, 1, 1, 1, 1), aside)
+    method, inputs = methods.create("macer", k=2), methods.LossInputs(sigma=0.25)
+    both = method.loss(net, x, y, torch.zeros(2, 2, 1, 1, 1), inputs)
+    alone = method.loss(net, x[1:], y[1:], torch.zeros(2, 1, 1, 1, 1), inputs)
     assert both.terms["robustness"] > 0
     torch.testing.assert_close(both.terms["robustness"], alone.terms["robustness"] / 2)
     both.total.backward()

@@ -46,7 +46,7 @@ def trained(method: methods.Method, start: list[float], steps: int = 120) -> Ten
         noise = SIGMA * torch.randn(method.m, *x.shape, generator=generator, dtype=torch.float64)
         u = torch.rand(IMAGES, generator=generator, dtype=torch.float64)
         optimizer.zero_grad()
-        method.loss(model, x, y, noise, methods.Aside(u=u, sigma=SIGMA)).total.backward()
+        method.loss(model, x, y, noise, methods.LossInputs(u=u, sigma=SIGMA)).total.backward()
         optimizer.step()
         schedule.step()
         path.append(model.w.detach().clone())

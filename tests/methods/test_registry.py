@@ -45,8 +45,8 @@ def test_an_unknown_name_suggests_the_nearest(name: str, suggested: str) -> None
 
 def test_a_name_is_taken_once() -> None:
     before = methods.METHODS["gaussian"]
-    with pytest.raises(ValueError, match="'gaussian' is registered twice"):
-        methods.register("gaussian")(methods.METHODS["amplify"])
+    with pytest.raises(InputError, match="method 'gaussian' is registered already: choose another name"):
+        methods.METHODS.add("gaussian", methods.METHODS["amplify"])
     assert methods.METHODS["gaussian"] is before
 
 
@@ -205,11 +205,11 @@ NEEDS = {"macer": {"sigma"}, "smoothmix": {"u"}, "cat-rs": {"u"}}
 def test_a_loss_without_what_it_needs_says_so(name: str) -> None:
     method = methods.create(name)
     given = slowly.problem(0, 4, method.m)
-    x, y, noise, aside = given[2].tensors()
+    x, y, noise, inputs = given[2].tensors()
     needed = set()
     for part in ("u", "target", "sigma"):
         try:
-            method.loss(given[0], x, y, noise, aside._replace(**{part: None}))
+            method.loss(given[0], x, y, noise, inputs._replace(**{part: None}))
         except InputError as error:
             assert part in str(error) and name in str(error)
             needed.add(part)
@@ -218,17 +218,17 @@ def test_a_loss_without_what_it_needs_says_so(name: str) -> None:
 
 def test_a_released_cat_rs_loss_without_its_target_says_so() -> None:
     model, _, problem = slowly.problem(0, 4, 4)
-    x, y, noise, aside = problem.tensors()
+    x, y, noise, inputs = problem.tensors()
     with pytest.raises(InputError, match="target"):
         method = methods.create("cat-rs", variant="released", teacher="models/gaussian")
-        method.loss(model, x, y, noise, aside._replace(target=None))
+        method.loss(model, x, y, noise, inputs._replace(target=None))
 
 
 def test_cat_rs_asks_for_uniform_numbers_only_where_it_draws() -> None:
     model, _, problem = slowly.problem(0, 4, 4)
-    x, y, noise, aside = problem.tensors()
+    x, y, noise, inputs = problem.tensors()
     high_only = methods.create("cat-rs", low=False)
-    assert high_only.loss(model, x, y, noise).total == high_only.loss(model, x, y, noise, aside).total
+    assert high_only.loss(model, x, y, noise).total == high_only.loss(model, x, y, noise, inputs).total
 
 
 def test_cat_rs_without_weight_on_the_high_loss_makes_no_attack(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ from . import macer as macer
 from . import smoothadv as smoothadv
 from . import smoothmix as smoothmix
 from . import stability as stability
-from .base import Aside as Aside
 from .base import Loss as Loss
+from .base import LossInputs as LossInputs
 from .base import Method as Method
 from .base import Probe as Probe
 from .base import Schedule as Schedule

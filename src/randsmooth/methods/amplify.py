@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Probe, Schedule
+from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Probe, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, one_of, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
@@ -91,7 +91,7 @@ class Amplify(Method):
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy at the attacked noises, each of which walks by itself; arguments as for every `Method`."""
         check_noise(self, x, noise)
         walked = self.walk(model, x, y, noise)

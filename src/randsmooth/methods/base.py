@@ -30,7 +30,7 @@ class Loss(NamedTuple):
     figures: dict[str, Tensor]
 
 
-class Aside(NamedTuple):
+class LossInputs(NamedTuple):
     """What some methods need beside images and noise.
 
     Attributes:
@@ -42,9 +42,6 @@ class Aside(NamedTuple):
     u: Tensor | None = None
     target: Tensor | None = None
     sigma: float | None = None
-
-
-NOTHING = Aside()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,11 +68,11 @@ class Method(ABC):
         """Raise InputError for hyperparameters out of range; their types are right."""
 
     @abstractmethod
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W).
 
         Raises:
-            InputError: the method needs a part of `aside` that is not given.
+            InputError: the method needs a part of `inputs` that is not given.
         """
 
     def schedule(self) -> Schedule:

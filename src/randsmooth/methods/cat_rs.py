@@ -13,7 +13,7 @@ from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import NOTHING, Aside, Loss, Method, Schedule, Teacher
+from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
@@ -74,11 +74,11 @@ class CatRS(Method):
         if not (self.low or self._high):
             raise InputError("low=False with high='off' or lbd=0 leaves no loss to train on")
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
 
         Raises:
-            InputError: aside.u is needed (by the low loss, and the released mask) and not given, or aside.target (by
+            InputError: inputs.u is needed (by the low loss, and the released mask) and not given, or inputs.target (by
                 the released variant's high loss).
         """
         check_noise(self, x, noise)
@@ -86,11 +86,11 @@ class CatRS(Method):
         right = logits.argmax(dim=-1) == y
         terms, figures = {}, p_a_shares(right)
         if self.low:
-            terms["low"] = self._low(logits, y, self._k(right, aside))
+            terms["low"] = self._low(logits, y, self._k(right, inputs))
         if self._high:
-            target = y if self.variant == "paper" else given("cat-rs, variant 'released',", "target", aside.target)
+            target = y if self.variant == "paper" else given("cat-rs, variant 'released',", "target", inputs.target)
             losses, after = self._attacked(model, x, y, target, noise)
-            sure = right.all(dim=0) if self.variant == "paper" else self._k(right, aside) == self.m
+            sure = right.all(dim=0) if self.variant == "paper" else self._k(right, inputs) == self.m
             worst = losses.amax(dim=0) if self.high == "max" else losses.mean(dim=0)
             terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
             figures |= attack_success(right, after) | {"sure_share": sure.float().mean()}
@@ -105,9 +105,9 @@ class CatRS(Method):
     def _high(self) -> bool:
         return self.high != "off" and self.lbd > 0.0
 
-    def _k(self, right: Tensor, aside: Aside) -> Tensor:
+    def _k(self, right: Tensor, inputs: LossInputs) -> Tensor:
         """(B,) K, how many noises of an image count in full, drawn by how many are right (m, B)."""
-        return _binomial(right.sum(dim=0), self.m, given("cat-rs", "u", aside.u))
+        return _binomial(right.sum(dim=0), self.m, given("cat-rs", "u", inputs.u))
 
     def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
         """Eq. 7: the max(1, K) smallest cross-entropies of an image in full, of the others what exceeds -log p0."""

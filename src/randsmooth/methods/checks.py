@@ -72,7 +72,7 @@ def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def given(method: str, name: str, value: T | None) -> T:
-    """`value` of the loss's `aside`, which this method needs."""
+    """`value` of the loss's `inputs`, which this method needs."""
     if value is None:
-        raise InputError(f"the loss of {method} needs aside.{name}: pass loss(..., aside=Aside({name}=...))")
+        raise InputError(f"the loss of {method} needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))")
     return value

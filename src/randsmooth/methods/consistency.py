@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Ramp, Schedule
+from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
@@ -46,7 +46,7 @@ class Consistency(Method):
             at_least(name, getattr(self, name), 1)
         one_of("form", self.form, ("default", "xent", "kl", "mse"))
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
         check_noise(self, x, noise)
         before = None

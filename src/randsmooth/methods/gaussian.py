@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from randsmooth.methods.base import NOTHING, Aside, Loss, Method
+from randsmooth.methods.base import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.label_loss import label_loss
@@ -24,7 +24,7 @@ class Gaussian(Method):
     def check(self) -> None:
         at_least("m", self.m, 1)
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""
         check_noise(self, x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Schedule
+from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import noisy_logits
@@ -50,14 +50,14 @@ class Macer(Method):
     def m(self) -> int:
         return self.k
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """-log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
 
         Raises:
-            InputError: aside.sigma is not given.
+            InputError: inputs.sigma is not given.
         """
         check_noise(self, x, noise)
-        sigma = given("macer", "sigma", aside.sigma)
+        sigma = given("macer", "sigma", inputs.sigma)
         logits = noisy_logits(model, x, noise)  # (k, B, K)
         classified = self.beta * logits if self.beta_in == "both" else logits
         log_mean = classified.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Ramp, Schedule
+from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, one_of
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.label_loss import label_loss
@@ -50,7 +50,7 @@ class SmoothAdv(Method):
                 f"T={self.T}: attack={self.attack!r} looks at where it stands before each step, so it needs 2 steps"
             )
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""
         check_noise(self, x, noise)
         attacked = self._attack(model, x, y, noise)

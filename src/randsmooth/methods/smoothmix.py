@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from randsmooth.methods.base import EPOCHS, NOTHING, Aside, Loss, Method, Ramp, Schedule
+from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.label_loss import label_loss
@@ -45,16 +45,16 @@ class SmoothMix(Method):
         for name in ("eta", "start"):
             at_least(name, getattr(self, name), 0.0)
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy at x0 + eta * mean KL(target || prediction at the mixture), where the mean prediction is right.
 
         Arguments as for every `Method`.
 
         Raises:
-            InputError: aside.u is not given.
+            InputError: inputs.u is not given.
         """
         check_noise(self, x, noise)
-        share = given("smoothmix", "u", aside.u)[:, None] / 2.0  # (B, 1), of the attacked image
+        share = given("smoothmix", "u", inputs.u)[:, None] / 2.0  # (B, 1), of the attacked image
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)
         loss = label_loss(clean, y).mean()

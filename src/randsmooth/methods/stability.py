@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.methods.base import NOTHING, Aside, Loss, Method
+from randsmooth.methods.base import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.noise import full, noisy_logits
@@ -33,7 +33,7 @@ class Stability(Method):
         at_least("m", self.m, 1)
         at_least("lbd", self.lbd, 0.0)
 
-    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, aside: Aside = NOTHING) -> Loss:
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""
         check_noise(self, x, noise)
         clean = full(model(x))  # (B, K)

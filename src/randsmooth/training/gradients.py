@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.methods import Aside, Method
+from randsmooth.methods import LossInputs, Method
 from randsmooth.methods.amplify import Amplify
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.noise import Stream, draw
@@ -108,7 +108,7 @@ def _norm(
     if attack is not None:
         noise = attack.walk(model, x, y, noise).points
     u = torch.rand(1, generator=stream.at(1).torch()).to(x.device)
-    loss = method.loss(model, x, y, noise, Aside(u=u, target=target, sigma=sigma)).total
+    loss = method.loss(model, x, y, noise, LossInputs(u=u, target=target, sigma=sigma)).total
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
     return float(torch.stack([g.double().square().sum() for g in gradients if g is not None]).sum().sqrt())

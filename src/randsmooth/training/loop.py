@@ -19,7 +19,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.methods import Aside, Method, Probe, Schedule
+from randsmooth.methods import LossInputs, Method, Probe, Schedule
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
@@ -174,11 +174,11 @@ class Trainer:
         noise = draw(
             (objective.m, *x.shape), self.recipe.sigma, stream=self._stream("noise", epoch, step), device=device
         )
-        generator = self._stream("aside", epoch, step).torch(device)
+        generator = self._stream("aside", epoch, step).torch(device)  # a name that seeded runs depend on
         u = torch.rand(len(x), generator=generator, device=device)
-        aside = Aside(u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma)
+        inputs = LossInputs(u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma)
         with self.fabric.autocast():
-            loss = objective.loss(self.model, x, y, noise, aside)
+            loss = objective.loss(self.model, x, y, noise, inputs)
         self.optimizer.zero_grad()
         self.fabric.backward(loss.total)
         self.optimizer.step()
