@@ -1,11 +1,11 @@
-"""What can be added by name: our own entries, and those that other installed packages announce as entry points."""
+"""What can be chosen by name: our own entries, and those that other installed packages announce as entry points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from randsmooth.errors import InputError, unknown
 
@@ -15,19 +15,25 @@ T = TypeVar("T")
 class Registry(Mapping[str, T], Generic[T]):
     """The entries of one kind by name, each imported when it is first asked for.
 
-    A package adds its own by an entry point of the group `randsmooth.<kind>s` in its metadata, a program by `add`.
+    Another package adds entries by entry points of the group `randsmooth.<kind>s` in its metadata, a program by `add`.
+    Our own names cannot be taken, so that a certificate or a model that names one always means the same.
 
     Args:
-        kind: what an entry is, in the words of an error: "method".
-        group: of entry points, such as "randsmooth.methods".
+        kind: what an entry is called in errors: "method".
+        group: the group of entry points, such as "randsmooth.methods".
         own: name -> "module:attribute" of the entries that randsmooth brings, in the order of listings.
 
     Example:
         >>> shapes = Registry("shape", "example.shapes", {"ordered": "collections:OrderedDict"})
         >>> shapes["ordered"].__name__
         'OrderedDict'
-        >>> "square" in shapes
-        False
+        >>> shapes.add("plain", dict)
+        >>> list(shapes), shapes.source("ordered"), shapes.source("plain")
+        (['ordered', 'plain'], 'randsmooth', 'this program')
+        >>> shapes["orderd"]
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: unknown shape 'orderd': did you mean 'ordered'? known are ordered, plain
     """
 
     def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:
@@ -37,57 +43,87 @@ class Registry(Mapping[str, T], Generic[T]):
         self._added: dict[str, T] = {}
 
     @cached_property
-    def _entries(self) -> dict[str, EntryPoint]:
-        """Ours first, so that no package can put itself in the place of one that a certificate or a model names."""
-        others = sorted(entry_points(group=self.group), key=lambda point: point.name)
-        return {**{point.name: point for point in others if point.name not in self._own}, **self._own}
+    def _others(self) -> dict[str, list[EntryPoint]]:
+        """The entry points of other packages by name; only read when needed, since every package is looked at."""
+        found: dict[str, list[EntryPoint]] = {}
+        for point in entry_points(group=self.group):
+            if point.name not in self._own:
+                found.setdefault(point.name, []).append(point)
+        return found
 
     def add(self, name: str, entry: T) -> None:
-        """Make `entry` known as `name` in this process. Raises InputError where the name is taken."""
+        """Make `entry` known as `name` in this process.
+
+        Raises:
+            InputError: the name is taken.
+        """
         if name in self:
             raise InputError(f"{self.kind} {name!r} is registered already: choose another name")
         self._added[name] = entry
 
     def source(self, name: str) -> str:
-        """Where the entry comes from: "randsmooth", the name of another distribution, or "this program"."""
+        """Who brings the entry: "randsmooth", the name of another package, or "this program" for what was added.
+
+        Raises:
+            InputError: there is no such entry.
+        """
+        if name in self._own:
+            return "randsmooth"
         if name in self._added:
             return "this program"
-        distribution = self._entries[name].dist
-        return "randsmooth" if name in self._own or distribution is None else distribution.name
+        return " and ".join(sorted(_package(point) for point in self._points(name)))
 
     def __getitem__(self, name: str) -> T:
         """The entry called `name`.
 
         Raises:
-            InputError: there is none, with the nearest name; or the package that brings it cannot be imported.
+            InputError: there is none, and the nearest name is suggested; two packages bring it; or the package that
+                brings it cannot be imported.
         """
         if name in self._added:
             return self._added[name]
-        if name not in self._entries:
-            raise unknown(self.kind, name, self)
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
-    def _load(self, name: str) -> T:
-        point = self._entries[name]
-        try:
-            entry: T = point.load()
-        except (ImportError, AttributeError) as error:
-            if name in self._own:
-                raise
-            raise InputError(
-                f"{self.kind} {name!r} of the package {self.source(name)} cannot be loaded ({point.value}: {error}): "
-                "update or remove that package"
-            ) from error
-        return entry
+    def get(self, name: str, default: Any = None) -> Any:
+        """The entry called `name`, `default` where there is none. Raises InputError for one that cannot be loaded."""
+        return self[name] if name in self else default  # noqa: SIM401 this is the method that the rule would call
 
     def __iter__(self) -> Iterator[str]:
         yield from self._own
-        yield from sorted(({*self._entries} - {*self._own}) | {*self._added})
+        yield from sorted({*self._others, *self._added})
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or name in self._added or name in self._entries
+        return name in self._own or name in self._added or name in self._others
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self._own) + len({*self._others, *self._added})
+
+    def _points(self, name: str) -> list[EntryPoint]:
+        points = [self._own[name]] if name in self._own else self._others.get(name)
+        if not points:
+            raise unknown(self.kind, name, self)
+        return points
+
+    def _load(self, name: str) -> T:
+        points = self._points(name)
+        if len(points) > 1:
+            raise InputError(
+                f"{self.kind} {name!r} is brought by several packages, {self.source(name)}: uninstall all but one"
+            )
+        (point,) = points
+        try:
+            entry: T = point.load()
+        except Exception as error:  # a stranger's module may raise anything while it is imported
+            if name in self._own:
+                raise
+            raise InputError(
+                f"{self.kind} {point.name!r} of the package {_package(point)} cannot be loaded ({point.value}: "
+                f"{type(error).__name__}: {error}): update or uninstall that package"
+            ) from error
+        return entry
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "an unknown package"

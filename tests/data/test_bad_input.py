@@ -12,7 +12,7 @@ from randsmooth.errors import InputError
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("cifar-10", "unknown dataset 'cifar-10': did you mean 'cifar10'"),
+        ("cifar-10", "unknown data set 'cifar-10': did you mean 'cifar10'"),
         ("MNIST", "did you mean 'mnist'"),
         ("./no/such", "no folder at no/such"),
     ],
@@ -139,10 +139,10 @@ def test_an_index_out_of_range(tmp_path, write_parquet, pixels, index):
 def test_read_image_refuses(tmp_path, encode):
     file = tmp_path / "photo.png"
     with pytest.raises(InputError, match="no image file at"):
-        data.read_image(file, data.spec("mnist"))
+        data.read_image(file, data.DATASETS["mnist"])
     file.write_bytes(encode(np.zeros((3, 40, 50), np.uint8)))
     with pytest.raises(InputError, match=r"photo.png is 40x50 with 3 channels .*cifar10 needs 32x32 with 3"):
-        data.read_image(file, data.spec("cifar10"))
+        data.read_image(file, data.DATASETS["cifar10"])
     file.write_bytes(b"text")
     with pytest.raises(InputError, match=r"photo\.png cannot be decoded"):
-        data.read_image(file, data.spec("cifar10"))
+        data.read_image(file, data.DATASETS["cifar10"])

@@ -93,7 +93,7 @@ def test_a_folder_named_like_a_data_set_is_it(tmp_path, monkeypatch, write_parqu
     write_parquet(tmp_path / "svhn" / "cropped_digits" / "test-00000-of-00001.parquet", pixels, [0] * 6)
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
     images = data.load("svhn" if find == "home" else str(tmp_path / "svhn"), "test")
-    assert (images.spec.augment, images.spec.mean) == ("crop", data.spec("svhn").mean)
+    assert (images.spec.augment, images.spec.mean) == ("crop", data.DATASETS["svhn"].mean)
     assert images.spec.sizes == {"train": 73_257, "test": 6}
     assert images.spec.num_classes == 10
 
@@ -197,6 +197,6 @@ def test_imagenet_tests_on_its_validation_split(tmp_path, monkeypatch, write_fol
 def test_read_image(tmp_path, encode, random_images):
     pixels = random_images(1, (1, 28, 28))[0]
     (tmp_path / "seven.png").write_bytes(encode(pixels))
-    x = data.read_image(tmp_path / "seven.png", data.spec("mnist"))
+    x = data.read_image(tmp_path / "seven.png", data.DATASETS["mnist"])
     assert torch.equal(x, torch.from_numpy(pixels).float() / 255)
-    assert data.read_image(tmp_path / "seven.png", data.spec("imagenet")).shape == (3, 224, 224)
+    assert data.read_image(tmp_path / "seven.png", data.DATASETS["imagenet"]).shape == (3, 224, 224)

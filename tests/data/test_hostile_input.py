@@ -152,20 +152,20 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path, width, height):
     (tmp_path / "train" / "a" / "bomb.png").write_bytes(claiming(width, height))
     refuses(r"image 0 \(.*bomb.png\) (is not|cannot be) decoded: .*pixel", tmp_path)
     with pytest.raises(InputError, match=r"bomb.png (is not|cannot be) decoded: .*pixel"):
-        data.read_image(tmp_path / "train" / "a" / "bomb.png", data.spec("imagenet"))
+        data.read_image(tmp_path / "train" / "a" / "bomb.png", data.DATASETS["imagenet"])
 
 
 def test_the_limit_of_pixels_is_told(tmp_path):
     (tmp_path / "a.png").write_bytes(claiming(8193, 8192))
     with pytest.raises(InputError, match=f"8192 x 8193 pixels are more than the {MOST_PIXELS:,} that are read"):
-        data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+        data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
 
 
 @pytest.mark.parametrize("side", [9_000, 10_000, 13_000])
 def test_a_bomb_costs_no_warning_besides(tmp_path, recwarn, side):
     (tmp_path / "a.png").write_bytes(claiming(side, side))
     with pytest.raises(InputError):
-        data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+        data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
     assert not recwarn.list
 
 
@@ -174,7 +174,7 @@ def test_a_thread_of_pixels_is_not_scaled_up(tmp_path):
     Image.new("RGB", (2**20, 1)).save(tmp_path / "a.png")
     tracemalloc.start()
     with pytest.raises(InputError, match=r"a.png, scaled, is not decoded: 256 x 268435456 pixels"):
-        data.read_image(tmp_path / "a.png", data.spec("imagenet"))
+        data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
     assert tracemalloc.get_traced_memory()[1] < 2**26
     tracemalloc.stop()
 
@@ -182,7 +182,7 @@ def test_a_thread_of_pixels_is_not_scaled_up(tmp_path):
 def test_formats_that_start_programs_are_not_decoded(tmp_path):
     (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 32 32\n%%EndComments\n%%EOF\n")
     with pytest.raises(InputError, match=r"a.png cannot be decoded: it is none of PNG, JPEG"):
-        data.read_image(tmp_path / "a.png", data.spec("cifar10"))
+        data.read_image(tmp_path / "a.png", data.DATASETS["cifar10"])
 
 
 def folder_of(tmp_path, write_folder, pixels):
@@ -242,7 +242,7 @@ def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path):
     turned[0x0112] = 6  # a quarter turn
     frames[0].save(tmp_path / "b.jpg", exif=turned)
     for name in ("a.webp", "b.jpg"):
-        red = data.read_image(tmp_path / name, data.spec("imagenet"))
+        red = data.read_image(tmp_path / name, data.DATASETS["imagenet"])
         assert red.shape == (3, 224, 224) and red[0].min() > 0.98 and red[1:].max() < 0.02
 
 
@@ -275,7 +275,7 @@ def decoded(count, seed, path):
     for number in range(count):
         path.write_bytes(damaged(whole[number % len(whole)], rng))
         try:
-            assert data.read_image(path, data.spec("imagenet")).shape == (3, 224, 224)
+            assert data.read_image(path, data.DATASETS["imagenet"]).shape == (3, 224, 224)
             read += 1
         except InputError as error:
             assert str(path) in str(error)

@@ -39,7 +39,7 @@ def test_a_data_set_of_the_library(local):
     table = ImageTable(plain(dataset), "hub")
     assert table.labels.tolist() == [2, 0, 1, 2, 0]
     assert table.classes == ("a", "b", "c")
-    assert np.array_equal(decode_many(table, torch.arange(5), data.spec("cifar100")).numpy(), pixels)
+    assert np.array_equal(decode_many(table, torch.arange(5), data.DATASETS["cifar100"]).numpy(), pixels)
 
 
 def test_from_hub(tmp_path, monkeypatch, write_parquet, random_images):
@@ -48,7 +48,7 @@ def test_from_hub(tmp_path, monkeypatch, write_parquet, random_images):
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     pixels = random_images(3, (1, 28, 28))
     write_parquet(tmp_path / "hub" / "test.parquet", pixels, [4, 5, 6])
-    spec = replace(data.spec("mnist"), hub=str(tmp_path / "hub"), hub_config=None)
+    spec = replace(data.DATASETS["mnist"], hub=str(tmp_path / "hub"), hub_config=None)
     table = from_hub(spec, "test")
     assert table.labels.tolist() == [4, 5, 6]
     assert np.array_equal(decode_many(table, torch.arange(3), spec).numpy(), pixels)

@@ -22,12 +22,12 @@ SHAPES = {
 
 
 def test_names():
-    assert data.names() == sorted(SHAPES)
+    assert list(data.DATASETS) == sorted(SHAPES)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_contract(name):
-    spec = data.spec(name)
+    spec = data.DATASETS[name]
     assert spec.name == name
     assert (spec.shape, spec.num_classes, spec.arch) == SHAPES[name]
     assert len(set(spec.classes)) == spec.num_classes
@@ -42,7 +42,7 @@ def test_contract(name):
 
 
 def test_a_large_set_streams():
-    cifar = data.spec("cifar10")
+    cifar = data.DATASETS["cifar10"]
     fits = 4 * 2**30 // math.prod(cifar.shape)
     assert not replace(cifar, sizes={"train": fits}).streams
     assert replace(cifar, sizes={"train": fits + 1}).streams
@@ -50,7 +50,7 @@ def test_a_large_set_streams():
 
 def test_a_name_is_registered_once():
     with pytest.raises(InputError, match="'mnist' is registered already"):
-        data.register(data.spec("mnist"))
+        data.DATASETS.add("mnist", data.DATASETS["mnist"])
 
 
 @pytest.mark.parametrize("split", data.SPLITS)

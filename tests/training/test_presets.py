@@ -20,13 +20,13 @@ def recipe(dataset: str, method: str | None = None, sigma: float = 0.5, **asked:
         asked["set"] = NEEDED["acr/amplify"] | asked.get("set", {})
     if preset.fixed.get("variant") == "released":
         asked["set"] = NEEDED["released"] | asked.get("set", {})
-    return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.spec(dataset))[0]
+    return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.DATASETS[dataset])[0]
 
 
 EVERY = [
     (preset, dataset, sigma)
     for preset in PRESETS
-    for dataset in preset.datasets or data.names()
+    for dataset in preset.datasets or data.DATASETS
     for sigma in preset.by_sigma or SIGMAS
     if find(preset.method, dataset, preset.name) is preset  # an earlier one of its name may serve the data set
 ]
@@ -315,7 +315,7 @@ def test_a_row_of_an_ablation_table(name: str, dataset: str, sigma: float, expec
     assert sigma in find(None, dataset, name).by_sigma
 
 
-@pytest.mark.parametrize("dataset", data.names())
+@pytest.mark.parametrize("dataset", data.DATASETS)
 @pytest.mark.parametrize("method", sorted(methods.METHODS))
 def test_every_method_trains_on_every_data_set_without_a_preset(method: str, dataset: str) -> None:
     found = recipe(dataset, method)

@@ -23,7 +23,7 @@ from randsmooth.training import probe as probes
 from randsmooth.training.folder import CHECKPOINT, TEACHER
 from randsmooth.training.probe import make_probe
 
-CIFAR = data.spec("cifar10")
+CIFAR = data.DATASETS["cifar10"]
 STREAM = Stream(0, "train/probe").at(3)
 
 
@@ -75,7 +75,7 @@ def test_every_question_has_crops_of_its_own_and_the_same_again() -> None:
     assert not torch.equal(other[0], again[0])
 
 
-FLIPPED = replace(data.spec("digits"), augment="crop-flip")
+FLIPPED = replace(data.DATASETS["digits"], augment="crop-flip")
 AMPLIFY = Request(
     dataset="digits",
     method="amplify",

@@ -18,7 +18,7 @@ def ask(
 ) -> tuple[Recipe, list[str]]:
     """The recipe, and what is said after the preset's source."""
     request = Request(dataset=dataset, method=method, sigma=sigma, **asked)
-    recipe, (source, *notes) = resolve(request, data.spec(dataset))
+    recipe, (source, *notes) = resolve(request, data.DATASETS[dataset])
     assert source.startswith(f"{recipe.preset}: ")
     return recipe, notes
 
@@ -124,7 +124,7 @@ def test_the_first_line_tells_the_run() -> None:
 
 
 def test_the_source_is_said_first() -> None:
-    _, notes = resolve(Request(dataset="mnist", method="smoothmix", sigma=1.0), data.spec("mnist"))
+    _, notes = resolve(Request(dataset="mnist", method="smoothmix", sigma=1.0), data.DATASETS["mnist"])
     assert notes == ["cat-rs/smoothmix/prose: Jeong et al., AAAI 2023, submission, section 4 and appendix B.2"]
 
 

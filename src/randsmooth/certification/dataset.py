@@ -72,7 +72,7 @@ def certify(
     told = provenance(model)
     sigma = told.get("sigma") if sigma is None else sigma
     if dataset is None and told.get("dataset") is not None:
-        dataset = data.told(told["dataset"], "the model")
+        dataset = data.registered(told["dataset"], "the model")
     if sigma is None or dataset is None:
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")

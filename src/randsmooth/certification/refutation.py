@@ -168,7 +168,7 @@ def _load(table: Certificates, dataset: str | None) -> Images:
     if name is None or split is None:
         raise InputError(f"{called(table)} does not name its {'dataset' if name is None else 'split'}")
     try:
-        return data.load(dataset or data.told(name, called(table)), split)
+        return data.load(dataset or data.registered(name, called(table)), split)
     except InputError as error:
         hint = "" if dataset else f" (the data set of {called(table)}; --dataset tells where its folder is)"
         raise InputError(f"{error}{hint}") from error

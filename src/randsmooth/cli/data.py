@@ -24,8 +24,8 @@ def list_(settings: List) -> None:
     """List the named data sets. `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` is where a name is looked for first."""
     from randsmooth import data
 
-    for name in data.names():
-        say(f"{name:15} {data.spec(name).description}")
+    for name in data.DATASETS:
+        say(f"{name:15} {data.DATASETS[name].description}")
 
 
 def describe(settings: Describe) -> None:

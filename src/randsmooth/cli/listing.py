@@ -63,7 +63,7 @@ def by_name(name: str) -> Iterator[str]:
 
 
 def _served(preset: Preset) -> list[str]:
-    return [name for name in preset.datasets or data.names() if name != "cifar10-jpeg"]
+    return [name for name in preset.datasets or data.DATASETS if name != "cifar10-jpeg"]
 
 
 def _datasets(preset: Preset) -> str:

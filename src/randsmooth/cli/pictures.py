@@ -32,7 +32,7 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
     from randsmooth import data
 
     dataset, split = str(known[0].header.dataset), str(known[0].header.split)
-    if dataset not in data.names():  # a folder that a file names is not opened unasked
+    if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
         raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
     if not _at_hand(dataset):
         raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")

@@ -98,8 +98,8 @@ def spec_of(model: Classifier | OnnxModel) -> DatasetSpec:
     from randsmooth import data
 
     told = getattr(model, "provenance", {}).get("dataset")
-    if told in data.names():
-        return data.spec(told)
+    if isinstance(told, str) and told in data.DATASETS:
+        return data.DATASETS[told]
     numbers = map(str, range(getattr(model, "num_classes", None) or MOST_CLASSES))
     return data.DatasetSpec(
         name=str(told or "the model's images"),

@@ -6,9 +6,7 @@ from .images import StreamedImages as StreamedImages
 from .images import TensorImages as TensorImages
 from .loading import describe as describe
 from .loading import load as load
-from .registry import names as names
-from .registry import register as register
-from .registry import spec as spec
-from .registry import told as told
+from .registry import DATASETS as DATASETS
+from .registry import registered as registered
 from .subset import skip as skip
 from .subset import take as take

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from randsmooth.data.dataset_spec import DatasetSpec
 
-DIGITS = tuple("0123456789")
+TEN_DIGITS = tuple("0123456789")
 
-FASHION = (
+CLOTHES = (
     *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
     *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
 )
 
-CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+CIFAR10_CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 _CIFAR100_NAMES = """
     apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can
@@ -24,12 +24,12 @@ _CIFAR100_NAMES = """
     shark shrew skunk skyscraper snail snake spider squirrel streetcar sunflower sweet_pepper table tank
     telephone television tiger tractor train trout tulip turtle wardrobe whale willow_tree wolf woman worm
 """
-CIFAR100 = tuple(_CIFAR100_NAMES.split())
+CIFAR100_CLASSES = tuple(_CIFAR100_NAMES.split())
 
-_DIGITS = DatasetSpec(
+DIGITS = DatasetSpec(
     name="digits",
     shape=(1, 8, 8),
-    classes=DIGITS,
+    classes=TEN_DIGITS,
     mean=None,
     std=None,
     augment="none",
@@ -39,10 +39,10 @@ _DIGITS = DatasetSpec(
     description="Handwritten digits, 8x8 grey, embedded in scikit-learn: needs no download",
 )
 
-_MNIST = DatasetSpec(
+MNIST = DatasetSpec(
     name="mnist",
     shape=(1, 28, 28),
-    classes=DIGITS,
+    classes=TEN_DIGITS,
     mean=None,
     std=None,
     augment="none",
@@ -53,20 +53,20 @@ _MNIST = DatasetSpec(
     description="Handwritten digits, 28x28 grey",
 )
 
-_FASHION_MNIST = replace(
-    _MNIST,
+FASHION_MNIST = replace(
+    MNIST,
     name="fashion-mnist",
-    classes=FASHION,
+    classes=CLOTHES,
     hub="zalando-datasets/fashion_mnist",
     hub_config="fashion_mnist",
     description="Articles of clothing, 28x28 grey",
 )
 
 # The mean and std of Cohen et al. (2019), `datasets.py`: every published CIFAR-10 certificate uses them.
-_CIFAR10 = DatasetSpec(
+CIFAR10 = DatasetSpec(
     name="cifar10",
     shape=(3, 32, 32),
-    classes=CIFAR10,
+    classes=CIFAR10_CLASSES,
     mean=(0.4914, 0.4822, 0.4465),
     std=(0.2023, 0.1994, 0.2010),
     augment="crop-flip",
@@ -77,8 +77,8 @@ _CIFAR10 = DatasetSpec(
     description="Animals and vehicles in 10 classes, 32x32 RGB",
 )
 
-_CIFAR10_JPEG = replace(
-    _CIFAR10,
+CIFAR10_JPEG = replace(
+    CIFAR10,
     name="cifar10-jpeg",
     hub=None,
     hub_config=None,
@@ -86,10 +86,10 @@ _CIFAR10_JPEG = replace(
 )
 
 # Mean and std over the pixels of the training set, as published in weiaicunzai/pytorch-cifar100, `conf/`.
-_CIFAR100 = replace(
-    _CIFAR10,
+CIFAR100 = replace(
+    CIFAR10,
     name="cifar100",
-    classes=CIFAR100,
+    classes=CIFAR100_CLASSES,
     mean=(0.5071, 0.4865, 0.4409),
     std=(0.2673, 0.2564, 0.2762),
     hub="uoft-cs/cifar100",
@@ -98,10 +98,10 @@ _CIFAR100 = replace(
 )
 
 # Mean and std over the pixels of the 73,257 training images. No flip: a mirrored digit is another sign.
-_SVHN = DatasetSpec(
+SVHN = DatasetSpec(
     name="svhn",
     shape=(3, 32, 32),
-    classes=DIGITS,
+    classes=TEN_DIGITS,
     mean=(0.4377, 0.4438, 0.4728),
     std=(0.1980, 0.2010, 0.1970),
     augment="crop",
@@ -126,15 +126,4 @@ IMAGENET = DatasetSpec(
     description="ImageNet-1k, photographs in 1000 classes, 224x224 RGB, read from disk as needed",
     resize=256,
     files={"train": ("train",), "test": ("validation", "val")},
-)
-
-CATALOGUE = (
-    _DIGITS,
-    _MNIST,
-    _FASHION_MNIST,
-    _CIFAR10,
-    _CIFAR10_JPEG,
-    _CIFAR100,
-    _SVHN,
-    IMAGENET,
 )

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from randsmooth.data import registry
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import MODES, decode_many, form
 from randsmooth.data.digits import digits
@@ -19,6 +18,7 @@ from randsmooth.data.hub import from_hub
 from randsmooth.data.images import Images, StreamedImages, TensorImages
 from randsmooth.data.infer import infer
 from randsmooth.data.layout import open_split, present, recognised
+from randsmooth.data.registry import DATASETS
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
@@ -34,7 +34,7 @@ def load(dataset: str, split: str = "train", *, device: torch.device | str = "cp
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
     if dataset == "digits":
-        return TensorImages(registry.spec(dataset), split, *digits(split), device=device)
+        return TensorImages(DATASETS[dataset], split, *digits(split), device=device)
     with _readable(dataset):
         spec, encoded = _open(dataset, split)
     check_labels(encoded, spec.num_classes, f"{dataset} ({split})")
@@ -49,8 +49,8 @@ def describe(dataset: str) -> DatasetSpec:
 
     Raises InputError for an unknown name, and for a folder without images.
     """
-    if dataset in registry.names():
-        return registry.spec(dataset)
+    if dataset in DATASETS:
+        return DATASETS[dataset]
     with _readable(dataset):
         return _folder(_path(dataset))[0]
 
@@ -66,8 +66,8 @@ def _readable(dataset: str) -> Iterator[None]:
 
 def _open(dataset: str, split: str) -> tuple[DatasetSpec, Encoded]:
     """The spec, with what the data itself knows better, and the split."""
-    if dataset in registry.names():
-        spec = registry.spec(dataset)
+    if dataset in DATASETS:
+        spec = DATASETS[dataset]
         encoded = _named(spec, split)
         return _as_found(spec, {split: encoded}), encoded
     spec, splits = _folder(_path(dataset))
@@ -101,14 +101,14 @@ def _path(dataset: str) -> Path:
     if path.is_dir():
         return path
     if len(path.parts) > 1 or path.is_absolute():
-        raise InputError(f"no folder at {path}: give a data set's folder, or one of {', '.join(registry.names())}")
-    raise unknown("dataset", dataset, registry.names())
+        raise InputError(f"no folder at {path}: give a data set's folder, or one of {', '.join(DATASETS)}")
+    raise unknown("data set", dataset, DATASETS)
 
 
 def _folder(folder: Path) -> tuple[DatasetSpec, dict[str, Encoded]]:
     """The spec of a folder and its splits, still compressed."""
     name = folder.resolve().name
-    spec = registry.spec(name) if name in registry.names() else None
+    spec: DatasetSpec | None = DATASETS.get(name)
     if spec and not _fits(spec, folder):
         spec = None
     splits = {split: open_split(folder, split, spec) for split in present(folder, spec)}

@@ -1,46 +1,48 @@
-"""Names of data sets, and what each stands for."""
+"""Data sets by name: ours, and those of other packages."""
 
 from __future__ import annotations
 
-from randsmooth.data.catalogue import CATALOGUE
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
+from randsmooth.registry import Registry
 
-_KNOWN: dict[str, DatasetSpec] = {}
-
-
-def register(spec: DatasetSpec) -> None:
-    """Make `spec` loadable by its name. Raises InputError if the name is taken."""
-    if spec.name in _KNOWN:
-        raise InputError(f"data set {spec.name!r} is registered already: choose another name")
-    _KNOWN[spec.name] = spec
-
-
-def names() -> list[str]:
-    """The registered names, in alphabetical order."""
-    return sorted(_KNOWN)
-
-
-def spec(name: str) -> DatasetSpec:
-    """The data set registered as `name`. Raises InputError, with the nearest name, if there is none."""
-    if name not in _KNOWN:
-        raise unknown("dataset", name, _KNOWN)
-    return _KNOWN[name]
+DATASETS: Registry[DatasetSpec] = Registry(
+    "data set",
+    "randsmooth.datasets",
+    {
+        "cifar10": "randsmooth.data.catalogue:CIFAR10",
+        "cifar10-jpeg": "randsmooth.data.catalogue:CIFAR10_JPEG",
+        "cifar100": "randsmooth.data.catalogue:CIFAR100",
+        "digits": "randsmooth.data.catalogue:DIGITS",
+        "fashion-mnist": "randsmooth.data.catalogue:FASHION_MNIST",
+        "imagenet": "randsmooth.data.catalogue:IMAGENET",
+        "mnist": "randsmooth.data.catalogue:MNIST",
+        "svhn": "randsmooth.data.catalogue:SVHN",
+    },
+)
 
 
-def told(name: object, by: object) -> str:
-    """The data set that a file names, `by` which it is told. Raises InputError unless that is a registered name.
+def registered(name: object, by: object) -> str:
+    """The name of a data set that a file gives; `by` says which file, for the error.
 
-    A file may be a stranger's, so a folder that it names is opened on the user's word only.
+    A file may come from a stranger, so a folder that it names is opened only if the user asks for it.
+
+    Raises:
+        InputError: `name` is no registered name.
+
+    Example:
+        >>> registered("mnist", "the model")
+        'mnist'
+        >>> registered("/home/someone", "the model")
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: the model names the data set '/home/someone', and a folder that a file names is \
+not opened unasked; give the folder yourself (--dataset on the command line)
     """
-    if name not in names():
+    if not isinstance(name, str) or name not in DATASETS:
         raise InputError(
             f"{by} names the data set {shown(repr(name))}, and a folder that a file names is not opened unasked; give "
             "the folder yourself (--dataset on the command line)"
         )
-    return str(name)
-
-
-for _spec in CATALOGUE:
-    register(_spec)
+    return name
