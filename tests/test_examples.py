@@ -43,8 +43,7 @@ WAITING = {
         make_header
     """,
     "randsmooth.data": """
-        DatasetSpec Images StreamedImages TensorImages describe load names read_image register skip spec
-        take told
+        DatasetSpec Images StreamedImages TensorImages describe load read_image skip take
     """,
     "randsmooth.methods": """
         Aside Loss Method Probe Schedule Teacher create
@@ -63,8 +62,8 @@ WAITING = {
         save unwrapped weights_hash
     """,
     "randsmooth.noise": """
-        Attacked Stream address_of ball_attack check_on_lattice ddn divergence draw fill fresh_seed frozen
-        full gradient_free lattice noisy_logits perturb pgd sphere_attack within_ball
+        Attacked Stream address_of ball_attack check_on_grid ddn divergence draw fill fresh_seed frozen
+        at_least_float32 gradient_free grid_sampler noisy_logits perturb pgd sphere_attack within_ball
     """,
     "randsmooth.report": """
         Entry Line Panel Pictures by_method draw envelope_panels envelopes leaderboard measure p_a_curves

@@ -23,7 +23,7 @@ from randsmooth.certification.behaviour import made_up, on_made_up
 from randsmooth.certification.runner import journal_path
 from randsmooth.errors import InputError, Note
 from randsmooth.models import OnnxModel
-from randsmooth.noise import check_on_lattice
+from randsmooth.noise import check_on_grid
 
 Make = Callable[[], Any]
 
@@ -237,7 +237,7 @@ def test_made_up_images_are_images_on_the_grid(shape: tuple[int, ...]) -> None:
     images = made_up(shape)
     for image in images:
         assert image.shape == shape and image.min() >= 0.0 and image.max() <= 1.0
-        check_on_lattice(image)
+        check_on_grid(image)
     assert len(images) == 8 and (shape[1:] == (1, 1) or len({image.numpy().tobytes() for image in images}) >= 7)
 
 

@@ -12,8 +12,8 @@ import torch
 from scipy import stats
 
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, check_on_lattice, lattice, perturb
-from randsmooth.noise.pixel_grid import Lattice
+from randsmooth.noise import Stream, check_on_grid, grid_sampler, perturb
+from randsmooth.noise.pixel_grid import GridSampler
 from randsmooth.noise.thresholds import EXTRA, Thresholds
 
 SIGMAS = [0.12, 0.25, 1.0]
@@ -34,7 +34,7 @@ def grey(k: int) -> torch.Tensor:
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("j", [-200, -3, -1, 0, 1, 2, 57, 400])
 def test_a_cell_is_as_wide_as_its_probability(sigma: float, j: int) -> None:
-    thresholds = lattice(sigma).thresholds
+    thresholds = grid_sampler(sigma).thresholds
     place = j - thresholds.first
     width = Fraction(int(thresholds.rounded[place]) - int(thresholds.rounded[place - 1]), 2**64)
     assert abs(width - probability(j, sigma)) < Fraction(1, 2**63)
@@ -42,7 +42,7 @@ def test_a_cell_is_as_wide_as_its_probability(sigma: float, j: int) -> None:
 
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_the_first_look_agrees_with_all_64_bits(sigma: float) -> None:
-    made = lattice(sigma)
+    made = grid_sampler(sigma)
     rng = np.random.default_rng(0)
     prefixes = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     for tail in (0, (1 << 48) - 1, *rng.integers(0, 1 << 48, 3).tolist()):
@@ -53,10 +53,10 @@ def test_the_first_look_agrees_with_all_64_bits(sigma: float) -> None:
 
 
 def test_thresholds_mirror_each_other_and_never_fall() -> None:
-    rounded = lattice(0.5).thresholds.rounded
+    rounded = grid_sampler(0.5).thresholds.rounded
     assert np.all(rounded[1:] >= rounded[:-1])
     assert all(int(a) + int(b) == (1 << 64) - 1 for a, b in zip(rounded, rounded[::-1], strict=True))
-    exact = lattice(0.5).thresholds
+    exact = grid_sampler(0.5).thresholds
     assert [exact.exact(j, 64) for j in (0, 5, 300)] == [int(rounded[j - exact.first]) for j in (0, 5, 300)]
 
 
@@ -99,13 +99,13 @@ def fits(draws: np.ndarray, sigma: float) -> float:
     return float(stats.chisquare(observed, expected * len(draws)).pvalue)
 
 
-def on_host(made: Lattice, count: int) -> np.ndarray:
+def on_host(made: GridSampler, count: int) -> np.ndarray:
     draws = np.empty(count, np.float32)
     made.fill_integers(draws, np.random.default_rng(1))
     return draws
 
 
-def on_device(made: Lattice, count: int) -> np.ndarray:
+def on_device(made: GridSampler, count: int) -> np.ndarray:
     """J from the code for accelerators, which runs on the CPU too."""
     out = torch.empty(count // 16, 1, 4, 4)
     made._perturb_on_device(out, grey(100), Stream(0, "device"))
@@ -115,14 +115,14 @@ def on_device(made: Lattice, count: int) -> np.ndarray:
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("how", ["host", "device"])
 def test_draws_have_the_law_and_a_wrong_sigma_is_seen(sigma: float, how: str) -> None:
-    made = lattice(sigma)
+    made = grid_sampler(sigma)
     draws = on_host(made, 2_000_000) if how == "host" else on_device(made, 2_000_000)
     assert fits(draws, sigma) > 1e-3
     assert fits(draws, 1.01 * sigma) < 1e-6
 
 
 def test_the_same_integers_are_added_to_every_image() -> None:
-    made = lattice(0.25)
+    made = grid_sampler(0.25)
     out = torch.empty(2, 50, 1, 4, 4)
     for place, k in enumerate((0, 255)):
         made.perturb(out[place], grey(k), stream=Stream(3, "a"))
@@ -132,7 +132,7 @@ def test_the_same_integers_are_added_to_every_image() -> None:
 
 @pytest.mark.parametrize("how", ["perturb", "_perturb_on_device"])
 def test_values_are_whole_multiples_as_float32_stores_them(how: str) -> None:
-    made, out = lattice(0.5), torch.empty(100, 1, 4, 4)
+    made, out = grid_sampler(0.5), torch.empty(100, 1, 4, 4)
     draw: Callable = getattr(made, how)
     draw(out, grey(7), stream=Stream(0, "a"))
     whole = np.rint(out.numpy().astype(np.float64) * 255.0)
@@ -149,7 +149,7 @@ def test_why_floats_will_not_do() -> None:
     reached = [set((draws[place] - x).numpy().ravel().tolist()) for place, x in enumerate(images)]
     assert len(reached[0] & reached[1]) < 0.9 * len(reached[0])
     for place, x in enumerate(images):
-        lattice(0.01).perturb(draws[place], x, stream=Stream(place, "a"))
+        grid_sampler(0.01).perturb(draws[place], x, stream=Stream(place, "a"))
     added = [set((draws[place].double() * 255).round().numpy().ravel() - k) for place, k in ((0, 10), (1, 11))]
     assert {j for j in added[0] if abs(j) < 8} == {j for j in added[1] if abs(j) < 8} == set(range(-7, 8))
 
@@ -157,24 +157,24 @@ def test_why_floats_will_not_do() -> None:
 def test_a_stream_gives_its_numbers_again() -> None:
     out = torch.empty(3, 64, 1, 4, 4)
     for place, seed in enumerate((0, 0, 1)):
-        lattice(0.25).perturb(out[place], grey(9), stream=Stream(seed, "a"))
+        grid_sampler(0.25).perturb(out[place], grey(9), stream=Stream(seed, "a"))
     assert torch.equal(out[0], out[1]) and not torch.equal(out[0], out[2])
 
 
 @pytest.mark.parametrize("value", [0.5, 1.5 / 255, -1 / 255, 256 / 255, 1e-6])
 def test_a_pixel_off_the_grid_is_named(value: float) -> None:
     x = grey(3)
-    check_on_lattice(x)
+    check_on_grid(x)
     x[0, 2, 2] = value
     with pytest.raises(InputError, match=r"not on the grid k/255.*without --sound"):
-        check_on_lattice(x)
+        check_on_grid(x)
 
 
 def test_all_pixels_of_eight_bits_are_on_the_grid() -> None:
-    check_on_lattice(torch.arange(256).float()[None, :, None] / 255)
-    check_on_lattice(torch.arange(256, dtype=torch.uint8)[None, :, None].float().div_(255))
+    check_on_grid(torch.arange(256).float()[None, :, None] / 255)
+    check_on_grid(torch.arange(256, dtype=torch.uint8)[None, :, None].float().div_(255))
 
 
 def test_a_sigma_beyond_the_table() -> None:
     with pytest.raises(InputError, match="sigma=9"):
-        lattice(9.0)
+        grid_sampler(9.0)

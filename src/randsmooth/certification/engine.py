@@ -37,7 +37,7 @@ from randsmooth.certification.segments import (
 from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
-from randsmooth.noise import Stream, address_of, check_on_lattice, lattice, perturb
+from randsmooth.noise import Stream, address_of, check_on_grid, grid_sampler, perturb
 
 AHEAD = 8  # batches in the queue below which another image joins, if that fills every lane twice
 TRIALS = 5
@@ -58,7 +58,7 @@ class Engine:
         batch: samples a forward pass, at least 128, of large images 32; None: as many as suit device and image.
         seed: of the noise.
         backend: a name of BACKENDS, or "auto": the fastest that is installed.
-        sound: draw the exact distribution of a noisy image rounded to the grid k/255 (see `noise.lattice`).
+        sound: draw the exact distribution of a noisy image rounded to the grid k/255 (see `noise.grid_sampler`).
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Engine:
         self.precision, self.sound, self.model = precision, sound, model
         self.rates: dict[str, float] = {}  # images a second of the backends that "auto" has tried
         self.mixes, self.classes = True, 0
-        self._perturb = lattice(sigma).perturb if sound else partial(perturb, sigma=sigma)
+        self._perturb = grid_sampler(sigma).perturb if sound else partial(perturb, sigma=sigma)
         self._backend = None if backend == "auto" else make_backend(backend, model, device, precision)
         self._shape: tuple[int, ...] = ()  # of a batch
         self._lanes = WorkerPool(1)
@@ -165,7 +165,7 @@ class Engine:
     def _receive(self, job: Job[T]) -> None:
         """The job's image on the device, checked."""
         if self.sound:
-            check_on_lattice(job.x)
+            check_on_grid(job.x)
         job.x = job.x.to(self.device, torch.float32)
         self.prepare(job.x.shape)
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from randsmooth.methods.base import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
-from randsmooth.noise import full, noisy_logits
+from randsmooth.noise import at_least_float32, noisy_logits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Stability(Method):
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""
         check_noise(self, x, noise)
-        clean = full(model(x))  # (B, K)
+        clean = at_least_float32(model(x))  # (B, K)
         noisy = noisy_logits(model, x, noise)  # (m, B, K)
         loss = F.cross_entropy(clean, y)
         agreement = -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()

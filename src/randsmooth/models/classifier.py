@@ -14,7 +14,7 @@ from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.models import card, stored
 from randsmooth.models.registry import build
-from randsmooth.models.room import Room
+from randsmooth.models.size_limit import SizeLimit
 
 MOST_SIDE, MOST_CHANNELS = 2**14, 2**10  # of an image
 LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
@@ -119,7 +119,7 @@ class Classifier(
         """The classifier of a folder's `content`, in eval mode; InputError where its parts do not fit."""
         size = sum(tensor.numel() for tensor in content.weights.values())
         try:
-            with torch.random.fork_rng(devices=[]), Room(size):  # initial weights are drawn, then overwritten
+            with torch.random.fork_rng(devices=[]), SizeLimit(size):  # initial weights are drawn, then overwritten
                 model = cls(**content.config)
         except InputError as error:
             raise InputError(f"{folder / stored.CONFIG}: {error}") from error

@@ -11,9 +11,9 @@ import torch
 from randsmooth.atomic import sync_folder
 from randsmooth.errors import InputError
 from randsmooth.models.classifier import Classifier
+from randsmooth.models.disk_errors import os_errors_naming
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.models.weights import weights_hash
-from randsmooth.models.written import writing
 
 __all__ = ["check", "load", "save", "weights_hash"]
 
@@ -34,7 +34,7 @@ def save(model: Classifier, folder: Path | str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{folder} cannot be a model folder, a file is in the way: choose another") from None
-    with writing(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
+    with os_errors_naming(folder), tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as written:
         model.save_pretrained(written)
         _share_mode(Path(written))
         _sync_files(Path(written))

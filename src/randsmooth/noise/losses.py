@@ -11,7 +11,7 @@ from torch.nn import functional as F
 LOG_FLOOR = math.log(1e-20)
 
 
-def full(logits: Tensor) -> Tensor:
+def at_least_float32(logits: Tensor) -> Tensor:
     """Logits in at least float32, whatever the precision of the network."""
     return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
 
@@ -20,7 +20,7 @@ def noisy_logits(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
     """(m, B, K) logits of x (B, C, H, W) under each of noise (m, B, C, H, W), in at least float32."""
     m, images = noise.shape[:2]
     noisy = (x[None] + noise).flatten(0, 1)  # (m*B, C, H, W)
-    return full(model(noisy)).view(m, images, -1)
+    return at_least_float32(model(noisy)).view(m, images, -1)
 
 
 def odds_against(logits: Tensor, y: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from randsmooth.errors import InputError
 from randsmooth.noise.attacked import Attacked, check_attack
 from randsmooth.noise.freezing import frozen
 from randsmooth.noise.geometry import norms, unit, with_moments_of, within_ball
-from randsmooth.noise.losses import cross_entropy, divergence, full
+from randsmooth.noise.losses import at_least_float32, cross_entropy, divergence
 
 
 def ball_attack(
@@ -54,7 +54,7 @@ def ball_attack(
     with frozen(model), torch.enable_grad():
         for i in range(steps):
             delta = moved.detach().requires_grad_()
-            logits = full(model(x + delta))
+            logits = at_least_float32(model(x + delta))
             (gradient,) = torch.autograd.grad(loss(logits, target).sum(), delta)
             if i == 0:
                 right = logits.argmax(dim=-1) == top
@@ -105,7 +105,7 @@ def sphere_attack(
     with frozen(model), torch.enable_grad():
         for i in range(steps):
             delta = attacked[active].requires_grad_()
-            logits = full(model(x[active] + delta))
+            logits = at_least_float32(model(x[active] + delta))
             (gradient,) = torch.autograd.grad(_summed(logits, y[active], damp > 0.0), delta)
             right = logits.argmax(dim=1) == y[active]
             if i == 0:

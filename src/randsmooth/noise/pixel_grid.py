@@ -26,12 +26,12 @@ OFF_GRID = 2.0**-15  # of a pixel times 255: what storing k/255 in float32 may r
 
 
 @lru_cache(maxsize=16)
-def lattice(sigma: float) -> Lattice:
+def grid_sampler(sigma: float) -> GridSampler:
     """The sampler for noise of standard deviation `sigma`, made once. InputError for a sigma that is too large."""
-    return Lattice(sigma)
+    return GridSampler(sigma)
 
 
-def check_on_lattice(x: Tensor) -> None:
+def check_on_grid(x: Tensor) -> None:
     """Raise InputError unless every value of `x` is k/255 for a whole k from 0 to 255, as float32 stores it."""
     scaled = x.double() * 255.0
     off = ((scaled - scaled.round()).abs() > OFF_GRID) | (scaled < -OFF_GRID) | (scaled > 255.0 + OFF_GRID)
@@ -43,7 +43,7 @@ def check_on_lattice(x: Tensor) -> None:
         )
 
 
-class Lattice:
+class GridSampler:
     """Draws clip(k + J) / 255 for pixels k/255, J being Gaussian noise rounded to whole numbers.
 
     P(J = j) = Phi((j + 1/2) / (255 sigma)) - Phi((j - 1/2) / (255 sigma)), exactly: J does not depend on k.

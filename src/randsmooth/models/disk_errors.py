@@ -14,7 +14,7 @@ from randsmooth.atomic import naming
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def os_errors_naming(folder: Path) -> Iterator[None]:
     """Have whatever the disk refuses be an OSError that names `folder`: safetensors has an error of its own for it."""
     with naming(folder):
         try:

@@ -15,7 +15,7 @@ MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.ra
 SPARE = 2**20  # numbers that a network may hold besides its weights
 
 
-class Room(TorchFunctionMode):
+class SizeLimit(TorchFunctionMode):
     """A context in which tensors of no more than about `numbers` elements in all are made.
 
     Raises:
