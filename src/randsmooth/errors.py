@@ -60,3 +60,7 @@ def _option(values: Mapping[str, Any]) -> list[str]:
 
 class Note(Warning):
     """Something that a user may want to know, though it was dealt with."""
+
+
+class NoDigest(Note):
+    """A file, or a part of it, carries no digest: an accidental change to it may go unnoticed."""

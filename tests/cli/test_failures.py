@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.test_leaderboard import certificates
-from randsmooth.cli.failures import SENTENCES, told
+from randsmooth.cli.failures import SENTENCES, explained
 
 FULL = [
     ("train digits --sigma 0.5 --take 20 --out m", "the disk is full: m/run.yaml", "with --resume goes on"),
@@ -42,12 +42,14 @@ def test_a_full_disk_costs_a_sentence(
 @pytest.mark.parametrize("number", SENTENCES, ids=lambda number: errno.errorcode[number])
 def test_every_refusal_names_the_file_and_what_to_do(number: int) -> None:
     error = OSError(number, os.strerror(number), "runs/a.parquet")
-    assert "runs/a.parquet" in told(error, resumes=True)
-    assert told(error, resumes=True).endswith("the same command with --resume goes on: what is finished is kept")
-    assert told(error, resumes=False).endswith("then run the same command again")
+    assert "runs/a.parquet" in explained(error, resumes=True)
+    assert explained(error, resumes=True).endswith("the same command with --resume goes on: what is finished is kept")
+    assert explained(error, resumes=False).endswith("then run the same command again")
 
 
 def test_an_error_of_no_number_or_of_an_odd_one_is_told_too() -> None:
-    assert told(OSError("the hub said no"), resumes=False) == "OSError: the hub said no"
-    assert told(OSError(errno.EXDEV, "Cross-device link", "a"), resumes=False).startswith("a: Cross-device link")
-    assert told(OSError(errno.ENOSPC, "No space left"), resumes=False).startswith("the disk is full: a file could not")
+    assert explained(OSError("the hub said no"), resumes=False) == "OSError: the hub said no"
+    assert explained(OSError(errno.EXDEV, "Cross-device link", "a"), resumes=False).startswith("a: Cross-device link")
+    assert explained(OSError(errno.ENOSPC, "No space left"), resumes=False).startswith(
+        "the disk is full: a file could not"
+    )

@@ -21,9 +21,10 @@ from fuzz.plain import bent, to_yaml
 from fuzz.reader import Files, Reader
 from randsmooth import data, models
 from randsmooth.cli.certify import Certify
+from randsmooth.cli.configuration import read_config, validate
 from randsmooth.cli.evaluate import Evaluate
+from randsmooth.cli.settings import Settings
 from randsmooth.cli.train import Train
-from randsmooth.cli.verb import Settings, read_config, validate
 from randsmooth.progress import Silent, silent
 from randsmooth.training import Request, resolve, train
 from randsmooth.training import checkpoint as checkpoints

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from randsmooth import data
-from randsmooth.cli.verb import pairs
+from randsmooth.cli.settings import pairs
 from randsmooth.errors import InputError
 from randsmooth.training import Recipe, Request, resolve
 from randsmooth.training.recipe import HOW

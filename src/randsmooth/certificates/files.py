@@ -26,7 +26,7 @@ from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Certificates, from_counts
 from randsmooth.certificates.words import in_own_words
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import ForeignFile, InputError, Note
+from randsmooth.errors import ForeignFile, InputError, NoDigest
 
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
 UNFINISHED = ".partial"  # suffix of a journal
@@ -111,7 +111,7 @@ def read_parquet(path: Path | str) -> Certificates:
     """The table that `write_parquet` wrote. Radii are derived anew from the counts; the columns for a reader's eye
     (predict, radius, correct, picked, n_A, p_lower) are not read.
 
-    A file without digests, as they were before, is read with a `Note`.
+    A file without digests, as they were before, is read with a `NoDigest`.
 
     Raises:
         ForeignFile: a Parquet file of something else.
@@ -154,7 +154,7 @@ def _check_digests(metadata: Mapping[bytes, bytes], header: Header, columns: Col
             "purpose is written by write_parquet"
         )
     if DIGESTS not in metadata:
-        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", Note, 3)
+        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", NoDigest, 3)
         return
     wrong = damaged(metadata[DIGESTS], digests(metadata[KEY], columns.parts()))
     if wrong:

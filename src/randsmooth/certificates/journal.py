@@ -21,7 +21,7 @@ from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.documents import parse_json, shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError, NoDigest
 
 EVIDENCE = ("counts0", "counts", "path")
 MOST = 2**53  # of any number in a row: beyond, JSON readers disagree
@@ -183,7 +183,7 @@ class Content:
 def read_journal(path: Path) -> Content | None:
     """What the journal at `path` holds; None where not even its header was finished. Changes nothing on disk.
 
-    Lines from before there were checksums are read with a `Note`; the next line's checksum covers them, too.
+    Lines from before there were checksums are read with a `NoDigest`; the next line's checksum covers them, too.
 
     Raises:
         InputError: a finished line is damaged, lost, doubled or another file's.
@@ -199,7 +199,7 @@ def read_journal(path: Path) -> Content | None:
     if bare and header.version >= WITH_DIGESTS:
         raise _damaged(path, 1, "its checksum is lost")
     if bare:
-        warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", Note, 2)
+        warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", NoDigest, 2)
     return Content(header, rows, checksum, len(stored) - len(torn), bare)
 
 

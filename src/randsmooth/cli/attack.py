@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from randsmooth import bounds
-from randsmooth.cli.predict import FORMATS, show
-from randsmooth.cli.verb import Settings, argument, option
-from randsmooth.errors import unknown
+from randsmooth.cli.answers import Answers, check_format, show
+from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import printable, say, shortened
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
     from randsmooth.certification import Attacks
-
-Answers = list[dict[str, Any]]
 
 HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAILED"
 
@@ -48,11 +45,10 @@ def attack(settings: Attack) -> None:
 
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
+    check_format(settings.format)
     from randsmooth import certificates, certification
     from randsmooth.progress import console, silent
 
-    if settings.format not in FORMATS:
-        raise unknown("format", settings.format, FORMATS)
     table = certificates.read(settings.certificates)
     values = settings.model_dump(exclude={"model", "certificates", "dataset", "format"})
     progress = console if settings.format == "text" else silent  # whose lines are no JSON

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.certificates import CONFIDENCE_BOUNDS, RULES
-from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 

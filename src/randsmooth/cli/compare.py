@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
-from randsmooth.atomic import claimed, sweep, write_atomically
-from randsmooth.cli import reading
-from randsmooth.cli.evaluate import BASELINE, RADII
-from randsmooth.cli.verb import Settings, argument, note, numbers, option, words
+from randsmooth.atomic import write_atomically
+from randsmooth.cli import shared_options
+from randsmooth.cli.messages import note
+from randsmooth.cli.outputs import writing
+from randsmooth.cli.settings import Settings, argument, numbers, option, words
 from randsmooth.errors import InputError, unknown
 from randsmooth.escape import say
 
@@ -29,13 +29,13 @@ SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "js
 class Compare(Settings):
     """Settings of `randsmooth compare`."""
 
-    files: list[Path] = argument(reading.FILES)
+    files: list[Path] = argument(shared_options.FILES)
     out: Path = option("The HTML page to write; it works offline.", Path("report.html"))
     title: str | None = option("Title of the page.")
     radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        RADII, json_schema_extra={"cli": str, "metavar": "R,R,..."}
+        shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
     )
-    baseline: str | None = option(BASELINE)
+    baseline: str | None = option(shared_options.BASELINE)
     figures: Annotated[list[str], BeforeValidator(words)] = option(
         "Also write both plots beside the page, and each method's best sigma where it has several: png, pdf or both.",
         [],
@@ -47,9 +47,9 @@ class Compare(Settings):
         json_schema_extra={"cli": str, "metavar": "md,latex,..."},
     )
     pictures: bool = option("Show some of the images given up, where their data set is on this machine.", False)
-    sigma: float | None = option(reading.SIGMA)
-    n: int | None = option(reading.N)
-    alpha: float | None = option(reading.ALPHA)
+    sigma: float | None = option(shared_options.SIGMA)
+    n: int | None = option(shared_options.N)
+    alpha: float | None = option(shared_options.ALPHA)
     overwrite: bool = option("Replace files that exist.", False)
 
 
@@ -58,6 +58,8 @@ def compare(settings: Compare) -> None:
 
     Example: randsmooth compare gaussian.parquet amplify.parquet --out report.html --figures png --tables latex
     """
+    from randsmooth.cli import reading
+
     wanted = outputs(settings)
     with writing(list(wanted), overwrite=settings.overwrite):
         loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
@@ -148,27 +150,3 @@ def outputs(settings: Compare) -> dict[Path, str]:
     for kind in settings.figures:
         wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in ("radius", "p_A", "sigmas")}
     return wanted | {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}
-
-
-@contextmanager
-def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
-    """Be the one run that writes `paths`, of which the first names them all.
-
-    Raises:
-        InputError: another run is writing them, or without `overwrite` one of them exists.
-    """
-    if not overwrite:
-        refuse_existing(paths)
-    with claimed(paths[0]):
-        if not overwrite:  # another run may have ended since
-            refuse_existing(paths)
-        for path in paths:
-            sweep(path)
-        yield
-
-
-def refuse_existing(paths: Sequence[Path]) -> None:
-    """Raise InputError when one of `paths` exists."""
-    for path in paths:
-        if path.exists():
-            raise InputError(f"{path} exists; use --overwrite or another --out")

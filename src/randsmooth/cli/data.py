@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
-from randsmooth.cli.verb import Settings, add, argument
+from randsmooth.cli.settings import Settings, argument
 from randsmooth.escape import LONG, printable, say, shortened
-
-app = typer.Typer(help="The data sets that have a name here.", no_args_is_help=True)
 
 
 class List(Settings):
@@ -48,7 +44,3 @@ def describe(settings: Describe) -> None:
     }
     for key, value in rows.items():
         say(f"{key:14} {shortened(printable(str(value)), LONG)}")
-
-
-add(app, List, list_)
-add(app, Describe, describe)

@@ -7,26 +7,23 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from randsmooth.cli import reading
-from randsmooth.cli.verb import Settings, argument, numbers, option
+from randsmooth.cli import shared_options
+from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.escape import say
-
-RADII = "Radii of the certified accuracies, such as 0,0.5,1. [every 0.25]"
-BASELINE = "Name of the row that others are compared with. [the Gaussian one]"
 
 
 class Evaluate(Settings):
     """Settings of `randsmooth evaluate`."""
 
-    files: list[Path] = argument(reading.FILES)
+    files: list[Path] = argument(shared_options.FILES)
     radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        RADII, json_schema_extra={"cli": str, "metavar": "R,R,..."}
+        shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
     )
     format: str = option("text, md, latex, csv or json.", "text")
-    baseline: str | None = option(BASELINE)
-    sigma: float | None = option(reading.SIGMA)
-    n: int | None = option(reading.N)
-    alpha: float | None = option(reading.ALPHA)
+    baseline: str | None = option(shared_options.BASELINE)
+    sigma: float | None = option(shared_options.SIGMA)
+    n: int | None = option(shared_options.N)
+    alpha: float | None = option(shared_options.ALPHA)
 
 
 def evaluate(settings: Evaluate) -> None:
@@ -36,6 +33,7 @@ def evaluate(settings: Evaluate) -> None:
 
     Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1 --format md
     """
+    from randsmooth.cli import reading
     from randsmooth.report import render
 
     loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from randsmooth.cli import reading
-from randsmooth.cli.compare import writing
-from randsmooth.cli.verb import Settings, argument, note, option
+from randsmooth.cli import shared_options
+from randsmooth.cli.messages import note
+from randsmooth.cli.outputs import writing
+from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import say
 
 
@@ -15,8 +16,8 @@ class Export(Settings):
 
     file: Path = argument("Parquet file of `randsmooth certify`.")
     out: Path | None = option("TSV file to write. (default: FILE.tsv)")
-    n: int | None = option(reading.N)
-    alpha: float | None = option(reading.ALPHA)
+    n: int | None = option(shared_options.N)
+    alpha: float | None = option(shared_options.ALPHA)
     overwrite: bool = option("Replace a file that exists.", False)
 
 
@@ -29,6 +30,7 @@ def export(settings: Export) -> None:
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
     """
     from randsmooth.certificates import write_tsv
+    from randsmooth.cli import reading
 
     out = settings.out or settings.file.with_suffix(".tsv")
     with writing([out], overwrite=settings.overwrite):

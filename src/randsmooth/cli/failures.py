@@ -23,7 +23,7 @@ SENTENCES = {
 }
 
 
-def told(error: OSError, *, resumes: bool) -> str:
+def explained(error: OSError, *, resumes: bool) -> str:
     """`error` in a sentence; `resumes`: the verb goes on with --resume, so what is finished is not lost."""
     at = error.filename if isinstance(error.filename, str) else "a file"
     if error.errno is None:  # another library's, which says it in its own words

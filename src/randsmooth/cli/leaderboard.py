@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator
 
 from randsmooth import bounds, certificates
-from randsmooth.certificates import check_budget, check_samples
-from randsmooth.cli import reading
-from randsmooth.cli.compare import writing
-from randsmooth.cli.evaluate import RADII
-from randsmooth.cli.verb import Settings, argument, note, numbers, option
+from randsmooth.cli import shared_options
+from randsmooth.cli.messages import note
+from randsmooth.cli.outputs import writing
+from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
 
@@ -29,11 +28,15 @@ class Leaderboard(Settings):
     out: Path = option("The HTML page to write; its records go beside it as JSON.", Path("leaderboard.html"))
     title: str | None = option("Title of the page.")
     radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        RADII, json_schema_extra={"cli": str, "metavar": "R,R,..."}
+        shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
     )
-    sigma: float | None = option(reading.SIGMA)
-    n: int | None = option("Samples an image that TSV logs were made with. [as their paths or radii tell]")
-    alpha: float | None = option("Alpha that TSV logs were made with. [as their radii tell, then re-bound at 0.001]")
+    sigma: float | None = option(shared_options.SIGMA)
+    n: int | None = option(
+        "n, the samples an image that TSV logs were made with. (default: what their paths or radii show)"
+    )
+    alpha: float | None = option(
+        "alpha that TSV logs were made with. (default: logs are judged at 0.001, whatever alpha their radii show)"
+    )
     overwrite: bool = option("Replace files that exist.", False)
 
 
@@ -80,9 +83,9 @@ def check(settings: Leaderboard) -> None:
     if settings.alpha is not None:
         bounds.check_level(settings.alpha)
     if settings.n is not None:
-        check_samples("n", settings.n)
+        certificates.check_samples("n", settings.n)
     if settings.n is not None and settings.alpha is not None:
-        check_budget(1, settings.n, settings.alpha)
+        certificates.check_budget(1, settings.n, settings.alpha)
 
 
 def load(settings: Leaderboard) -> tuple[list[Entry], list[str]]:

@@ -9,50 +9,27 @@ from typing import TextIO
 import typer
 
 from randsmooth import __version__
-from randsmooth.cli import (
-    attack,
-    certify,
-    compare,
-    data,
-    evaluate,
-    export,
-    leaderboard,
-    methods,
-    predict,
-    quickstart,
-    reproduce,
-    train,
-    verify,
-)
-from randsmooth.cli.failures import told
-from randsmooth.cli.verb import FAILURE, INTERRUPTED, add, note, one_line
+from randsmooth.cli.failures import explained
+from randsmooth.cli.groups import APPEARANCE, AllVerbs, DataVerbs
+from randsmooth.cli.messages import BAD_INPUT, FAILURE, INTERRUPTED, note, one_line
 from randsmooth.errors import InputError, Note, SeveralErrors
 from randsmooth.escape import say
 
-BAD_INPUT = 2
-
 app = typer.Typer(
     name="randsmooth",
+    cls=AllVerbs,
     help="Train classifiers whose robustness can be proved, certify them, and judge them fairly.",
+    subcommand_metavar="VERB [ARGS]...",
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `randsmooth quickstart`. Exit codes: 0 done, 2 bad input, 1 failure.",
+    **APPEARANCE,
 )
-add(app, quickstart.Quickstart, quickstart.quickstart)
-add(app, train.Train, train.train)
-add(app, certify.Certify, certify.certify)
-add(app, predict.Predict, predict.predict)
-add(app, attack.Attack, attack.attack)
-add(app, evaluate.Evaluate, evaluate.evaluate)
-add(app, compare.Compare, compare.compare)
-add(app, leaderboard.Leaderboard, leaderboard.leaderboard)
-add(app, reproduce.Reproduce, reproduce.reproduce)
-add(app, export.Export, export.export)
-add(app, verify.Verify, verify.verify)
-app.add_typer(data.app, name="data")
-add(app, methods.Methods, methods.methods)
+app.add_typer(
+    typer.Typer(subcommand_metavar="VERB [ARGS]...", no_args_is_help=True, **APPEARANCE),
+    cls=DataVerbs,
+    name="data",
+    help="List and describe the data sets that have a name here.",
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -78,7 +55,7 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.exit(_stop("", FAILURE))
     except OSError as error:
-        sys.exit(_stop(f"randsmooth: {one_line(told(error, resumes=False))}", FAILURE))
+        sys.exit(_stop(f"randsmooth: {one_line(explained(error, resumes=False))}", FAILURE))
     except RuntimeError as error:
         sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
 
@@ -91,7 +68,7 @@ def _show(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A note of ours in words alone; what others warn of as Python does."""
+    """Print a note of ours as one line of words, and any other warning as Python does."""
     if issubclass(category, Note):
         note(message)
     else:

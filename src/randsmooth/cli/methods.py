@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
-from randsmooth.cli.verb import Settings, argument, option
+from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import say
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth import bounds
-from randsmooth.cli.verb import Settings, argument, option
-from randsmooth.errors import InputError, unknown
-from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
+from randsmooth.cli.answers import check_format, show
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.errors import InputError
+from randsmooth.escape import say
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
     from randsmooth.data import DatasetSpec
     from randsmooth.models import Classifier, OnnxModel
 
-FORMATS = ("text", "csv", "json")
 MOST_CLASSES = 100_000  # names for the classes of an ONNX file that does not say how many it has
-Answers = list[dict[str, Any]]
 
 
 class Predict(Settings):
@@ -44,12 +42,11 @@ def predict(settings: Predict) -> None:
 
     Example: randsmooth predict runs/gaussian photo.png
     """
+    check_format(settings.format)
     import torch
 
     from randsmooth import certificates, certification, data, models
 
-    if settings.format not in FORMATS:
-        raise unknown("format", settings.format, FORMATS)
     certificates.check_budget(settings.n0, settings.n, settings.alpha)
     model = certification.load(settings.model)
     table = None if settings.like is None else certificates.read(settings.like)
@@ -118,16 +115,3 @@ def spec_of(model: Classifier | OnnxModel) -> DatasetSpec:
 def _answer(path: Path, predicted: int, radius: float, classes: tuple[str, ...]) -> dict[str, Any]:
     label = None if predicted < 0 else classes[predicted]
     return {"image": str(path), "label": label, "radius": radius}
-
-
-def show(answers: Answers, format: str) -> None:
-    """Print one answer a line; an abstention has no label and radius 0."""
-    if format == "json":
-        say(to_json(answers, indent=1))
-    elif format == "csv":
-        say(to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]), end="")
-    else:
-        for answer in answers:
-            radius = bounds.round_down(answer["radius"], 4)
-            image, label = (answer[key] and shortened(printable(answer[key]), LONG) for key in ("image", "label"))
-            say(f"{image}  abstains" if label is None else f"{image}  {label}  radius {radius}")

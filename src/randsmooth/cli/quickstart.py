@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from randsmooth.cli import certify as certify_verb
 from randsmooth.cli import train as train_verb
-from randsmooth.cli.verb import Settings, option
+from randsmooth.cli.settings import Settings, option
 from randsmooth.escape import say
 
 if TYPE_CHECKING:

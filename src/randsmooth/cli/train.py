@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from randsmooth.cli.verb import Settings, argument, option, pairs
+from randsmooth.cli.settings import Settings, argument, option, pairs
 from randsmooth.escape import printable, say
 
 

@@ -10,27 +10,24 @@ from typing import NamedTuple
 
 import typer
 
-from randsmooth.cli.kinds import KINDS, MODEL, below, is_model, kind_of
-from randsmooth.cli.verb import Settings, argument, option
-from randsmooth.errors import ForeignFile, InputError, Note, unknown
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.errors import ForeignFile, InputError, NoDigest, Note, unknown
 from randsmooth.escape import printable, say, to_json
 
 FORMATS = ("text", "json")
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
 REFUSED = 1  # exit code
-UNSIGNED = re.compile(r"ha(s|ve) no digest")  # in what a check says
-ABOUT_DIGESTS = re.compile("digest|checksum")  # in notes, whose content a check says too
 
 
 class Verify(Settings):
     """Settings of `randsmooth verify`."""
 
-    files: list[Path] = argument("Files, model folders, or folders to be searched for both.")
+    files: list[Path] = argument("Files, model folders, or folders in which both are looked for.")
     format: str = option("text or json.", "text")
 
 
 class Found(NamedTuple):
-    """What came of a file, its `state` being one of STATES."""
+    """A file, its kind, its state (one of STATES), and in a sentence what was found."""
 
     file: str
     kind: str | None
@@ -39,14 +36,14 @@ class Found(NamedTuple):
 
 
 def verify(settings: Verify) -> None:
-    """Say what files are, and whether they are as they were written, by the digests that they carry.
+    """Say what files are, and whether their digests show that they are as they were written.
 
-    Certificate tables, journals, model folders, checkpoints, teachers' answers and kept boundaries carry digests. Of
-    what has none (logs, YAML, ONNX files, and what was written before there were digests) it is said what could be
-    checked. Digests are against accidents, not against a forger.
+    Certificate tables, journals, model folders, checkpoints, teachers' answers and stored boundaries carry digests.
+    Logs, YAML, ONNX files and files of versions before there were digests carry none; for these it says what else
+    could be checked. Digests find accidental changes, not forgeries.
 
-    The exit code is 1 if a file was refused, or one that was named, and not found in a folder, is of no kind that is
-    checked.
+    The exit code is 1 if a file is refused, or if a file that you name (rather than one found in a folder) is of no
+    kind that is checked.
 
     Example: randsmooth verify runs/gaussian runs/gaussian.parquet
     """
@@ -64,6 +61,8 @@ def verify(settings: Verify) -> None:
 
 def examined(path: Path) -> Found:
     """What `path` is, and what of it could be checked."""
+    from randsmooth.cli.file_kinds import is_model, kind_of
+
     kind = None
     try:
         if not path.exists():
@@ -73,20 +72,30 @@ def examined(path: Path) -> Found:
         kind = kind_of(path)
         if kind is None or (path.is_dir() and not is_model(path)):
             return Found(str(path), None, "unknown", "of no kind that is checked here")
-        with warnings.catch_warnings(record=True) as noted:
-            warnings.simplefilter("always", Note)
-            told = KINDS[kind].check(path)
+        return _checked(path, kind)
     except ForeignFile as error:
         return Found(str(path), None, "unknown", str(error))
     except (InputError, OSError) as error:
         return Found(str(path), kind, "refused", str(error))
-    signed = KINDS[kind].signed and not UNSIGNED.search(told)
-    notes = [note for note in (str(one.message) for one in noted) if not ABOUT_DIGESTS.search(note)]
-    return Found(str(path), kind, "verified" if signed else "read", "; ".join([told, *notes]))
+
+
+def _checked(path: Path, kind: str) -> Found:
+    """A file of a known kind: `verified` where it has all its digests, else `read`."""
+    from randsmooth.cli.file_kinds import KINDS
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", Note)
+        told = KINDS[kind].check(path)
+    unsigned = any(issubclass(warning.category, NoDigest) for warning in caught)  # which the check says, too
+    notes = [str(warning.message) for warning in caught if not issubclass(warning.category, NoDigest)]
+    state = "verified" if KINDS[kind].signed and not unsigned else "read"
+    return Found(str(path), kind, state, "; ".join([told, *notes]))
 
 
 def _named(files: list[Path]) -> list[Path]:
-    """Each file once; for a folder what is known in it, and for a model's file its folder."""
+    """Each file once; for a folder the files in it that are of a known kind, and for a file of a model its folder."""
+    from randsmooth.cli.file_kinds import MODEL, below
+
     paths: list[Path] = []
     for path in files:
         if path.is_dir():
@@ -106,5 +115,5 @@ def _lines(found: list[Found]) -> list[str]:
 
 
 def _line(one: Found) -> str:
-    """The file and what is told of it; most errors begin with its name."""
+    """The file and what was found; most errors begin with its name already."""
     return one.told if re.match(re.escape(one.file) + r"\W", one.told) else f"{one.file}: {one.told}"

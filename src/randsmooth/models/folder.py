@@ -48,8 +48,8 @@ def save(model: Classifier, folder: Path | str) -> None:
 def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:
     """The classifier in `folder` (or the hub's "user/name"), in eval mode on `device`.
 
-    Both files are held against the digests in config.json; a folder saved without them is read with a `Note`. torch's
-    global generator stays as it is.
+    Both files are held against the digests in config.json; a folder saved without them is read with a `NoDigest`.
+    torch's global generator stays as it is.
 
     Raises:
         InputError: a file is missing, cut short, not ours, not as it was written, or does not fit; weights are not

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from randsmooth.documents import parse_json, read_file, shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError, NoDigest
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FACTS = {"arch", "classes", "shape", "mean", "std", "provenance"}  # the arguments of a Classifier
@@ -40,7 +40,7 @@ def write_config(config: dict[str, Any], folder: Path) -> None:
 
 
 def read(folder: Path) -> Stored:
-    """What `folder` holds. A folder without digests, of an earlier version, is read with a `Note`.
+    """What `folder` holds. A folder without digests, of an earlier version, is read with a `NoDigest`.
 
     Raises:
         InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
@@ -61,7 +61,7 @@ def read(folder: Path) -> Stored:
     weights = _read_weights(folder / WEIGHTS)
     if not signed:
         note = f"{folder} was saved without digests, so damage to it may go unseen; saving the model again adds them"
-        warnings.warn(note, Note, stacklevel=2)
+        warnings.warn(note, NoDigest, stacklevel=2)
     return Stored({key: told[key] for key in FACTS}, weights, signed)
 
 

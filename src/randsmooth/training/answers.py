@@ -14,7 +14,7 @@ from torch import Tensor
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError, NoDigest
 
 DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers depend on
 
@@ -28,12 +28,25 @@ def write(path: Path, counts: Tensor, done: int, about: dict[str, str]) -> None:
 def read(path: Path) -> tuple[Tensor, int, dict[str, str]]:
     """The counts (N, K) at `path`, of how many images they are found, and what they depend on.
 
-    A file without a digest, of an earlier version, is read with a `Note`.
+    A file without a digest, of an earlier version, is read with a `NoDigest`.
 
     Raises:
         FileNotFoundError: there is none.
         InputError: it is not as it was written, or holds what no teacher can have answered.
     """
+    counts, done, facts, _ = _read(path)
+    return counts, done, facts
+
+
+def check(path: Path) -> str:
+    """What is found to be right in the teacher's answers at `path`, in one sentence. Raises as `read`."""
+    counts, done, _, signed = _read(path)
+    vouched = "they are as they were written" if signed else "it has no digest"
+    return f"a teacher's answers on {done} of {len(counts)} images; {vouched}"
+
+
+def _read(path: Path) -> tuple[Tensor, int, dict[str, str], bool]:
+    """As `read`, and whether the file has a digest."""
     try:
         with safe_open(path, "pt") as file:
             facts, counts = dict(file.metadata() or {}), file.get_tensor("counts")
@@ -46,8 +59,8 @@ def read(path: Path) -> tuple[Tensor, int, dict[str, str]]:
         raise InputError(f"{path} is not as it was written: its digest differs")
     done = _checked(path, counts, facts)
     if digest is None:
-        warnings.warn(f"{path} was written without a digest, so damage to it may go unseen", Note, stacklevel=2)
-    return counts, done, {key: value for key, value in facts.items() if key != DONE}
+        warnings.warn(f"{path} was written without a digest, so damage to it may go unseen", NoDigest, stacklevel=3)
+    return counts, done, {key: value for key, value in facts.items() if key != DONE}, digest is not None
 
 
 def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:

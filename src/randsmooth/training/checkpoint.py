@@ -17,7 +17,7 @@ from torch import Tensor
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError, NoDigest
 from randsmooth.training.recipe import Recipe
 
 # A zip file, which torch writes, may end with a comment, whose length stands before it: the digest is the comment.
@@ -50,15 +50,12 @@ def save(checkpoint: Checkpoint, path: Path) -> None:
 
 
 def load(path: Path) -> Checkpoint:
-    """The checkpoint at `path`, on the CPU. One without a digest, of an earlier version, is read with a `Note`.
+    """The checkpoint at `path`, on the CPU. One without a digest, of an earlier version, is read with a `NoDigest`.
 
     Raises:
         InputError: the file is damaged, or is not a checkpoint of randsmooth.
     """
-    checkpoint, signed = _read(path)
-    if not signed:
-        note = f"{path} was written without a digest, so damage to it may go unseen; the next epoch's has one"
-        warnings.warn(note, Note, stacklevel=2)
+    checkpoint, _ = _read(path)
     return checkpoint
 
 
@@ -87,7 +84,7 @@ def _tail(head: bytes | memoryview) -> bytes:
 
 
 def _read(path: Path) -> tuple[Checkpoint, bool]:
-    """What is at `path`, and whether it has a digest."""
+    """What is at `path`, and whether it has a digest; it is read with a `NoDigest` where it has none."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -101,7 +98,11 @@ def _read(path: Path) -> tuple[Checkpoint, bool]:
     except Exception as error:  # damage makes an unpickler do, and raise, whatever it likes
         raise _damaged(path, error) from error
     _check_values(path, raw)
-    return _checked(path, raw), not plain
+    checkpoint = _checked(path, raw)
+    if plain:
+        note = f"{path} was written without a digest, so damage to it may go unseen; the next epoch's has one"
+        warnings.warn(note, NoDigest, stacklevel=3)
+    return checkpoint, not plain
 
 
 def _check_sizes(path: Path, content: bytes) -> None:

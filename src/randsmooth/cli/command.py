@@ -1,0 +1,99 @@
+"""The command of a verb: an option for each of its settings, `--config`, `--save-config`, and its exit codes."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from randsmooth.cli.configuration import as_given, read_config, validate, write_config
+from randsmooth.cli.failures import explained
+from randsmooth.cli.groups import APPEARANCE
+from randsmooth.cli.messages import FAILURE, INTERRUPTED, one_line
+from randsmooth.cli.settings import Settings
+from randsmooth.escape import say
+
+if TYPE_CHECKING:
+    from typer._click import Command
+
+CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAML file; options given here win.")
+SAVE_CONFIG = typer.Option("--save-config", metavar="FILE", help="Write the settings to a YAML file for --config.")
+
+
+def make_command(verb: str, run: Callable[[Any], None]) -> Command:
+    """The command that gathers the settings of `run`, the function of `verb`, and calls it."""
+    settings = settings_of(run)
+
+    def callback(**given: Any) -> None:
+        config, save = given.pop("config"), given.pop("save_config")
+        stated = {key: value for key, value in given.items() if value not in (None, [], ())}
+        chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
+        if save:
+            write_config(chosen, verb, save)
+        _run(run, chosen)
+
+    parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
+    parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]
+    callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    app = typer.Typer(**APPEARANCE)
+    app.command(verb, help=paragraphs(run.__doc__ or ""))(callback)
+    return typer.main.get_command(app)
+
+
+def settings_of(run: Callable[[Any], None]) -> type[Settings]:
+    """The class of the settings that a verb's function takes."""
+    settings: type[Settings] = typing.get_type_hints(run)["settings"]
+    return settings
+
+
+def _run(run: Callable[[Any], None], settings: Settings) -> None:
+    """Run a verb; an interruption or a failure of the system says whether --resume goes on."""
+    resumes = "resume" in type(settings).model_fields
+    try:
+        run(settings)
+    except KeyboardInterrupt:
+        way = "; what is finished is kept: the same command with --resume goes on" if resumes else ""
+        say(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    except BrokenPipeError:  # whoever read our output has stopped reading: no failure to speak of
+        raise
+    except OSError as error:
+        say(f"randsmooth: {one_line(explained(error, resumes=resumes))}", file=sys.stderr)
+        raise typer.Exit(FAILURE) from None
+
+
+def paragraphs(docstring: str) -> str:
+    """A docstring with each paragraph on one line, for the terminal to break."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(docstring).split("\n\n"))
+
+
+def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    help = (field.description or "") + _default_words(field)
+    if extra.get("place"):
+        metavar = name.upper() + ("..." if typing.get_origin(field.annotation) is list else "")
+        return _keyword(name, field.annotation, typer.Argument(metavar=metavar, help=help, show_default=False))
+    shape = str(extra["metavar"]) if "metavar" in extra else None
+    kind = extra.get("cli", field.annotation)
+    return _keyword(name, kind, typer.Option(as_given(name, field), metavar=shape, help=help, show_default=False))
+
+
+def _keyword(name: str, annotation: Any, info: Any) -> inspect.Parameter:
+    """A parameter that is None unless given, so that a configuration file can fill it."""
+    optional = Annotated[annotation | None, info]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=optional)
+
+
+def _default_words(field: FieldInfo) -> str:
+    default = field.default
+    if default is None or default is False or default is PydanticUndefined or default in ([], {}):
+        return ""
+    return f" (default: {default})"

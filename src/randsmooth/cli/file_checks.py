@@ -1,0 +1,46 @@
+"""What `randsmooth verify` checks in files of a kind that does not check itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from randsmooth.cli.command import settings_of
+from randsmooth.cli.configuration import read_document, settings_in, validate
+from randsmooth.cli.verbs import DATA_VERBS, VERBS
+from randsmooth.errors import unknown
+
+
+def check_model(folder: Path) -> str:
+    from randsmooth import models
+
+    return models.check(folder)
+
+
+def check_checkpoint(path: Path) -> str:
+    from randsmooth.training import checkpoint
+
+    return checkpoint.check(path)
+
+
+def check_teacher(path: Path) -> str:
+    from randsmooth.training import answers
+
+    return answers.check(path)
+
+
+def check_configuration(path: Path) -> str:
+    """That the file names a verb of randsmooth, and settings that this verb takes."""
+    verbs = {**VERBS, **DATA_VERBS}
+    document = read_document(path)
+    verb = document.get("verb")
+    if verb not in verbs:
+        raise unknown("verb", str(verb), verbs)
+    validate(settings_of(verbs[verb].load()), verb, settings_in(document, verb, path))
+    return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
+
+
+def check_onnx(path: Path) -> str:
+    from randsmooth.models import OnnxModel
+
+    model = OnnxModel(path)
+    return f"ONNX file for images of shape {model.shape}; it has no digest, and ONNX Runtime opens it"

@@ -1,0 +1,91 @@
+"""The settings of a verb: a pydantic model whose fields are given on the command line or in YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from randsmooth.documents import parse_yaml, shown
+from randsmooth.errors import InputError
+
+
+class Settings(BaseModel):
+    """What a verb runs on. Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def argument(help: str, **kwargs: Any) -> Any:
+    """A setting given by its place on the command line."""
+    return Field(description=help, json_schema_extra={"place": True}, **kwargs)
+
+
+def option(help: str, default: Any = None, **kwargs: Any) -> Any:
+    """A setting given as --name; `flag` in `json_schema_extra` is its name where that is not the field's."""
+    return Field(default, description=help, **kwargs)
+
+
+def pairs(values: Any) -> Any:
+    """`--set key=value` strings as a dictionary; a dictionary, from YAML, is returned as it is.
+
+    Example:
+        >>> pairs(["lr=1e-3", "norm=linf"])
+        {'lr': 0.001, 'norm': 'linf'}
+    """
+    if isinstance(values, dict):
+        return values
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{shown(repr(values))} must be `key: value` pairs")
+    parsed = {}
+    for text in values:
+        key, equals, value = str(text).partition("=")
+        if not equals:
+            raise InputError(f"{text!r} must read key=value")
+        parsed[key.strip()] = scalar(value)
+    return parsed
+
+
+def scalar(text: str) -> Any:
+    """`text` as the YAML value that it spells, or `text` itself where it is not YAML, as @abc and [1 are not.
+
+    A folder may have such a name; a setting that expects something else refuses it by its own check. 1e-3 is a
+    number here, although YAML 1.1 reads it as a word.
+
+    Example:
+        >>> scalar("true"), scalar("1e-3"), scalar("@abc")
+        (True, 0.001, '@abc')
+    """
+    try:
+        value = parse_yaml(text, "the value")
+    except InputError:
+        return text
+    try:
+        return float(value) if value == text.strip() else value  # not what is quoted, which is meant as text
+    except ValueError:
+        return value
+
+
+def numbers(values: Any) -> Any:
+    """`0,0.5,1` as a list of floats; a list, from YAML, is returned as it is.
+
+    Example:
+        >>> numbers("0,0.5,1")
+        [0.0, 0.5, 1.0]
+    """
+    if not isinstance(values, str):
+        return values
+    try:
+        return [float(value) for value in values.replace(",", " ").split()]
+    except ValueError:
+        raise InputError(f"{values!r} must be numbers separated by commas, such as 0,0.5,1") from None
+
+
+def words(values: Any) -> Any:
+    """`md,latex` as a list of words; a list, from YAML, is returned as it is.
+
+    Example:
+        >>> words("md,latex")
+        ['md', 'latex']
+    """
+    return values.replace(",", " ").split() if isinstance(values, str) else values

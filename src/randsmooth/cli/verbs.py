@@ -1,0 +1,81 @@
+"""The verbs of the command line by name: listed without importing any of them, imported when one is asked for."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Verb(NamedTuple):
+    """A verb that may not be imported yet.
+
+    Attributes:
+        function: where the function is that runs it, as "module:name".
+        help: the first paragraph of that function's docstring, for the list of verbs.
+    """
+
+    function: str
+    help: str
+
+    def load(self) -> Callable[[Any], None]:
+        """The function, which takes the verb's settings."""
+        function: Callable[[Any], None] = pkgutil.resolve_name(f"randsmooth.cli.{self.function}")
+        return function
+
+
+VERBS = {
+    "quickstart": Verb(
+        "quickstart:quickstart",
+        "The whole path in two minutes: train Gaussian and Amplify on digits, certify both, compare them.",
+    ),
+    "train": Verb("train:train", "Train a base classifier into a model folder."),
+    "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
+    "predict": Verb(
+        "predict:predict",
+        "Classify image files and certify the answers: label and L2 radius within which it cannot change.",
+    ),
+    "attack": Verb(
+        "attack:attack",
+        "Try to refute certificates: search each certified ball for a point with another prediction.",
+    ),
+    "evaluate": Verb(
+        "evaluate:evaluate",
+        "Print the metrics of certificate files, one row a file: ACR, certified accuracies, abstention.",
+    ),
+    "compare": Verb(
+        "compare:compare",
+        "Compare certificate files on one HTML page: curves, each method against the baseline, classes, provenance.",
+    ),
+    "leaderboard": Verb(
+        "leaderboard:leaderboard",
+        "Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.",
+    ),
+    "reproduce": Verb(
+        "reproduce:reproduce",
+        "Draw a table or figure of the papers from certificates, beside what the paper prints.",
+    ),
+    "export": Verb(
+        "export:export",
+        "Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.",
+    ),
+    "verify": Verb(
+        "verify:verify", "Say what files are, and whether their digests show that they are as they were written."
+    ),
+    "methods": Verb(
+        "methods:methods",
+        "List the training methods with their hyperparameters and sources, or the published presets.",
+    ),
+}
+
+# The verbs of `randsmooth data`.
+DATA_VERBS = {
+    "list": Verb(
+        "data:list_",
+        "List the named data sets. `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` is where a name is looked for first.",
+    ),
+    "describe": Verb(
+        "data:describe",
+        "Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin.",
+    ),
+}
