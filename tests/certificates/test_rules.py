@@ -125,7 +125,7 @@ def test_rules_err_no_more_often_than_alpha(text: str, r: float, walked: int) ->
 
 
 def judge_is_sequential(text: str) -> bool:
-    return NAMED[text.partition("=")[0]].kind.sequential
+    return NAMED[text.partition("=")[0]].load().sequential
 
 
 def test_control_peeking_without_paying_errs_too_often() -> None:

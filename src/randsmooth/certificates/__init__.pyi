@@ -42,16 +42,25 @@ from .rules import (
     Claim as Claim,
 )
 from .rules import (
+    ConfidenceBound as ConfidenceBound,
+)
+from .rules import (
     Evidence as Evidence,
 )
 from .rules import (
     Rule as Rule,
 )
 from .rules import (
+    RuleEntry as RuleEntry,
+)
+from .rules import (
     check_samples as check_samples,
 )
 from .rules import (
     make_rule as make_rule,
+)
+from .rules import (
+    rule_origin as rule_origin,
 )
 from .same_run import (
     ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC,

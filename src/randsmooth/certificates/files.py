@@ -22,7 +22,7 @@ from randsmooth.certificates.header import VERSION, WITH_DIGESTS, Header
 from randsmooth.certificates.limits import HEADER
 from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.rows import check_images
-from randsmooth.certificates.rules import Evidence
+from randsmooth.certificates.rules import Evidence, missing_rule
 from randsmooth.certificates.table import Certificates, from_counts
 from randsmooth.certificates.words import in_own_words
 from randsmooth.documents import parse_json, shown
@@ -180,9 +180,13 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         told = shown(repr(version))
         raise InputError(f"{path} is in format {told}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
     try:
-        return in_own_words(Header(**raw), path)
+        header = Header(**raw)
+        missing = missing_rule(header.rule, header.versions)
+        if missing is None:
+            return in_own_words(header, path)
     except InputError as error:
         raise InputError(f"{path} has a damaged header: {error}") from error
+    raise InputError(f"{path}: {missing}")
 
 
 def write_tsv(table: Certificates, path: Path | str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import MOST
+from randsmooth.certificates.rules import MOST_SAMPLES
 from randsmooth.certificates.table import Certificates, Floats, Ints
 from randsmooth.errors import InputError
 
@@ -82,20 +82,20 @@ def require_reachable(table: Certificates) -> None:
     """Raise InputError for a log with radii that its sigma, n and alpha do not give; those of counts are derived.
 
     Either they lie beyond the largest, or another usual budget explains the largest radii and this one does not. An n
-    or alpha that is not known is taken to be the one that certifies the most: MOST samples, and alpha LOOSEST.
+    or alpha that is not known is taken to be the one that certifies the most: MOST_SAMPLES samples, and alpha LOOSEST.
     """
     header = table.header
     if not table.is_log or header.sigma is None:
         return
     known = None not in (header.n, header.alpha)
     if known:
-        _require_below(table, header.sigma, header.n or MOST, header.alpha or LOOSEST)
+        _require_below(table, header.sigma, header.n or MOST_SAMPLES, header.alpha or LOOSEST)
     radii = possible_budgets(table.radius, header.sigma)
     if len(radii) == 1 and (header.n or radii[0][0], header.alpha or radii[0][1]) != radii[0]:
         said = " and ".join(f"{key}={value}" for key, value in (("n", header.n), ("alpha", header.alpha)) if value)
         raise InputError(f"{table.name} was not made with {said}{_way_out(table.radius, header)}")
     if not known:
-        _require_below(table, header.sigma, header.n or MOST, header.alpha or LOOSEST)
+        _require_below(table, header.sigma, header.n or MOST_SAMPLES, header.alpha or LOOSEST)
 
 
 def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> None:

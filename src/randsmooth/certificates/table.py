@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_rows
-from randsmooth.certificates.rules import MOST, Evidence, Rule, check_samples
+from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule, check_samples
 from randsmooth.certificates.words import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.errors import InputError
 
@@ -177,8 +177,8 @@ def thin(counts: Ints, n: int, seed: int) -> Ints:
     stored = int(counts.sum(axis=1).max(initial=0)) if len(counts) else n
     if not 1 <= n <= stored:
         raise InputError(f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more")
-    if stored >= MOST:
-        raise InputError(f"the table holds {stored:,} samples an image; NumPy can thin fewer than {MOST:,}")
+    if stored >= MOST_SAMPLES:
+        raise InputError(f"the table holds {stored:,} samples an image; NumPy can thin fewer than {MOST_SAMPLES:,}")
     rng = np.random.default_rng(seed)
     rows = [rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals") for row in counts]
     return np.array(rows, np.int64).reshape(counts.shape)

@@ -26,6 +26,7 @@ from randsmooth.certificates import (
     make_rule,
     read_parquet,
     rule_of,
+    rule_origin,
     write_parquet,
 )
 from randsmooth.certification.algorithm import ESTIMATE, SELECT, ImageEvidence, certify_steps
@@ -78,7 +79,7 @@ def make_header(
         n0=n0,
         n=n,
         alpha=alpha,
-        bound=bound if rule == "fixed" else None,
+        bound=getattr(judge, "bound", None),
         rule=rule,
         notes=judge.notes,
         label_aware=label_aware,
@@ -97,7 +98,7 @@ def make_header(
         batch=engine.size,
         device=backend.processor,
         instructions=backend.instructions,
-        versions=versions(*backend.packages),
+        versions=versions(*backend.packages) | rule_origin(rule),
     )
     return header.having(guarantee=guarantee_of(header))
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import bounds
 from randsmooth.certificates import Certificates, rule_of
-from randsmooth.certificates.rules import Anytime, Fixed, Grid, Rule
 from randsmooth.metrics.accuracy import check_radius
 
 Floats = NDArray[np.float64]
@@ -65,10 +63,7 @@ def farthest(table: Certificates) -> float:
     """
     if None in (table.header.sigma, table.header.n, table.header.alpha):
         return float(table.radius.max(initial=0.0))
-    rule = rule_of(table.header)
-    if isinstance(rule, Anytime) and rule.target is not None:
-        return rule.target
-    return _all_agree(rule)
+    return rule_of(table.header).farthest
 
 
 def can_certify(table: Certificates, r: float) -> bool:
@@ -83,21 +78,12 @@ def can_certify(table: Certificates, r: float) -> bool:
     return seen or r <= farthest(table)
 
 
-def _all_agree(rule: Rule) -> float:
-    if isinstance(rule, Fixed):  # what lies beyond, by chance, under the randomised bound is not asked of every image
-        return bounds.largest_radius(rule.n, rule.alpha / (2.0 if rule.bound == "two-sided" else 1.0), rule.sigma)
-    path: list[int] = []
-    while (look := rule.next_look(path)) is not None:
-        path.append(look)
-    return rule.claim(path).radius
-
-
 def answers(table: Certificates) -> Floats | None:
     """(K,) the only radii that the table's samples were asked for; None where they were asked for all."""
     if None in (table.header.sigma, table.header.n, table.header.alpha):
         return None
-    rule = rule_of(table.header)
-    return np.array(rule.radii, np.float64) if isinstance(rule, Grid) else None
+    radii = rule_of(table.header).asked_radii
+    return None if radii is None else np.array(radii, np.float64)
 
 
 def grid(end: float) -> Floats:

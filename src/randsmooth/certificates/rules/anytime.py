@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MOST_WATCHED, Claim, Evidence, Floats, Ints, Rule, possible, way_out
+from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Ints, Rule, possible, way_out
+from randsmooth.certificates.rules.choices import MOST_WATCHED
 from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
 
@@ -55,6 +56,10 @@ class Anytime(Rule):
     @cached_property
     def looks(self) -> Ints:
         return bounds.looks(self.n, grain=GRAIN)
+
+    @property
+    def farthest(self) -> float:
+        return super().farthest if self.target is None else self.target
 
     def guarantee(self) -> str:
         return (

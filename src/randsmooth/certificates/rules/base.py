@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.certificates.rules.choices import MOST_SAMPLES, MOST_WATCHED
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,18 +28,6 @@ class Claim:
 
     q: float
     radius: float
-
-
-MOST = 10**9  # samples of an image that anybody might draw
-MOST_WATCHED = 10**7  # where they are looked at on the way: so far e-processes are accurate, and tables take seconds
-
-
-def check_samples(name: str, n: int, most: int = MOST) -> None:
-    """Raise InputError unless `n`, called `name`, is a whole number of samples from 1 to `most`."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= most:
-        raise InputError(
-            f"{name}={shown(repr(n))} must be a whole number of samples from 1 to {most:,}; n0=100, n=100000 are usual"
-        )
 
 
 def way_out(least: int, farthest: float) -> str:
@@ -102,7 +89,7 @@ class Rule(ABC):
 
     name: ClassVar[str]
     sequential: ClassVar[bool] = True  # whether samples stop as soon as the question is answered
-    most: ClassVar[int] = MOST  # samples of an image
+    most: ClassVar[int] = MOST_SAMPLES  # samples of an image
     block: ClassVar[int | None] = None  # samples between looks are a multiple of this; None: only the last look counts
     sigma: float
     n: int
@@ -146,6 +133,19 @@ class Rule(ABC):
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         """(N,) whether the picked class is certified, by the `q` and `radius` (N,) of `claims`."""
         return np.asarray(q < 0.5)
+
+    @property
+    def farthest(self) -> float:
+        """The largest radius that the rule asks any image's samples for: what it proves where all of them agree."""
+        path: list[int] = []
+        while (look := self.next_look(path)) is not None:
+            path.append(look)
+        return self.claim(path).radius
+
+    @property
+    def asked_radii(self) -> tuple[float, ...] | None:
+        """The only radii that the samples are drawn to decide on, ascending; None where every radius is asked about."""
+        return None
 
     def by_tail(self, q: float) -> Claim:
         """The claim of an upper bound `q` on 1 - p_A."""

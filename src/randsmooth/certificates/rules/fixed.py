@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Rule
-
-CONFIDENCE_BOUNDS = ("clopper-pearson", "two-sided", "randomised")
+from randsmooth.certificates.rules.choices import ConfidenceBound
+from randsmooth.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,18 @@ class Fixed(Rule):
 
     name: ClassVar[str] = "fixed"
     sequential: ClassVar[bool] = False
-    bound: Literal["clopper-pearson", "two-sided", "randomised"] = "clopper-pearson"
+    bound: ConfidenceBound = "clopper-pearson"
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        least = bounds.smallest_n(self.level)
+        if self.n < least:
+            raise InputError(f"alpha={self.alpha} needs n >= {least} to certify anything; got n={self.n}")
+
+    @property
+    def level(self) -> float:
+        """The failure probability that is left to the bound on p_A: the two-sided one spends half on the runner-up."""
+        return self.alpha / 2.0 if self.bound == "two-sided" else self.alpha
 
     def guarantee(self) -> str:
         how = {
@@ -37,6 +47,11 @@ class Fixed(Rule):
             "randomised": f"p_A is bounded by randomised Clopper-Pearson with the uniform numbers of seed {self.seed}",
         }[self.bound]
         return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples an image, {how}."
+
+    @property
+    def farthest(self) -> float:
+        """What lies beyond by chance, under the randomised bound, is not asked of every image."""
+        return bounds.largest_radius(self.n, self.level, self.sigma)
 
     def next_look(self, path: Sequence[int]) -> int | None:
         return None if len(path) else self.n

@@ -12,7 +12,6 @@ import numpy as np
 from randsmooth import bounds
 from randsmooth.certificates.rules.base import (
     MORE_THAN_HALF,
-    MOST_WATCHED,
     NO_CLAIM,
     Claim,
     Ints,
@@ -20,6 +19,7 @@ from randsmooth.certificates.rules.base import (
     possible,
     way_out,
 )
+from randsmooth.certificates.rules.choices import MOST_WATCHED
 from randsmooth.errors import InputError
 
 GRAIN = 32  # looks come after whole numbers of these
@@ -70,6 +70,10 @@ class Grid(Rule):
         """The grid as far as n successes of n would still certify it."""
         farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
         return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
+
+    @property
+    def asked_radii(self) -> tuple[float, ...]:
+        return self.radii
 
     def _reachable(self, r: float) -> bool:
         return self._least(r) <= self.n

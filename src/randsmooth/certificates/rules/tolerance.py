@@ -10,12 +10,13 @@ from typing import ClassVar, Self
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import MOST, NO_CLAIM, Claim, Floats, Ints, Rule
+from randsmooth.certificates.rules.base import NO_CLAIM, Claim, Floats, Ints, Rule
+from randsmooth.certificates.rules.choices import MOST_SAMPLES
 from randsmooth.errors import InputError
 
 PILOT = 1024  # a whole number of blocks
 PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it costs samples or nearness, never soundness
-FINEST = 1e-6  # sigma: no tolerance below it is looked for a cap, as MOST samples keep 3.5e-7
+FINEST = 1e-6  # sigma: no tolerance below it is looked for a cap, as MOST_SAMPLES samples keep 3.5e-7
 SHARE = 0.9  # of an image's certificates, at any p_A, that are to lie within the tolerance
 RATIO = 1.01  # of the sample counts to choose among
 TOTALS = 16  # that stand for all which the pilot leaves open, in steps of one ratio
@@ -47,7 +48,7 @@ class Tolerance(Rule):
         behind = _behind_at_cap(self.n, self.alpha)
         if behind <= self.tolerance:
             return
-        ways = [f"allow n >= {least}"] if (least := self._least_n()) <= MOST else []
+        ways = [f"allow n >= {least}"] if (least := self._least_n()) <= MOST_SAMPLES else []
         ways += [f"ask for tolerance={np.ceil(1000.0 * behind) / 1000.0:g}"] if behind < 0.999 else []
         raise InputError(
             f"n={self.n} cannot keep tolerance={self.tolerance:g}: a pilot takes {PILOT} of the samples, and without "
@@ -55,13 +56,13 @@ class Tolerance(Rule):
         )
 
     def _least_n(self) -> int:
-        """A cap that keeps the tolerance, the least to a hundredth; more than MOST where there is none to speak of."""
+        """The least cap that keeps the tolerance, to a hundredth; above MOST_SAMPLES where no usable one does."""
         if self.tolerance < FINEST:
-            return MOST + 1
+            return MOST_SAMPLES + 1
         low, high = self.n, max(10 * self.n, 2 * PILOT)
-        while high <= MOST and _behind_at_cap(high, self.alpha) > self.tolerance:
+        while high <= MOST_SAMPLES and _behind_at_cap(high, self.alpha) > self.tolerance:
             low, high = high, 10 * high
-        while high <= MOST and high - low > low // 100:
+        while high <= MOST_SAMPLES and high - low > low // 100:
             middle = (low + high) // 2
             kept = _behind_at_cap(middle, self.alpha) <= self.tolerance
             low, high = (low, middle) if kept else (middle, high)

@@ -1,0 +1,32 @@
+"""What a rule may be asked for: its bound on p_A and how many samples, checked without importing any rule."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Literal, get_args
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+
+ConfidenceBound = Literal["clopper-pearson", "two-sided", "randomised"]
+CONFIDENCE_BOUNDS: tuple[ConfidenceBound, ...] = get_args(ConfidenceBound)
+
+MOST_SAMPLES = 10**9  # more than anybody would draw of one image
+MOST_WATCHED = 10**7  # of a rule that looks on the way: e-processes are accurate so far, and tables take seconds
+
+
+def check_samples(name: str, n: object, most: int = MOST_SAMPLES) -> None:
+    """Raise InputError unless `n`, called `name`, is a whole number of samples from 1 to `most`.
+
+    Example:
+        >>> check_samples("n0", 100)
+        >>> check_samples("n0", 0)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; n0=100, n=100000 \
+are usual
+    """
+    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) <= most:
+        raise InputError(
+            f"{name}={shown(repr(n))} must be a whole number of samples from 1 to {most:,}; n0=100, n=100000 are usual"
+        )
