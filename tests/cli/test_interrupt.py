@@ -25,7 +25,7 @@ def test_an_interrupted_verb_says_how_to_go_on(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("randsmooth.training.run", stop)
-    monkeypatch.setattr("randsmooth.papers.reproduce.reproduce", stop)
+    monkeypatch.setattr("randsmooth.papers.reproduction.reproduce", stop)
     code, _, err = cli(*words)
     assert code == 130
     assert told in err

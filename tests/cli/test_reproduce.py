@@ -51,7 +51,7 @@ def test_nothing_at_hand_gives_the_commands(cli: Run) -> None:
 
 def test_logs_are_drawn_without_torch(tmp_path: Path) -> None:
     program = (
-        "import sys; from randsmooth.papers.reproduce import reproduce; "
+        "import sys; from randsmooth.papers.reproduction import reproduce; "
         f"reproduce('acr/figure4', out={str(tmp_path)!r}); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -25,7 +25,7 @@ OUT = Path("runs/drills.json")
 INSIDE = "DRILLS_INSIDE"  # set for the process that may mount
 # Imported once, before the processes are forked that run the commands.
 HEAVY = [
-    *("randsmooth.training.run", "randsmooth.certification", "randsmooth.papers.reproduce", "randsmooth.report"),
+    *("randsmooth.training.run", "randsmooth.certification", "randsmooth.papers.reproduction", "randsmooth.report"),
     *("matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "plotly.graph_objects", "plotly.subplots"),
     *("torch.utils.tensorboard", "sklearn.datasets", "drills.faults", "drills.clocks"),
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from randsmooth.errors import InputError
-from randsmooth.papers.measured import _cost, _history
+from randsmooth.papers.from_models import _cost, _history
 
 
 def test_the_cost_of_a_training_is_that_of_its_epochs(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import torch
 from randsmooth import methods
 from randsmooth.papers import proposition
 from randsmooth.papers.proposition import derivatives, of_the_proof, searched, sharp, slope
-from randsmooth.papers.reproduce import reproduce
+from randsmooth.papers.reproduction import reproduce
 
 each_setting = pytest.mark.parametrize(("classes", "gamma"), [(2, 2), (2, 8), (10, 2), (10, 8), (1000, 4), (1000, 16)])
 

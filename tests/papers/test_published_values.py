@@ -6,8 +6,8 @@ import pytest
 
 from randsmooth.bounds import largest_radius
 from randsmooth.errors import InputError
-from randsmooth.papers import consistency, inconsistencies, published
-from randsmooth.papers.consistency import ROW, area
+from randsmooth.papers import inconsistencies, published, row_checks
+from randsmooth.papers.row_checks import ROW, area
 
 # Cells of each object, counted in the paper: rows times numbers in a row.
 CELLS = {
@@ -299,7 +299,7 @@ def test_rounded_figures_of_a_real_classifier_never_contradict_themselves(
         radii, right = farthest * rng.beta(*rng.uniform(0.2, 3.0, size=2), size=50), rng.random(50) < 0.8
         percent = [100.0 * (right & (radii >= r)).mean() for r in np.arange(0.0, 2.5, 0.25)]
         tables.append(cells(sigma, str(k), (right * radii).mean(), percent))
-    monkeypatch.setattr(consistency, "printed", lambda: pd.concat(tables))
+    monkeypatch.setattr(row_checks, "published_texts", lambda: pd.concat(tables))
     assert inconsistencies().empty
 
 
@@ -315,7 +315,7 @@ def test_rounded_figures_of_a_real_classifier_never_contradict_themselves(
 def test_each_kind_of_contradiction_is_found(
     acr: float, percent: list[float], what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consistency, "printed", lambda: cells(0.25, "broken", acr, percent))
+    monkeypatch.setattr(row_checks, "published_texts", lambda: cells(0.25, "broken", acr, percent))
     found = inconsistencies()
     assert found["setting"].tolist() == ["broken"]
     assert found["what"][0].startswith(what)

@@ -14,15 +14,15 @@ from randsmooth import certify, models
 from randsmooth.cli.reproduce import listing, told
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
-from randsmooth.papers.beside import beside, differences, findings
+from randsmooth.papers.cell_comparison import compare_cells, differences, findings
 from randsmooth.papers.context import Context
-from randsmooth.papers.images import images_of
-from randsmooth.papers.objects import OBJECTS, find
-from randsmooth.papers.published_values import printed
-from randsmooth.papers.reproduce import reproduce
-from randsmooth.papers.rows import Row, rows_of
-from randsmooth.papers.scale import SCALES, steps
-from randsmooth.papers.source import fitting, scan
+from randsmooth.papers.find_certificates import certificates_for, scan_folder
+from randsmooth.papers.image_counts import images_of
+from randsmooth.papers.objects import OBJECTS, find_object
+from randsmooth.papers.published_values import published_texts
+from randsmooth.papers.reproduction import reproduce
+from randsmooth.papers.rows import PaperRow, rows_of
+from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.training import PRESETS
 
 
@@ -74,7 +74,7 @@ def test_what_is_missing_is_told_as_commands_that_parse() -> None:
     for thing in OBJECTS:
         for row in thing.rows():
             for scale in SCALES.values():
-                for step in steps(row, scale, Path("runs")):
+                for step in steps_for(row, scale, Path("runs")):
                     words = shlex.split(step.command())
                     assert words[:2] == ["randsmooth", step.verb] and words[-1] == "--resume"
                     flags = {word[2:].replace("-", "_") for word in words if word.startswith("--")}
@@ -83,7 +83,7 @@ def test_what_is_missing_is_told_as_commands_that_parse() -> None:
 
 def test_rows_of_the_released_code_get_a_teacher_first() -> None:
     row = next(row for row in rows_of("acr", "table2") if row.method == "cat-rs" and row.sigma == 1.0)
-    first, second, third = (step.command() for step in steps(row, SCALES["paper"], Path("runs")))
+    first, second, third = (step.command() for step in steps_for(row, SCALES["paper"], Path("runs")))
     assert "--preset acr/gaussian --sigma 0.25" in first
     assert "--set teacher=runs/cifar10-acr-gaussian-0.25" in second
     assert third.startswith("randsmooth certify runs/cifar10-acr-cat-rs-1 ")
@@ -103,28 +103,30 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_certificates_are_found_by_what_they_say(folder: Path) -> None:
-    found = scan(folder).found
+    found = scan_folder(folder).found
     assert {f.path.name for f in found} == {"main.parquet", "row.parquet"}
-    row = Row("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
-    (there,) = fitting(found, ["digits"], 1.0, row.method, row.preset)
+    row = PaperRow("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
+    (there,) = certificates_for(found, ["digits"], 1.0, row.method, row.preset)
     assert there.path.name == "row.parquet"
-    assert fitting(found, ["digits"], 1.0, "cat-rs", "cat-rs/cat-rs/lbd=2") == []  # another variation is another model
-    assert fitting(found, ["mnist"], 1.0, row.method, row.preset) == []
-    assert fitting(found, ["digits"], 0.5, row.method, row.preset) == []
-    (similar,) = fitting(
+    assert (
+        certificates_for(found, ["digits"], 1.0, "cat-rs", "cat-rs/cat-rs/lbd=2") == []
+    )  # another variation is another model
+    assert certificates_for(found, ["mnist"], 1.0, row.method, row.preset) == []
+    assert certificates_for(found, ["digits"], 0.5, row.method, row.preset) == []
+    (similar,) = certificates_for(
         found, ["digits"], 1.0, "gaussian", "acr/gaussian"
     )  # another paper's main preset of the method
     assert similar.path.name == "main.parquet"
 
 
 def test_findings_leave_rounding_alone(folder: Path) -> None:
-    row = Row("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
-    (there,) = (f for f in scan(folder).found if f.path.name == "row.parquet")
-    ours = beside([row], [there]).ours[0]
-    near = Row(**{**vars(row), "figures": {"acr": ours["acr"] + 0.0004, "accuracy@0": ours["accuracy@0"] - 0.04}})
-    assert findings(beside([near], [there])) == []
-    far = Row(**{**vars(row), "figures": {"acr": ours["acr"] + 0.002, "accuracy@0": ours["accuracy@0"]}})
-    table = beside([far], [there])
+    row = PaperRow("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
+    (there,) = (f for f in scan_folder(folder).found if f.path.name == "row.parquet")
+    ours = compare_cells([row], [there]).ours[0]
+    near = PaperRow(**{**vars(row), "figures": {"acr": ours["acr"] + 0.0004, "accuracy@0": ours["accuracy@0"] - 0.04}})
+    assert findings(compare_cells([near], [there])) == []
+    far = PaperRow(**{**vars(row), "figures": {"acr": ours["acr"] + 0.002, "accuracy@0": ours["accuracy@0"]}})
+    table = compare_cells([far], [there])
     assert differences(table)[0]["acr"] == pytest.approx(-0.002)
     (finding,) = findings(table)
     assert finding == "cat-rs, lbd=1 at sigma 1 differs in 1 of 2 cells (ACR -0.002)"
@@ -150,7 +152,7 @@ def with_accuracies(path: Path, shares: dict[float, float], images: int, top: fl
     return log(path, [(r, True) for r in radii] + [(0.3, False)] * (images - len(radii)), step=20)
 
 
-def row_of(paper: str, name: str, method: str, sigma: float) -> Row:
+def row_of(paper: str, name: str, method: str, sigma: float) -> PaperRow:
     (row,) = (row for row in rows_of(paper, name) if (row.method, row.sigma) == (method, sigma))
     return row
 
@@ -160,26 +162,26 @@ def test_whole_percents_are_judged_as_whole_percents(tmp_path: Path) -> None:
     shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
     near = {r: v + (0.4 if i % 2 else -0.4) for i, (r, v) in enumerate(shares.items())}
     path = with_accuracies(tmp_path / "cifar10-sigma0.5" / "smoothadv.tsv", near, 500, 1.91)
-    (found,) = scan(tmp_path).found
-    printed_as = Row(**{**vars(row), "figures": {m: v for m, v in row.figures.items() if m != "acr"}})
-    table = beside([printed_as], [found])
+    (found,) = scan_folder(tmp_path).found
+    printed_as = PaperRow(**{**vars(row), "figures": {m: v for m, v in row.figures.items() if m != "acr"}})
+    table = compare_cells([printed_as], [found])
     assert findings(table) == [] and max(abs(d) for d in differences(table)[0].values()) == pytest.approx(0.4)
     far = near | {0.25: shares[0.25] + 0.6}
     with_accuracies(path, far, 500, 1.91)
-    (finding,) = findings(beside([printed_as], scan(tmp_path).found))
+    (finding,) = findings(compare_cells([printed_as], scan_folder(tmp_path).found))
     assert finding == "smoothadv at sigma 0.5 differs in 1 of 8 cells (0.25 +0.6)"
 
 
 def test_zeros_beyond_the_largest_radius_count_for_nothing(tmp_path: Path) -> None:
     path = log(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", [(1.91, True)] * 4 + [(0.0, False)] * 6)
-    (found,) = scan(tmp_path).found
+    (found,) = scan_folder(tmp_path).found
     zeros = {f"accuracy@{r}": 0.0 for r in (2.0, 2.25, 2.5, 2.75)}  # out of reach: 1.906 is the most
     figures = {"accuracy@0": 40.0, "accuracy@0.5": 39.0, "accuracy@1": 41.0} | zeros
-    row = Row("acr", "cifar10", 0.5, "gaussian", "", "acr/gaussian", figures, images=10)
-    (finding,) = findings(beside([row], [found]))
+    row = PaperRow("acr", "cifar10", 0.5, "gaussian", "", "acr/gaussian", figures, images=10)
+    (finding,) = findings(compare_cells([row], [found]))
     assert "differs in 2 of 3 cells: the released log is not the run of the table" in finding  # 2 of 7 told nothing
-    wide_apart = Row(**{**vars(row), "figures": figures | {"accuracy@2": 3.0}})
-    assert "3 of 4 cells" in findings(beside([wide_apart], [found]))[0]  # the paper says otherwise: that is told
+    wide_apart = PaperRow(**{**vars(row), "figures": figures | {"accuracy@2": 3.0}})
+    assert "3 of 4 cells" in findings(compare_cells([wide_apart], [found]))[0]  # the paper says otherwise: that is told
     assert path.exists()
 
 
@@ -221,8 +223,8 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     )
     with_accuracies(tmp_path / "a" / "cifar10" / "salman" / "noise_0.5.tsv", shares, 500, 1.91)
     own = with_accuracies(tmp_path / "b" / "cifar10" / "salman" / "noise_0.5.tsv", shares, 10_000, 1.91)
-    printed_as = Row(**{**vars(row), "figures": {m: v for m, v in row.figures.items() if m != "acr"}})
-    scanned = scan(tmp_path).found
+    printed_as = PaperRow(**{**vars(row), "figures": {m: v for m, v in row.figures.items() if m != "acr"}})
+    scanned = scan_folder(tmp_path).found
     context = Context(tuple(scanned), SCALES["paper"], tmp_path / "runs")
     shown = context.of(printed_as)
     assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lacks(printed_as)
@@ -238,13 +240,13 @@ def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path
     near, nearer = ({r: v + off for r, v in shares.items()} for off in (3.0, 1.0))
     with_accuracies(tmp_path / "cifar10" / "cohen" / "noise_0.5.tsv", near, 500, 1.91)  # within chance
     put = with_accuracies(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", nearer, 10_000, 1.91)
-    context = Context(scan(tmp_path).found, SCALES["paper"], tmp_path / "runs")
+    context = Context(scan_folder(tmp_path).found, SCALES["paper"], tmp_path / "runs")
     shown = context.of(row)
     assert len(context.found) == 2 and shown is not None and shown.path == put and context.lacks(row)
 
 
 def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:
-    cells = printed().query("metric.str.startswith('accuracy') and value.str.contains('.', regex=False)")
+    cells = published_texts().query("metric.str.startswith('accuracy') and value.str.contains('.', regex=False)")
     fifths = cells.assign(even=cells["value"].str[-1].astype(int) % 2 == 0).groupby(["paper", "object"])["even"].all()
     of_500 = {key for key, all_even in fifths.items() if all_even and key != ("cat-rs", "section4.2")}
     assert of_500 == {("cat-rs", f"table{i}") for i in (3, 5, 6, 7)}
@@ -277,11 +279,11 @@ def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path
         log(mnist / place, [(1.91, True)] * 3)
     for place in ("cohen/cifar_resnet20/noise_0.50_7", "cohen/noise_0.25/test/sigma_0.50", "cohen/train/sigma_0.50"):
         log(tmp_path / "cifar10" / place, [(1.91, True)] * 3)
-    found = scan(tmp_path).found
+    found = scan_folder(tmp_path).found
     assert len(found) == 6
-    fit = fitting(found, ["mnist"], 0.5, "consistency", "cat-rs/consistency/table1")
+    fit = certificates_for(found, ["mnist"], 0.5, "consistency", "cat-rs/consistency/table1")
     assert sorted(f.path.name for f in fit) == ["noise_0.50_1", "noise_0.50_2"]
-    assert fitting(found, ["cifar10"], 0.5, "gaussian", "cat-rs/gaussian") == []
+    assert certificates_for(found, ["cifar10"], 0.5, "gaussian", "cat-rs/gaussian") == []
     result = reproduce("cat-rs/table1", source=tmp_path, out=tmp_path / "out")
     assert result.made is not None
     assert any("is shown of 2 logs that fit; the others: noise_0.50_" in note for note in result.made.notes)
@@ -390,7 +392,7 @@ def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:
 
 
 def test_a_run_cut_short_before_its_certificates_has_them_left_to_make(tmp_path: Path) -> None:
-    thing = find("acr/figure5")  # which needs a model and can be drawn without certificates
+    thing = find_object("acr/figure5")  # which needs a model and can be drawn without certificates
     context = Context((), SCALES["tiny"], tmp_path)
     assert thing.missing(context) == thing.unfinished(context) == thing.rows()
     model = tmp_path / SCALES["tiny"].key(thing.rows()[0])
@@ -420,6 +422,6 @@ def test_every_object_at_the_smallest_scale(tmp_path: Path) -> None:
         for panels in result.made.panels.values():
             assert panels and all(panel.lines for panel in panels), thing.name
         for frame in result.made.tables.values():
-            rows = find(thing.name).rows()  # section 7 has a line a method, whatever its sigma
+            rows = find_object(thing.name).rows()  # section 7 has a line a method, whatever its sigma
             lines = {row.method for row in rows} if thing.name == "acr/section7" else rows
             assert len(frame) >= len(lines), thing.name

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from randsmooth.papers.rows import Row, is_main, rows_of
-from randsmooth.papers.scale import SCALES, steps
-from randsmooth.papers.source import fitting
+from randsmooth.papers.find_certificates import certificates_for
+from randsmooth.papers.rows import PaperRow, is_main, rows_of
+from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.training import PRESETS
 
 BASELINES = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix")
@@ -29,7 +29,7 @@ def test_on_cifar_10_they_are_the_texts() -> None:
 
 def test_reproducing_table_1_trains_as_logged(tmp_path: Path) -> None:
     row = next(row for row in rows_of("cat-rs", "table1") if (row.method, row.sigma) == ("macer", 1.0))
-    train, certify = steps(row, SCALES["paper"], tmp_path)
+    train, certify = steps_for(row, SCALES["paper"], tmp_path)
     assert train.command().startswith("randsmooth train mnist --preset cat-rs/macer/table1 --sigma 1.0 ")
     assert "--skip" not in certify.command()  # MNIST's tables have all 10,000 images
 
@@ -60,7 +60,7 @@ SKIPS = {
 
 @pytest.mark.parametrize(("paper", "table"), SKIPS)
 def test_the_papers_own_number_of_images_is_certified(paper: str, table: str, tmp_path: Path) -> None:
-    commands = [steps(row, SCALES["paper"], tmp_path)[-1].options for row in rows_of(paper, table)]
+    commands = [steps_for(row, SCALES["paper"], tmp_path)[-1].options for row in rows_of(paper, table)]
     assert {options.get("skip") for options in commands} == {SKIPS[paper, table]}
     assert all("take" not in options for options in commands)
 
@@ -74,10 +74,10 @@ def test_a_log_stands_for_a_main_row_by_either_account() -> None:
         place = SimpleNamespace(arch="", trained=None, split=None, besides=()) if log else None
         return SimpleNamespace(dataset="mnist", sigma=0.5, method="gaussian", preset=preset, place=place)
 
-    row = Row("cat-rs", "mnist", 0.5, "gaussian", "", "cat-rs/gaussian/table1")
+    row = PaperRow("cat-rs", "mnist", 0.5, "gaussian", "", "cat-rs/gaussian/table1")
     log, prose, ablation = found("", True), found("cat-rs/gaussian/prose", False), found("cat-rs/gaussian/x", False)
     exact = found("cat-rs/gaussian/table1", False)
-    of_row = partial(fitting, datasets=["mnist"], sigma=0.5, method=row.method, preset=row.preset)
+    of_row = partial(certificates_for, datasets=["mnist"], sigma=0.5, method=row.method, preset=row.preset)
     assert of_row([log]) == [log]
     assert of_row([ablation, prose]) == [prose]
     assert of_row([prose, log, exact]) == [exact, prose, log]

@@ -10,7 +10,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
 if TYPE_CHECKING:
-    from randsmooth.papers.reproduce import Reproduced
+    from randsmooth.papers.reproduction import Reproduction
 
 
 class Reproduce(Settings):
@@ -41,7 +41,7 @@ def reproduce(settings: Reproduce) -> None:
         return
     if settings.object is None:
         raise InputError("no object named: give one such as acr/table2; randsmooth reproduce --list prints them all")
-    from randsmooth.papers.reproduce import reproduce as run
+    from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
     say(
@@ -67,15 +67,15 @@ def listing() -> str:
     lines = []
     for thing in OBJECTS:
         rows = len(thing.rows())
-        what = "models and certificates" if thing.models else "certificates"
+        what = "models and certificates" if thing.needs_models else "certificates"
         needs = f"{what} of {rows} model{'s' * (rows != 1)}" if rows else "nothing"
         lines.append(f"{thing.name:16} {thing.title}; needs {needs}")
     return "\n".join(lines)
 
 
-def told(result: Reproduced) -> str:
+def told(result: Reproduction) -> str:
     """What a person reads of it."""
-    from randsmooth.papers.sheets import to_text
+    from randsmooth.papers.table_formats import to_text
 
     lines = [f"{result.object.name}: {result.object.title}", ""]
     if result.made is not None:

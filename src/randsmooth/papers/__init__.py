@@ -1,6 +1,8 @@
-"""What the papers print, as data. No torch here: rooms that need it are imported by the modules that use them."""
+"""The published tables and figures as data and as functions, and `reproduce`, which draws them anew.
 
-from randsmooth.papers.consistency import inconsistencies
-from randsmooth.papers.published_values import published
+No torch here: modules that need it are imported by the functions that use them.
+"""
 
-__all__ = ["inconsistencies", "published"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

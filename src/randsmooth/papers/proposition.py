@@ -15,10 +15,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
-from randsmooth.papers.context import Context, Made
-from randsmooth.papers.figure import numbers
-from randsmooth.papers.rows import Row
-from randsmooth.papers.sheets import legible
+from randsmooth.papers.context import Context, Output
+from randsmooth.papers.figure_data import numbers
+from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.table_formats import legible
 from randsmooth.report import Line, Panel
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def panels(classes: int = 10) -> list[Panel]:
     ]
 
 
-def proposition_1(context: Context, rows: list[Row]) -> Made:
+def proposition_1(context: Context, rows: list[PaperRow]) -> Output:
     """The proposition over a grid of predictions: what was found, and how far the proof's bounds are from it."""
     frame, drawn = table(), panels()
     holds = all(
@@ -122,4 +122,4 @@ def proposition_1(context: Context, rows: list[Row]) -> Made:
         f"appendix B shows {proof.p_1:.1e} and {proof.p_2:.1e}",
         "appendix B also says p_2 <= 1 - Phi(gamma), which does not follow (p_1 = p_2 = 1/2) and is not needed",
     ]
-    return Made({"": legible(frame)}, {"": frame, "figure": numbers(drawn)}, {"": drawn}, notes)
+    return Output({"": legible(frame)}, {"": frame, "figure": numbers(drawn)}, {"": drawn}, notes)

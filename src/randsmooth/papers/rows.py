@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import pandas as pd
-
-from randsmooth.papers.images import images_of
-from randsmooth.papers.published_values import printed
+from randsmooth.papers.image_counts import images_of
+from randsmooth.papers.published_values import Cell, cells
 
 # Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
 # Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.
@@ -16,15 +14,20 @@ REPEATED = {("acr", "table3", "cifar10", "0.5", "gaussian"): "cat-rs/gaussian"}
 
 
 @dataclass(frozen=True)
-class Row:
-    """One model of a table.
+class PaperRow:
+    """One model of a published table.
 
     Attributes:
-        paper: acr, macer or cat-rs.
+        paper: "acr", "macer" or "cat-rs".
         setting: what an ablation changes; empty for a main row.
-        preset: that trains it.
-        figures: metric -> published value. decimals: metric -> with how many decimals it is printed.
-        images: that the figures rest on; None where nothing says.
+        preset: the preset that trains the model.
+        figures: metric -> published value.
+        decimals: metric -> number of decimals printed.
+        images: how many images the figures are measured on; None where neither text nor code says.
+
+    Example:
+        >>> PaperRow("acr", "cifar10", 0.5, "amplify", "E_t=50", "acr/amplify/E_t=50").name
+        'amplify, E_t=50'
     """
 
     paper: str
@@ -43,23 +46,39 @@ class Row:
         return f"{self.method}, {self.setting}" if self.setting else self.method
 
 
-def rows_of(paper: str, object: str, version: str | None = None) -> list[Row]:
-    """The rows of a published object in the paper's order; of one version where the texts differ, by default the first.
+def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRow]:
+    """The rows of a published object in the paper's order.
+
+    Args:
+        paper: "acr", "macer" or "cat-rs".
+        object: such as "table2".
+        version: of the text, where two versions of it differ; by default the first.
 
     Raises:
         InputError: no such object.
+
+    Example:
+        >>> row = rows_of("acr", "table2")[7]
+        >>> row.name, row.sigma, row.preset
+        ('gaussian', 0.5, 'acr/gaussian')
+        >>> row.figures["acr"], row.figures["accuracy@1"]
+        (0.562, 22.3)
     """
-    frame = printed(paper, object)
-    frame = frame[frame["version"] == (version or frame["version"].iloc[0])]
-    keys = ["dataset", "sigma", "method", "setting"]
-    return [_row(paper, object, key, part) for key, part in frame.groupby(keys, sort=False, dropna=False)]
+    printed = cells(paper, object)
+    version = version or printed[0].version
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in printed:
+        if cell.version == version:
+            groups.setdefault((cell.dataset, cell.sigma, cell.method, cell.setting), []).append(cell)
+    return [_row(part) for part in groups.values()]
 
 
-def _row(paper: str, object: str, key: tuple[str, ...], cells: pd.DataFrame) -> Row:
-    dataset, sigma, method, setting = key
+def _row(printed: Sequence[Cell]) -> PaperRow:
+    """The row that a table's cells of one data set, sigma, method and setting make."""
+    paper, object, _, dataset, sigma, method, setting = printed[0][:7]
     repeated = REPEATED.get((paper, object, dataset, sigma, method))
-    texts = dict(zip(cells["metric"], cells["value"], strict=True))
-    return Row(
+    texts = {cell.metric: cell.value for cell in printed}
+    return PaperRow(
         paper,
         dataset,
         float(sigma or "nan"),
@@ -87,13 +106,13 @@ def is_main(preset: str) -> bool:
     return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
 
 
-def named(rows: Sequence[Row]) -> str:
+def named(rows: Sequence[PaperRow]) -> str:
     """`gaussian, macer at sigma 0.5; macer at sigma 1`."""
     sigmas = dict.fromkeys(row.sigma for row in rows)
     names = {sigma: ", ".join(row.name for row in rows if row.sigma == sigma) for sigma in sigmas}
     return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
 
 
-def metrics_of(rows: Sequence[Row]) -> list[str]:
+def metrics_of(rows: Sequence[PaperRow]) -> list[str]:
     """The metrics that any row has, in the first row's order."""
     return list(dict.fromkeys(metric for row in rows for metric in row.figures))

@@ -11,12 +11,13 @@ import pandas as pd
 from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.errors import unknown
 from randsmooth.escape import to_csv
-from randsmooth.papers.context import Context, Made, Object
-from randsmooth.papers.objects import find
-from randsmooth.papers.rows import Row
-from randsmooth.papers.scale import SCALES, Step, run, steps
-from randsmooth.papers.sheets import FORMATS
-from randsmooth.papers.source import Scan, scan
+from randsmooth.papers.context import Context, Output
+from randsmooth.papers.find_certificates import FolderScan, scan_folder
+from randsmooth.papers.objects import find_object
+from randsmooth.papers.paper_object import PaperObject
+from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.scales import SCALES, Step, run_step, steps_for
+from randsmooth.papers.table_formats import FORMATS
 from randsmooth.progress import Progress, silent
 from randsmooth.report import draw
 
@@ -24,7 +25,7 @@ FIGURES = ("png", "pdf", "html")
 
 
 @dataclass(frozen=True)
-class Reproduced:
+class Reproduction:
     """What came of it.
 
     Attributes:
@@ -34,8 +35,8 @@ class Reproduced:
         skipped: files that could not be used, in sentences.
     """
 
-    object: Object
-    made: Made | None
+    object: PaperObject
+    made: Output | None
     files: tuple[Path, ...]
     lacking: tuple[Step, ...]
     missing: tuple[int, int]
@@ -51,7 +52,7 @@ def reproduce(
     run_missing: bool = False,
     progress: Progress = silent,
     say: Callable[[str], None] = lambda line: None,
-) -> Reproduced:
+) -> Reproduction:
     """Draw PAPER/OBJECT from certificates or logs, as text, Markdown, LaTeX and CSV, or PNG, PDF, HTML and CSV.
 
     Args:
@@ -65,7 +66,7 @@ def reproduce(
     Raises:
         InputError: no such object, scale or folder.
     """
-    thing = find(name)
+    thing = find_object(name)
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
     out = Path(out)
@@ -74,53 +75,53 @@ def reproduce(
     unfinished = thing.unfinished(context) if run_missing else []
     if unfinished:
         for step in lacking(unfinished, context):
-            run(step, progress, say)
+            run_step(step, progress, say)
         context = _context(thing, source, folder, scale)
     missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     total = len(thing.rows())
     steps = tuple(lacking(missing, context))
-    return Reproduced(thing, made, tuple(files), steps, (len(missing), total), context.skipped)
+    return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped)
 
 
-def _made(thing: Object, context: Context, missing: Sequence[Row]) -> Made | None:
+def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:
     """The object, with what was found out of its logs; None where nothing is there to draw it from."""
-    rows, besides = thing.rows(), thing.besides(context)
-    if rows and not besides and (missing == rows if thing.models else not any(map(context.of, rows))):
+    rows, besides = thing.rows(), thing.more_rows(context)
+    if rows and not besides and (missing == rows if thing.needs_models else not any(map(context.of, rows))):
         return None
-    there = [row for row in rows if row not in missing] if thing.models else rows
+    there = [row for row in rows if row not in missing] if thing.needs_models else rows
     made = thing.make(context, [*there, *besides])
     made.notes += context.told([*there, *besides])
     return made
 
 
-def _context(thing: Object, source: Path | str | None, folder: Path, scale: str) -> Context:
+def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale: str) -> Context:
     """What the folders hold; what formulas give looks at none."""
     if not thing.rows():
         return Context((), SCALES[scale], folder)
-    there = Scan() if source is None else scan(Path(source))
+    there = FolderScan() if source is None else scan_folder(Path(source))
     if folder.is_dir():
-        there += scan(folder)
+        there += scan_folder(folder)
     return Context(there.found, SCALES[scale], folder, there.skipped)
 
 
-def lacking(missing: Sequence[Row], context: Context) -> list[Step]:
+def lacking(missing: Sequence[PaperRow], context: Context) -> list[Step]:
     """The steps that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
     for row in missing:
-        for step in steps(row, context.scale, context.folder):
+        for step in steps_for(row, context.scale, context.folder):
             wanted.setdefault(step.command(), step)
     return list(wanted.values())
 
 
-def write(made: Made, stem: Path) -> list[Path]:
+def write(made: Output, stem: Path) -> list[Path]:
     """Write all parts in all their formats beside each other; the files. InputError: another run is writing them."""
     with claimed(stem):
         return _write_parts(made, stem)
 
 
-def _write_parts(made: Made, stem: Path) -> list[Path]:
+def _write_parts(made: Output, stem: Path) -> list[Path]:
     files = []
     for part, frame in made.tables.items():
         for suffix, render in FORMATS.items():

@@ -14,11 +14,11 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.agreement import ACCURACY, another_run
-from randsmooth.papers.beside import IMAGES
-from randsmooth.papers.context import Context, Made
-from randsmooth.papers.figure import numbers
-from randsmooth.papers.rows import Row, metrics_of, named
+from randsmooth.papers.cell_comparison import IMAGES
+from randsmooth.papers.context import Context, Output
+from randsmooth.papers.figure_data import numbers
+from randsmooth.papers.row_agreement import ACCURACY, is_another_run
+from randsmooth.papers.rows import PaperRow, metrics_of, named
 from randsmooth.report import Line, Panel, envelope_panels
 
 
@@ -36,7 +36,7 @@ class Best(NamedTuple):
         return "-" if math.isnan(self.accuracy) else f"{self.accuracy:.1f}{sigma}"
 
 
-def section_7(context: Context, rows: list[Row]) -> Made:
+def section_7(context: Context, rows: list[PaperRow]) -> Output:
     """Each method's certified accuracy at every radius by the sigma that is best there, beside the paper's."""
     radii = [float(m.removeprefix(ACCURACY)) for m in metrics_of(rows) if m.startswith(ACCURACY)]
     groups = {m: [row for row in rows if row.method == m] for m in dict.fromkeys(row.method for row in rows)}
@@ -56,7 +56,7 @@ def section_7(context: Context, rows: list[Row]) -> Made:
         "; crosses are the published figures" if published else ""
     )
     first = f"{marks}; {metrics.NO_ONE_CLASSIFIER}"
-    return Made({"": table}, data, {"": drawn}, [first, *notes], [first, *notes])
+    return Output({"": table}, data, {"": drawn}, [first, *notes], [first, *notes])
 
 
 def _images(best: Sequence[Best], paper: int | None) -> str:
@@ -65,7 +65,7 @@ def _images(best: Sequence[Best], paper: int | None) -> str:
     return "" if math.isnan(count) else f"{int(count):,}{'*' * (paper not in (None, count))}"
 
 
-def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, list[Certificates]], list[str]]:
+def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[str, list[Certificates]], list[str]]:
     """The certificates of each method that can stand together, and what must be said of the others."""
     tables: dict[str, list[Certificates]] = {}
     notes: list[str] = []
@@ -75,7 +75,7 @@ def _tables(context: Context, groups: dict[str, list[Row]]) -> tuple[dict[str, l
         if not logs:
             continue
         found = [there.table for _, there in logs]
-        others = [row for row, there in logs if another_run(row, there)]
+        others = [row for row, there in logs if is_another_run(row, there)]
         notes += [f"{named(others)}: the released log is not the run of the paper's table 2"] if others else []
         try:
             own = _together(found)
@@ -99,7 +99,7 @@ def _together(tables: Sequence[Certificates]) -> list[Certificates]:
     return [metrics.pair(shared, table)[1] for table in tables]
 
 
-def _published(rows: Sequence[Row], radii: Sequence[float]) -> list[Best]:
+def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> list[Best]:
     """The largest of the paper's figures at each radius; of no sigma where that is 0."""
     best = []
     for metric in (f"{ACCURACY}{r:g}" for r in radii):

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.papers.published_values import printed
+from randsmooth.papers.published_values import published_texts
 
 Floats = NDArray[np.float64]
 ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
@@ -27,7 +27,7 @@ def inconsistencies() -> pd.DataFrame:
     Returns:
         paper, object, version, dataset, sigma, method, setting, what.
     """
-    lines = [(*key, what) for key, row in printed().groupby(ROW, sort=False) for what in _contradictions(row)]
+    lines = [(*key, what) for key, row in published_texts().groupby(ROW, sort=False) for what in _contradictions(row)]
     found = pd.DataFrame(lines, columns=[*ROW, "what"], dtype=str)
     return found.assign(sigma=pd.to_numeric(found["sigma"]))
 

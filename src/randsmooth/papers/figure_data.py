@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from randsmooth.papers.context import Made
+from randsmooth.papers.context import Output
 from randsmooth.report import Line, Panel
 
 COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
 KINDS = {"line": "curve", "step": "staircase", "points": "points"}
 
 
-def figure(panels: Sequence[Panel], *notes: str) -> Made:
+def figure_output(panels: Sequence[Panel], *notes: str) -> Output:
     """The panels that have a line, and their numbers for programs."""
     drawn = [panel for panel in panels if panel.lines]
-    return Made(panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes])
+    return Output(panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes])
 
 
 def numbers(panels: Sequence[Panel]) -> pd.DataFrame:

@@ -11,8 +11,8 @@ from scipy import special
 
 from randsmooth import metrics
 from randsmooth.metrics.estimate import wilson
-from randsmooth.papers.rows import Row
-from randsmooth.papers.source import Found
+from randsmooth.papers.find_certificates import CertificateFile
+from randsmooth.papers.rows import PaperRow
 
 ACCURACY = "accuracy@"
 DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}  # ours, where the paper prints no figure; 1 for all others
@@ -41,43 +41,43 @@ class Agreement:
         return len(self.large) / len(self.telling) if self.telling else 0.0
 
 
-def agreement(row: Row, found: Found) -> Agreement:
+def agreement_of(row: PaperRow, found: CertificateFile) -> Agreement:
     """How the certificates' figures agree with the row's."""
     told = {m: v for m, v in figures(found, tuple(row.figures)).items() if informative(row, found, m)}
     telling = {m: value - row.figures[m] for m, value in told.items()}
     large = {m: d for m, d in telling.items() if not _allowed(row, found, m, told[m])}
     off = float(np.mean([abs(d) / rounding(row, m) for m, d in telling.items()])) if telling else 0.0
-    return Agreement(telling, large, not other_images(row, found), off)
+    return Agreement(telling, large, not has_other_images(row, found), off)
 
 
-def another_run(row: Row, found: Found) -> bool:
+def is_another_run(row: PaperRow, found: CertificateFile) -> bool:
     """Whether a released log is not the run of the row: many cells differ."""
     if not found.log or not row.figures:
         return False
-    agreed = agreement(row, found)
+    agreed = agreement_of(row, found)
     return bool(agreed.large) and agreed.share >= MANY
 
 
-def other_images(row: Row, found: Found) -> bool:
+def has_other_images(row: PaperRow, found: CertificateFile) -> bool:
     """Whether the row's figures rest on more or fewer images."""
     return bool(row.figures) and row.images not in (None, len(found.table))
 
 
-def figures(found: Found, columns: Sequence[str]) -> dict[str, float]:
+def figures(found: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
     """What a table of certificates says of each metric that certificates know; accuracy in percent."""
     told = {"acr": float((found.table.radius * found.table.correct).mean())} if "acr" in columns else {}
     radii = {column: float(column.removeprefix(ACCURACY)) for column in columns if column.startswith(ACCURACY)}
     return told | {c: 100.0 * metrics.certified_accuracy(found.table, r).value for c, r in radii.items()}
 
 
-def informative(row: Row, found: Found, metric: str) -> bool:
+def informative(row: PaperRow, found: CertificateFile, metric: str) -> bool:
     """Whether a cell could differ: not where the paper prints 0 at a radius that nothing can be certified to."""
     if not metric.startswith(ACCURACY) or row.figures.get(metric) != 0.0:
         return True
     return float(metric.removeprefix(ACCURACY)) <= metrics.farthest(found.table)
 
 
-def rounding(row: Row, metric: str) -> float:
+def rounding(row: PaperRow, metric: str) -> float:
     """By how much a figure may be off as the paper prints it: half a unit of its last digit."""
     return float(0.5 * 10.0 ** -row.decimals.get(metric, digits(metric)))
 
@@ -86,16 +86,16 @@ def digits(metric: str) -> int:
     return DIGITS.get(metric, 1)
 
 
-def _allowed(row: Row, found: Found, metric: str, here: float) -> bool:
+def _allowed(row: PaperRow, found: CertificateFile, metric: str, here: float) -> bool:
     """Whether print explains the difference, or print and the chance of the smaller number of images."""
     low, high = _interval(row, found, metric, here)
     off = max(low - row.figures[metric], row.figures[metric] - high, 0.0)
     return off <= rounding(row, metric) + EXACT
 
 
-def _interval(row: Row, found: Found, metric: str, here: float) -> tuple[float, float]:
+def _interval(row: PaperRow, found: CertificateFile, metric: str, here: float) -> tuple[float, float]:
     """What the paper's figure may be for ours: ours alone on as many images, else widened by chance."""
-    if not other_images(row, found) or (metric != "acr" and not metric.startswith(ACCURACY)):
+    if not has_other_images(row, found) or (metric != "acr" and not metric.startswith(ACCURACY)):
         return here, here
     fewer = min(len(found.table), row.images or 0)
     if metric == "acr":

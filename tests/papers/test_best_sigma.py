@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from randsmooth.papers.reproduce import reproduce
+from randsmooth.papers.reproduction import reproduce
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
 

@@ -16,12 +16,12 @@ from randsmooth import metrics
 from randsmooth.documents import read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.papers import theory
-from randsmooth.papers.beside import beside, findings, tidy, wide
-from randsmooth.papers.context import Context, Made
-from randsmooth.papers.drawn import ACCURATE, RADIUS, by_sigma
-from randsmooth.papers.figure import figure
-from randsmooth.papers.rows import Row, metrics_of
-from randsmooth.papers.sheets import legible
+from randsmooth.papers.cell_comparison import compare_cells, findings, tidy, wide
+from randsmooth.papers.context import Context, Output
+from randsmooth.papers.figure_data import figure_output
+from randsmooth.papers.from_certificates import ACCURATE, RADIUS, by_sigma
+from randsmooth.papers.rows import PaperRow, metrics_of
+from randsmooth.papers.table_formats import legible
 from randsmooth.report import Line, Panel
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SOFT_BETAS = (1.0, 4.0, 16.0)
 THEOREM_1 = {"sigma": 0.5, "classes": 10}
 
 
-def theorem_1(context: Context, rows: list[Row]) -> Made:
+def theorem_1(context: Context, rows: list[PaperRow]) -> Output:
     """The budgets of theorem 1, and a constant classifier certified with the smallest of them."""
     frame = theory.theorem_1(**THEOREM_1)  # type: ignore[arg-type]
     wanted, n = float(frame["ACR wanted"][0]), int(frame["budget N"][0])
@@ -65,14 +65,14 @@ def _certified_constant(n: int) -> float:
     return metrics.acr(table).value
 
 
-def theorem_2(context: Context, rows: list[Row]) -> Made:
+def theorem_2(context: Context, rows: list[PaperRow]) -> Output:
     """Points of one norm have one density."""
     frame = theory.theorem_2()
     spread = float(np.ptp(frame["log density"]))
     return _told(frame, f"the log densities differ by at most {spread:.1e}")
 
 
-def gradient_table(context: Context, rows: list[Row]) -> Made:
+def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
     """ACR, and the mean gradient norm of easy and of hard training images under each method's own loss."""
     lines = []
     for row in rows:
@@ -87,7 +87,7 @@ def gradient_table(context: Context, rows: list[Row]) -> Made:
     return _told(frame, note)
 
 
-def gradients_before_and_after(context: Context, rows: list[Row]) -> Made:
+def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
     """Gradient norm against p_A under Gaussian noise, and under the same noise attacked on its sphere."""
     from randsmooth import methods
     from randsmooth.training.gradients import before_and_after
@@ -105,10 +105,10 @@ def gradients_before_and_after(context: Context, rows: list[Row]) -> Made:
         ):
             lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
             panels.append(Panel(f"{title}, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
-    return figure(panels)
+    return figure_output(panels)
 
 
-def times(context: Context, rows: list[Row]) -> Made:
+def times(context: Context, rows: list[PaperRow]) -> Output:
     """Seconds an epoch, epochs, hours in all and ACR of each model."""
     lines = []
     for row in rows:
@@ -119,9 +119,9 @@ def times(context: Context, rows: list[Row]) -> Made:
     return _told(frame, "times are of the machine that trained")
 
 
-def table_with_costs(context: Context, rows: list[Row]) -> Made:
+def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures, and what training took where the model is at hand."""
-    certified = beside(rows, [context.of(row) for row in rows])
+    certified = compare_cells(rows, [context.of(row) for row in rows])
     costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
     columns = metrics_of(rows)
     told = [
@@ -129,7 +129,7 @@ def table_with_costs(context: Context, rows: list[Row]) -> Made:
     ]
     whole = replace(certified, ours=tuple(told))
     notes = [*findings(certified), *(["hours are of the machine that trained"] if any(costs) else [])]
-    return Made(tables={"": wide(whole)}, data={"": tidy(whole)}, notes=notes)
+    return Output(tables={"": wide(whole)}, data={"": tidy(whole)}, notes=notes)
 
 
 def _cost(folder: Path) -> dict[str, float]:
@@ -151,7 +151,7 @@ def _history(folder: Path) -> pd.DataFrame:
     return numbers
 
 
-def remaining(context: Context, rows: list[Row]) -> Made:
+def remaining(context: Context, rows: list[PaperRow]) -> Output:
     """Share of the training images that discarding leaves."""
     lines = []
     for row in rows:
@@ -163,7 +163,7 @@ def remaining(context: Context, rows: list[Row]) -> Made:
     return _told(frame)
 
 
-def soft_against_hard(context: Context, rows: list[Row]) -> Made:
+def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy by hard and by soft certification of the same samples, a panel a model."""
     import torch
 
@@ -183,20 +183,20 @@ def soft_against_hard(context: Context, rows: list[Row]) -> Made:
             lines = [Line("hard, Clopper-Pearson", radii, 100.0 * told.hard, "step")]
             lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in told.soft.items()]
             panels.append(Panel(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
-    return figure(panels, "soft: empirical Bernstein")
+    return figure_output(panels, "soft: empirical Bernstein")
 
 
-def _beside(row: Row, ours: dict[str, float]) -> list[tuple[str, float, float]]:
+def _beside(row: PaperRow, ours: dict[str, float]) -> list[tuple[str, float, float]]:
     """Each metric with the paper's figure and ours, NaN for what one of them lacks."""
     names = dict.fromkeys([*row.figures, *ours])
     return [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
 
 
-def _told(frame: pd.DataFrame, *notes: str) -> Made:
-    return Made(tables={"": legible(frame)}, data={"": frame}, notes=[*notes])
+def _told(frame: pd.DataFrame, *notes: str) -> Output:
+    return Output(tables={"": legible(frame)}, data={"": frame}, notes=[*notes])
 
 
-def _gradients(context: Context, row: Row) -> GradientNorms:
+def _gradients(context: Context, row: PaperRow) -> GradientNorms:
     from randsmooth import methods
     from randsmooth.training.gradients import gradient_norms
     from randsmooth.training.teacher import stored_predictions
@@ -210,7 +210,7 @@ def _gradients(context: Context, row: Row) -> GradientNorms:
     return gradient_norms(model, method, images, indices, row.sigma, targets=targets)
 
 
-def _model_and_images(context: Context, row: Row) -> tuple[Classifier, Images, list[int]]:
+def _model_and_images(context: Context, row: PaperRow) -> tuple[Classifier, Images, list[int]]:
     from randsmooth import data
 
     model, images = _load(context, row), data.load(context.scale.dataset_of(row), "train")
@@ -220,13 +220,13 @@ def _model_and_images(context: Context, row: Row) -> tuple[Classifier, Images, l
     return model, images, data.take(len(images), most).tolist()
 
 
-def _load(context: Context, row: Row) -> Classifier:
+def _load(context: Context, row: PaperRow) -> Classifier:
     from randsmooth import models
 
     return models.load(_folder(context, row))
 
 
-def _folder(context: Context, row: Row) -> Path:
+def _folder(context: Context, row: PaperRow) -> Path:
     folder = context.model(row)
     assert folder is not None, "asked for only where it is not missing"
     return folder

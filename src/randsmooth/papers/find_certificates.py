@@ -1,4 +1,4 @@
-"""Which certificates belong to which row of a paper: found by what their headers say, or by where a log lies."""
+"""Which certificates belong to which row of a paper: by what their header says, or by the path of a log."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, Place
 from randsmooth.errors import ForeignFile, InputError, about
+from randsmooth.papers.log_settings import allows
 from randsmooth.papers.rows import is_main
-from randsmooth.papers.settings import allows
 
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
 ARCHS = {"imagenet": "resnet50", "mnist": "lenet"} | dict.fromkeys(("cifar10", "cifar100", "svhn"), "resnet110")
-NAMED = 3  # files named of those that say too little
+NAMED = 3  # how many files a note names of those that say too little
 
 
 @dataclass(frozen=True)
-class Found:
+class CertificateFile:
     """A certificate file and what it was made from.
 
     Attributes:
@@ -41,43 +41,54 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Scan:
+class FolderScan:
     """What a folder holds, and what of it could not be used, in sentences."""
 
-    found: tuple[Found, ...] = ()
+    found: tuple[CertificateFile, ...] = ()
     skipped: tuple[str, ...] = ()
 
-    def __add__(self, other: Scan) -> Scan:
-        return Scan(self.found + other.found, self.skipped + other.skipped)
+    def __add__(self, other: FolderScan) -> FolderScan:
+        return FolderScan(self.found + other.found, self.skipped + other.skipped)
 
 
-def scan(folder: Path) -> Scan:
-    """All certificates below `folder` that say, or whose place says, data set, sigma and method.
+class IncompleteProvenance(InputError):
+    """Certificates of which neither header nor path tells all of data set, sigma and method.
+
+    Attributes:
+        lacks: what is not known, such as "sigma and method".
+    """
+
+    def __init__(self, path: Path, lacks: str) -> None:
+        self.lacks = lacks
+        super().__init__(f"{path}: nothing says the {lacks}; a log may be put at DATASET-sigmaSIGMA/METHOD.tsv")
+
+
+def scan_folder(folder: Path) -> FolderScan:
+    """All certificates below `folder` whose header or path gives data set, sigma and method.
 
     A log lies at DATASET-sigmaSIGMA/METHOD.tsv, or where its authors keep it (see `certificates.place_of`). A file that
-    cannot be read is named, and the scan goes on.
+    cannot be used is named among the skipped ones, and the scan goes on.
 
     Raises:
         InputError: no such folder.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; --from takes the folder that holds certificates or logs")
-    found, skipped, silent = [], [], dict[str, list[Path]]()
+    found, skipped, incomplete = [], [], dict[str, list[Path]]()
     for path in certificates.find_certificates(folder):
         try:
-            item = _found(path)
-        except (InputError, OSError) as reason:
-            if not (isinstance(reason, ForeignFile) and path.suffix == ".parquet"):  # data sets lie beside
+            found.append(_read(path))
+        except IncompleteProvenance as reason:
+            incomplete.setdefault(reason.lacks, []).append(path)
+        except ForeignFile as reason:
+            if path.suffix != ".parquet":  # images in Parquet files lie beside certificates
                 skipped.append(f"skipped: {about(path, reason)}")
-            continue
-        if isinstance(item, Found):
-            found.append(item)
-        else:
-            silent.setdefault(item, []).append(path)
-    return Scan(tuple(found), (*skipped, *(_silent(lacks, paths) for lacks, paths in silent.items())))
+        except (InputError, OSError) as reason:
+            skipped.append(f"skipped: {about(path, reason)}")
+    return FolderScan(tuple(found), (*skipped, *(_left_out(lacks, paths) for lacks, paths in incomplete.items())))
 
 
-def _silent(lacks: str, paths: Sequence[Path]) -> str:
+def _left_out(lacks: str, paths: Sequence[Path]) -> str:
     more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
     return (
         f"left out {', '.join(map(str, paths[:NAMED]))}{more}: nothing says the {lacks}; a log may be put at "
@@ -85,26 +96,28 @@ def _silent(lacks: str, paths: Sequence[Path]) -> str:
     )
 
 
-def _found(path: Path) -> Found | str:
-    """What is at `path`, or what nobody says of it."""
+def _read(path: Path) -> CertificateFile:
+    """The certificates at `path`. Raises IncompleteProvenance where header and path do not tell what they are of."""
     table = certificates.infer(certificates.read(path), path)
     header, model = table.header, table.header.model or {}
-    said = {"data set": header.dataset, "sigma": header.sigma, "method": model.get("method")}
-    lacks = " and ".join(what for what, value in said.items() if value is None)
+    known = {"data set": header.dataset, "sigma": header.sigma, "method": model.get("method")}
+    lacks = " and ".join(what for what, value in known.items() if value is None)
     if lacks:
-        return lacks
-    return Found(
+        raise IncompleteProvenance(path, lacks)
+    return CertificateFile(
         path,
         table,
         SAME_IMAGES.get(str(header.dataset), str(header.dataset)),
         header.sigma or 0.0,
         str(model["method"]),
         str(model.get("preset", "")),
-        place=certificates.place_of(path) if table.is_log else None,
+        place=certificates.place_of(path) if table.counts is None else None,
     )
 
 
-def fitting(found: Iterable[Found], datasets: Sequence[str], sigma: float, method: str, preset: str) -> list[Found]:
+def certificates_for(
+    found: Iterable[CertificateFile], datasets: Sequence[str], sigma: float, method: str, preset: str
+) -> list[CertificateFile]:
     """The certificates of one row: first those of its preset; for a main row, also logs and other main presets."""
     there = [f for f in found if f.dataset in datasets and f.sigma == sigma]
     exact = [f for f in there if f.preset == preset]
@@ -113,7 +126,7 @@ def fitting(found: Iterable[Found], datasets: Sequence[str], sigma: float, metho
     return [*exact, *similar]
 
 
-def _main(found: Found, preset: str) -> bool:
+def _main(found: CertificateFile, preset: str) -> bool:
     """Whether it is a main run of its method; a log is one unless its path says what the preset has otherwise."""
     place = found.place
     if place is None:

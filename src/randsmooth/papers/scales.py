@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from randsmooth.papers.rows import Row
+from randsmooth.papers.rows import PaperRow
 from randsmooth.progress import Progress
 
 
@@ -35,10 +35,10 @@ class Scale:
     n: int
     teacher_noises: int | None = None
 
-    def dataset_of(self, row: Row) -> str:
+    def dataset_of(self, row: PaperRow) -> str:
         return self.dataset or row.dataset
 
-    def key(self, row: Row) -> str:
+    def key(self, row: PaperRow) -> str:
         """Name of the row's model folder."""
         return f"{self.dataset_of(row)}-{row.preset.replace('/', '-')}-{row.sigma:g}"
 
@@ -77,11 +77,11 @@ class Step:
         return shlex.join([*words, "--resume"])
 
 
-def steps(row: Row, scale: Scale, folder: Path) -> list[Step]:
+def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
     """Training and certification of a row's model in `folder`; first those of its teacher, if it has one."""
     wanted = _teacher(row)
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
-    teacher = Row(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
+    teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
     before = [_train(teacher, scale, folder, {})] if wanted else []
     given: dict[str, Any] = {wanted: folder / scale.key(teacher)} if wanted else {}
     if wanted == "teacher" and scale.teacher_noises:
@@ -89,7 +89,7 @@ def steps(row: Row, scale: Scale, folder: Path) -> list[Step]:
     return [*before, _train(row, scale, folder, given), _certify(row, scale, folder)]
 
 
-def _teacher(row: Row) -> str:
+def _teacher(row: PaperRow) -> str:
     """The setting that names another model, for a row that needs one."""
     from randsmooth.training.presets import named
 
@@ -99,7 +99,7 @@ def _teacher(row: Row) -> str:
     return "p_A_from" if preset.method == "amplify" and row.dataset == "imagenet" else ""
 
 
-def _train(row: Row, scale: Scale, folder: Path, given: dict[str, Any]) -> Step:
+def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> Step:
     options: dict[str, Any] = {
         "preset": row.preset,
         "sigma": row.sigma,
@@ -113,21 +113,21 @@ def _train(row: Row, scale: Scale, folder: Path, given: dict[str, Any]) -> Step:
     return Step("train", scale.dataset_of(row), {key: value for key, value in options.items() if value})
 
 
-def skip_of(row: Row) -> int | None:
+def skip_of(row: PaperRow) -> int | None:
     """Every so many-th test image is certified for the row; None: all are."""
     if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10"):
         return ABLATED
     return SKIPPED.get(row.dataset)
 
 
-def _certify(row: Row, scale: Scale, folder: Path) -> Step:
+def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
     where = folder / scale.key(row)
     chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
     options = {**chosen, "n0": scale.n0, "n": scale.n, "out": where.with_name(where.name + ".parquet")}
     return Step("certify", str(where), {key: value for key, value in options.items() if value})
 
 
-def run(step: Step, progress: Progress, say: Callable[[str], None]) -> None:
+def run_step(step: Step, progress: Progress, say: Callable[[str], None]) -> None:
     """Run a step, or what is left of it."""
     from randsmooth.certification import certify
     from randsmooth.training import Request, train

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from randsmooth import metrics
-from randsmooth.papers.agreement import ACCURACY, agreement, another_run, digits, figures, other_images
-from randsmooth.papers.rows import Row, metrics_of, named
-from randsmooth.papers.source import Found
+from randsmooth.papers.find_certificates import CertificateFile
+from randsmooth.papers.row_agreement import ACCURACY, agreement_of, digits, figures, has_other_images, is_another_run
+from randsmooth.papers.rows import PaperRow, metrics_of, named
 
 IMAGES = "images"  # head of the column that counts them
 
 
 @dataclass(frozen=True)
-class Beside:
+class CellComparison:
     """A table of rows, each with the paper's figures, ours where there are any, and the differences.
 
     Attributes:
@@ -25,25 +25,25 @@ class Beside:
         found: for each row its certificates; None where there are none. ours: their figures.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[PaperRow, ...]
     metrics: tuple[str, ...]
-    found: tuple[Found | None, ...]
+    found: tuple[CertificateFile | None, ...]
     ours: tuple[dict[str, float], ...]
 
 
-def beside(rows: Sequence[Row], found: Sequence[Found | None]) -> Beside:
+def compare_cells(rows: Sequence[PaperRow], found: Sequence[CertificateFile | None]) -> CellComparison:
     """The table of `rows` and the certificates found for each."""
     columns = metrics_of(rows) or ["acr", *(f"{ACCURACY}{r:g}" for r in _radii(found))]
     ours = tuple({} if f is None else figures(f, columns) for f in found)
-    return Beside(tuple(rows), tuple(columns), tuple(found), ours)
+    return CellComparison(tuple(rows), tuple(columns), tuple(found), ours)
 
 
-def _radii(found: Sequence[Found | None]) -> list[float]:
+def _radii(found: Sequence[CertificateFile | None]) -> list[float]:
     tables = [f.table for f in found if f is not None]
     return metrics.usual_radii(tables) if tables else []
 
 
-def differences(table: Beside) -> list[dict[str, float]]:
+def differences(table: CellComparison) -> list[dict[str, float]]:
     """Ours minus the paper's, for each row and the metrics that both have."""
     return [
         {m: ours[m] - row.figures[m] for m in table.metrics if m in ours and m in row.figures}
@@ -51,28 +51,28 @@ def differences(table: Beside) -> list[dict[str, float]]:
     ]
 
 
-def findings(table: Beside) -> list[str]:
-    """The rows that differ by more than the printed digits round, and those that rest on other images, in words."""
+def findings(table: CellComparison) -> list[str]:
+    """In words: which rows differ by more than their printed digits explain, and which rest on other images."""
     parts = zip(table.rows, table.found, strict=True)
     told = [_finding(row, found) for row, found in parts if found is not None]
     return [*filter(None, told), *_other_images(table)]
 
 
-def _finding(row: Row, found: Found) -> str:
-    agreed = agreement(row, found)
+def _finding(row: PaperRow, found: CertificateFile) -> str:
+    agreed = agreement_of(row, found)
     if not agreed.large:
         return ""
     cells = ", ".join(f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in agreed.large.items())
     chance = "" if agreed.same_images else " by more than print and chance"
-    why = ": the released log is not the run of the table" if another_run(row, found) else ""
+    why = ": the released log is not the run of the table" if is_another_run(row, found) else ""
     return f"{named([row])} differs in {len(agreed.large)} of {len(agreed.telling)} cells{chance}{why} ({cells})"
 
 
-def _other_images(table: Beside) -> list[str]:
+def _other_images(table: CellComparison) -> list[str]:
     """That rows rest on other images than the paper's, once for all that do alike."""
-    counts: dict[tuple[int, int], list[Row]] = {}
+    counts: dict[tuple[int, int], list[PaperRow]] = {}
     for row, found in zip(table.rows, table.found, strict=True):
-        if found is not None and other_images(row, found):
+        if found is not None and has_other_images(row, found):
             counts.setdefault((int(row.images or 0), len(found.table)), []).append(row)
     return [
         f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance: "
@@ -86,7 +86,7 @@ def title(metric: str) -> str:
     return "ACR" if metric == "acr" else metric.removeprefix(ACCURACY) if metric.startswith(ACCURACY) else metric
 
 
-def wide(table: Beside) -> pd.DataFrame:
+def wide(table: CellComparison) -> pd.DataFrame:
     """As a person reads it: up to three lines a row (paper, ours, difference), figures as text."""
     lines = []
     for row, found, ours, difference in zip(table.rows, table.found, table.ours, differences(table), strict=True):
@@ -102,24 +102,24 @@ def wide(table: Beside) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns, dtype=str).fillna("")
 
 
-def _counts(row: Row, found: Found | None) -> dict[str, str]:
+def _counts(row: PaperRow, found: CertificateFile | None) -> dict[str, str]:
     """How many images the figures rest on; a star where they are not as many as the paper's."""
     counts = {} if row.images is None else {"paper": f"{row.images:,}"}
     if found is not None:
-        counts["here"] = f"{len(found.table):,}{'*' * other_images(row, found)}"
+        counts["here"] = f"{len(found.table):,}{'*' * has_other_images(row, found)}"
     return counts
 
 
-def _cell(value: float | None, metric: str, row: Row, source: str, sign: str) -> str:
+def _cell(value: float | None, metric: str, row: PaperRow, source: str, sign: str) -> str:
     """The paper's as it prints it, ours with a digit to compare by."""
     if value is None:
         return ""
-    printed = row.decimals.get(metric, digits(metric))
-    text = f"{value:{sign}.{printed if source == 'paper' else max(printed, digits(metric))}f}"
+    decimals = row.decimals.get(metric, digits(metric))
+    text = f"{value:{sign}.{decimals if source == 'paper' else max(decimals, digits(metric))}f}"
     return text.lstrip("+-") if float(text) == 0.0 else text
 
 
-def tidy(table: Beside) -> pd.DataFrame:
+def tidy(table: CellComparison) -> pd.DataFrame:
     """For programs: a row a cell, at full precision."""
     lines = []
     for row, found, ours in zip(table.rows, table.found, table.ours, strict=True):

@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from randsmooth import metrics
-from randsmooth.papers.agreement import ACCURACY
-from randsmooth.papers.beside import beside, findings, tidy, wide
-from randsmooth.papers.context import Context, Made
-from randsmooth.papers.figure import figure
-from randsmooth.papers.rows import Row
-from randsmooth.papers.source import Found
+from randsmooth.papers.cell_comparison import compare_cells, findings, tidy, wide
+from randsmooth.papers.context import Context, Output
+from randsmooth.papers.figure_data import figure_output
+from randsmooth.papers.find_certificates import CertificateFile
+from randsmooth.papers.paper_object import Make
+from randsmooth.papers.row_agreement import ACCURACY
+from randsmooth.papers.rows import PaperRow
 from randsmooth.report import Line, Panel, budgets
 from randsmooth.report.curves import p_a_curve, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
 
-def table(context: Context, rows: list[Row]) -> Made:
+def table(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures."""
-    told = beside(rows, [context.of(row) for row in rows])
-    return Made(tables={"": wide(told)}, data={"": tidy(told)}, notes=findings(told))
+    told = compare_cells(rows, [context.of(row) for row in rows])
+    return Output(tables={"": wide(told)}, data={"": tidy(told)}, notes=findings(told))
 
 
-def curves(context: Context, rows: list[Row]) -> Made:
+def curves(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy against the radius, a panel a sigma; published points stand back."""
     panels = [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]
-    return figure(panels, *_crosses(context))
+    return figure_output(panels, *_crosses(context))
 
 
-def ablations(context: Context, rows: list[Row]) -> Made:
+def ablations(context: Context, rows: list[PaperRow]) -> Output:
     """The same, a panel for each setting that is varied."""
-    return figure([_curves(what, part, context) for what, part in by_setting(rows)], *_crosses(context))
+    return figure_output([_curves(what, part, context) for what, part in by_setting(rows)], *_crosses(context))
 
 
 def _crosses(context: Context) -> list[str]:
     return [] if context.scale.dataset else ["crosses are the published figures"]
 
 
-def _curves(title: str, rows: Sequence[Row], context: Context) -> Panel:
+def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Panel:
     lines = []
     for row in rows:
         found = context.of(row)
@@ -56,7 +57,7 @@ def _curves(title: str, rows: Sequence[Row], context: Context) -> Panel:
     return Panel(title, RADIUS, ACCURATE, tuple(lines))
 
 
-def p_a(context: Context, rows: list[Row]) -> Made:
+def p_a(context: Context, rows: list[PaperRow]) -> Output:
     """Share of images with at least each p_A, a panel a sigma (one minus the cumulative distribution)."""
     panels, notes = [], []
     for sigma, part in by_sigma(rows):
@@ -68,23 +69,23 @@ def p_a(context: Context, rows: list[Row]) -> Made:
             else:
                 notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
         panels.append(Panel(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
-    return figure(panels, *notes)
+    return figure_output(panels, *notes)
 
 
-def trade_off(*measures: str) -> Callable[[Context, list[Row]], Made]:
-    """Clean accuracy against each of the `measures`, a curve a method, its settings in order."""
+def trade_off(*measures: str) -> Make:
+    """Clean accuracy against each of the `measures`, one curve per method with its settings in order."""
 
-    def make(context: Context, rows: list[Row]) -> Made:
-        return figure([_against(measure, rows, context) for measure in measures], *_crosses(context))
+    def make(context: Context, rows: list[PaperRow]) -> Output:
+        return figure_output([_against(measure, rows, context) for measure in measures], *_crosses(context))
 
     return make
 
 
-def _against(measure: str, rows: Sequence[Row], context: Context) -> Panel:
+def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Panel:
     lines = []
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
-        told = beside(own, [context.of(row) for row in own])
+        told = compare_cells(own, [context.of(row) for row in own])
         labels = tuple(row.setting.partition("=")[2] or row.setting for row in own)
         ours = [
             (o[_zero(row)], o[measure], label)
@@ -100,7 +101,7 @@ def _against(measure: str, rows: Sequence[Row], context: Context) -> Panel:
     return Panel(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
 
 
-def _zero(row: Row) -> str:
+def _zero(row: PaperRow) -> str:
     return next((m for m in row.figures if m.startswith(ACCURACY) and float(m.removeprefix(ACCURACY)) == 0.0), "")
 
 
@@ -113,7 +114,7 @@ def _points(name: str, points: Sequence[tuple[float, float, str]], dashed: bool)
     return Line(name, np.array(x), np.array(y), "points", dashed, () if dashed else labels)
 
 
-def budget(context: Context, rows: list[Row]) -> Made:
+def budget(context: Context, rows: list[PaperRow]) -> Output:
     """ACR against the samples spent, exact from the stored counts: two methods' order may depend on it."""
     panels, lines, notes = [], [], []
     for sigma, part in by_sigma(rows):
@@ -126,21 +127,21 @@ def budget(context: Context, rows: list[Row]) -> Made:
             lines += [(sigma, row.name, n, acr) for n, acr in zip(curve.n, curve.acr, strict=True)]
         panels.append(Panel(f"sigma = {sigma:g}", "samples an image, n", "ACR", tuple(drawn), log_x=True))
     data = pd.DataFrame(lines, columns=["sigma", "method", "n", "acr"])
-    return Made(panels={"": [panel for panel in panels if panel.lines]}, data={"": data}, notes=notes)
+    return Output(panels={"": [panel for panel in panels if panel.lines]}, data={"": data}, notes=notes)
 
 
-def _found(context: Context, rows: Sequence[Row]) -> list[tuple[Row, Found]]:
+def _found(context: Context, rows: Sequence[PaperRow]) -> list[tuple[PaperRow, CertificateFile]]:
     return [(row, found) for row in rows if (found := context.of(row)) is not None]
 
 
-def by_sigma(rows: Sequence[Row]) -> list[tuple[float, list[Row]]]:
+def by_sigma(rows: Sequence[PaperRow]) -> list[tuple[float, list[PaperRow]]]:
     sigmas = sorted({row.sigma for row in rows if not math.isnan(row.sigma)})
     return [(sigma, [row for row in rows if row.sigma == sigma]) for sigma in sigmas]
 
 
-def by_setting(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+def by_setting(rows: Sequence[PaperRow]) -> list[tuple[str, list[PaperRow]]]:
     """Rows by what their setting varies, `k=16` and `k=4` together."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[PaperRow]] = {}
     for row in rows:
         groups.setdefault(row.setting.partition("=")[0] if "=" in row.setting else "parts", []).append(row)
     return list(groups.items())

@@ -1,0 +1,17 @@
+from . import best_sigma as best_sigma
+from . import figure_data as figure_data
+from . import from_certificates as from_certificates
+from . import from_models as from_models
+from . import proposition as proposition
+from . import theory as theory
+from .objects import OBJECTS as OBJECTS
+from .objects import find_object as find_object
+from .paper_object import PaperObject as PaperObject
+from .published_values import published as published
+from .reproduction import Reproduction as Reproduction
+from .reproduction import reproduce as reproduce
+from .row_checks import inconsistencies as inconsistencies
+from .rows import PaperRow as PaperRow
+from .rows import rows_of as rows_of
+from .scales import SCALES as SCALES
+from .scales import Scale as Scale
