@@ -43,7 +43,7 @@ def main() -> None:
         logs, page, seconds = write_logs(Path(name)), Path(name) / "report.html", []
         for _ in range(ROUNDS):
             start = time.perf_counter()
-            report.write([read(log).assuming(sigma=0.5, n=100_000, alpha=0.001) for log in logs], page)
+            report.write_comparison([read(log).assuming(sigma=0.5, n=100_000, alpha=0.001) for log in logs], page)
             seconds.append(time.perf_counter() - start)
         size = page.stat().st_size / 1e6
     what = f"{LOGS} logs of {IMAGES:,} images"

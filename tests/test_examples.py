@@ -66,8 +66,8 @@ WAITING = {
         at_least_float32 gradient_free grid_sampler noisy_logits perturb pgd sphere_attack within_ball
     """,
     "randsmooth.report": """
-        Entry Line Panel Pictures by_method draw envelope_panels envelopes leaderboard measure p_a_curves
-        page radius_accuracy remarks render what_acr_hides write write_leaderboard
+        Axes Entry Line Pictures comparison_page draw draw_envelopes envelope_axes group_by_method leaderboard_page
+        measure p_a_curves radius_accuracy remarks render what_acr_hides write_comparison write_leaderboard
     """,
     "randsmooth.training": """
         Preset Recipe Request TrainingDiverged resolve train

@@ -18,9 +18,10 @@ from markdown_it.token import Token
 from nasty import NASTY
 from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_counts
-from randsmooth.report import Line, Panel, draw, leaderboard, measure, page, radius_accuracy, tables
-from randsmooth.report.leaderboard import to_json
-from randsmooth.report.sheet import build
+from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure, radius_accuracy
+from randsmooth.report.formats import rendering as tables
+from randsmooth.report.leaderboard.board import to_json
+from randsmooth.report.sheet.content import build
 from report.reading import Read
 
 STRINGS = list(NASTY.values())
@@ -64,10 +65,10 @@ def written(evil: list[Certificates]) -> dict[str, str]:
     sheet = build(evil, [0.0, 0.5])
     made = {form: render(sheet) for form, render in tables.FORMATS.items()}
     some = [table("gaussian", 99), *evil[:3]]
-    made["page"] = page(evil[:1] + evil[25:50:6], radii=[0.0], title=NASTY["script"], command=NASTY["image"])
-    made["compared"] = page(some, radii=[0.0], title=NASTY["half a letter"], command=NASTY["nul"])
+    made["page"] = comparison_page(evil[:1] + evil[25:50:6], radii=[0.0], title=NASTY["script"], command=NASTY["image"])
+    made["compared"] = comparison_page(some, radii=[0.0], title=NASTY["half a letter"], command=NASTY["nul"])
     entries = [measure(one, f"{one.name}/{one.name}.tsv") for one in evil]
-    made["leaderboard"] = leaderboard(entries, title=NASTY["script"], command=NASTY["image"])
+    made["leaderboard"] = leaderboard_page(entries, title=NASTY["script"], command=NASTY["image"])
     made["records"] = to_json(entries)
     return made
 
@@ -112,10 +113,11 @@ def test_pages_show_it(pages: dict[str, Read], text: str) -> None:
 @EACH
 def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written: dict[str, str]) -> None:
     """The hashes are of the scripts as they are in the package, so that what a name smuggled in would not run."""
-    from randsmooth.report import html
+    from randsmooth import report
+    from randsmooth.report.web import html
 
-    evil = html.render("figure.html.j2", "figure.js", title=text, figure={"data": [text], "layout": {}})
-    policies = [html.policy([Path(html.__file__).with_name("figure.js").read_text()])]
+    evil = html.render("figures", "figure.html.j2", "figure.js", title=text, figure={"data": [text], "layout": {}})
+    policies = [html.policy([(Path(report.__file__).parent / "figures" / "figure.js").read_text()])]
     assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
     assert json.loads(Read(evil).scripts[0])["data"] == [text]
 
@@ -227,7 +229,7 @@ def figures(text: str, folder: Path) -> list[str]:
     """Both ways of drawing, as SVG."""
     radius_accuracy([table(text), table("b", 1)], folder / "a.svg")
     lines = (Line(text, np.ones(2), np.ones(2), labels=(text, text)),)
-    draw([Panel(text, text, text, lines)], folder / "b.svg")
+    draw([Axes(text, text, text, lines)], folder / "b.svg")
     return [(folder / name).read_text() for name in ("a.svg", "b.svg")]
 
 

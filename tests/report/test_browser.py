@@ -8,7 +8,7 @@ import pytest
 
 from randsmooth import metrics, read
 from randsmooth.certificates import Certificates
-from randsmooth.report import page, write
+from randsmooth.report import comparison_page, write_comparison
 from report.browser import opened
 
 Make = Callable[..., Certificates]
@@ -62,7 +62,7 @@ COUNT = """
 def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> None:
     names = ["gaussian", "<b>b</b>", "</script><script>alert(1)</script>"]
     tables = [make(name, seed=seed) for seed, name in enumerate(names)]
-    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5]))
+    (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5]))
     told = opened(tmp_path / "report.html", PROBE, "--virtual-time-budget=10000")
     assert told["drawn"] == [27, 2]  # 3 traces of 3 tables in 2 plots, of 2 differences; 3 budgets; 2 methods' bars
     assert min(told["widths"]) > 800
@@ -85,7 +85,7 @@ def test_plots_slider_toggles_and_radius_work(make: Make, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(make: Make, tmp_path: Path) -> None:
     tables = [make("near", sigma=0.25), make("far", sigma=1.0)]
-    (tmp_path / "report.html").write_text(page(tables, radii=[0, 0.25, 0.5, 1.0]))
+    (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5, 1.0]))
     first, last = opened(tmp_path / "report.html", PICK, "--virtual-time-budget=10000")
     assert "–" not in first and last[0::2] == ["–"] * 3 and "–" not in last[1::2]
 
@@ -106,6 +106,6 @@ def test_twenty_one_logs_of_ten_thousand_rows_are_light(tmp_path: Path) -> None:
         (tmp_path / f"{'gaussian' if row == 0 else f'method-{row}'}.tsv").write_text(head + "\n".join(lines) + "\n")
     path = tmp_path / "report.html"
     tables = [read(log).assuming(sigma=0.5, n=100_000, alpha=0.001) for log in sorted(tmp_path.glob("*.tsv"))]
-    write(tables, path)
+    write_comparison(tables, path)
     assert path.stat().st_size < 8_000_000
     assert opened(path, COUNT) >= 2 * 21 * 3  # both curves of every log, each with its band

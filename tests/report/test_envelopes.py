@@ -9,7 +9,7 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import by_method, envelope_panels, envelopes
+from randsmooth.report import draw_envelopes, envelope_axes, group_by_method
 
 Make = Callable[..., Certificates]
 
@@ -31,7 +31,7 @@ def tables(make: Make) -> list[Certificates]:
 
 
 def test_who_has_several_sigma(tables: list[Certificates]) -> None:
-    groups = by_method(tables)
+    groups = group_by_method(tables)
     assert {name: [t.name for t in group] for name, group in groups.items()} == {
         "cat-rs/macer": ["macer-0.25", "macer-1.0"],
         "gaussian": ["gaussian-0.5", "gaussian-1.0"],
@@ -39,8 +39,8 @@ def test_who_has_several_sigma(tables: list[Certificates]) -> None:
 
 
 def test_what_is_drawn_is_the_envelope_and_its_sigma(tables: list[Certificates], tmp_path: Path) -> None:
-    groups = by_method(tables)
-    shares, sigmas = envelope_panels(groups)
+    groups = group_by_method(tables)
+    shares, sigmas = envelope_axes(groups)
     assert "no one classifier's" in shares.title
     for line, sigma, group in zip(shares.lines, sigmas.lines, groups.values(), strict=True):
         found = metrics.envelope(group)
@@ -49,7 +49,7 @@ def test_what_is_drawn_is_the_envelope_and_its_sigma(tables: list[Certificates],
         held = found.best >= 0
         assert sigma.y.tolist() == [group[best].header.sigma for best in found.best[held]]
         assert len(np.unique(sigma.y)) == 2
-    envelopes(groups, tmp_path / "sigmas.png")
+    draw_envelopes(groups, tmp_path / "sigmas.png")
     assert (tmp_path / "sigmas.png").stat().st_size > 5000
     with pytest.raises(InputError, match="nothing to draw"):
-        envelopes({}, tmp_path / "none.png")
+        draw_envelopes({}, tmp_path / "none.png")

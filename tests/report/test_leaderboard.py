@@ -11,8 +11,9 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import leaderboard, measure, verdicts, write_leaderboard
-from randsmooth.report.leaderboard import MOST_RADII, Entry, settings, to_json, usual_radii
+from randsmooth.report import leaderboard_page, measure, write_leaderboard
+from randsmooth.report.leaderboard.board import MOST_RADII, Entry, settings, to_json, usual_radii
+from randsmooth.report.sheet import verdicts
 from report import reading
 from report.browser import opened
 
@@ -45,7 +46,7 @@ def measured(tables: Sequence[Certificates]) -> list[Entry]:
 def evil(make: Make) -> Read:
     facts = {"model": {"method": SCRIPT}, "dataset": SCRIPT, "split": "<i>s</i>", "sigma": 0.1 + 0.2}
     entries = [measure(make(name, seed=i, **facts), f"{name}/{name}.tsv") for i, name in enumerate(EVIL)]
-    return Read(leaderboard(entries, radii=[0.1 + 0.2, 0.5], title=SCRIPT, command=SCRIPT))
+    return Read(leaderboard_page(entries, radii=[0.1 + 0.2, 0.5], title=SCRIPT, command=SCRIPT))
 
 
 def test_what_files_say_stays_text(evil: Read) -> None:
@@ -67,7 +68,7 @@ def test_no_raw_floats_and_nothing_is_fetched(evil: Read) -> None:
 
 def test_a_line_tells_the_tables_figures(make: Make) -> None:
     table = make("amplify", model={"method": "amplify"}, split="test")
-    (line,) = Read(leaderboard(measured([table]), radii=[0.25, 0.5])).lines
+    (line,) = Read(leaderboard_page(measured([table]), radii=[0.25, 0.5])).lines
     p_a = [f"{100 * metrics.p_a(table).share(x).value:.1f}" for x in metrics.P_A_LEVELS]
     accuracy = [f"{100 * metrics.certified_accuracy(table, r).value:.1f}" for r in (0.0, 0.25, 0.5)]
     acr = f"{metrics.acr(table).value:.3f}"
@@ -78,7 +79,7 @@ def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> N
     few_far = log([1.2, 1.2, -1.0, -1.0], "few-far", **LOGGED)
     all_near = log([0.3, 0.3, 0.3, 0.3], "all-near", **LOGGED)
     assert metrics.acr(few_far).value > metrics.acr(all_near).value
-    lines = Read(leaderboard(measured([few_far, all_near]))).lines
+    lines = Read(leaderboard_page(measured([few_far, all_near]))).lines
     assert [line[0] for line in lines] == ["all-neardeep", "few-fardeep"]
 
 
@@ -102,7 +103,7 @@ def test_other_settings_stand_apart(make: Make, facts: dict[str, object], words:
     _, groups = settings(entries)
     named = {group.words: {row.entry.table.name for row in group.rows} for group in groups}
     assert named == {"digits, 150 images, sigma 0.5, n 500, alpha 0.001": {"a", "c"}, words: {"b"}}
-    assert "They were made in 2 settings" in Read(leaderboard(entries)).text
+    assert "They were made in 2 settings" in Read(leaderboard_page(entries)).text
 
 
 def test_other_images_of_as_many_stand_apart(make: Make) -> None:
@@ -122,7 +123,7 @@ def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
 
 def test_columns_of_n_and_rule_show_where_they_differ(make: Make, log: Make) -> None:
     def heads(*entries: Certificates) -> set[str]:
-        return {"n", "rule"} & set(re.findall(r"<button[^>]*>([^<]*)</button>", leaderboard(measured(entries))))
+        return {"n", "rule"} & set(re.findall(r"<button[^>]*>([^<]*)</button>", leaderboard_page(measured(entries))))
 
     assert heads(make("a"), make("b")) == set()
     assert heads(make("a"), make("b", n=600)) == {"n"}
@@ -136,7 +137,7 @@ def test_equal_figures_are_not_called_best(log: Make) -> None:
 
 
 def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Make) -> None:
-    read = Read(leaderboard(measured([log([1.0, 0.2], "bare", n=1000), make("a", images=2)])))
+    read = Read(leaderboard_page(measured([log([1.0, 0.2], "bare", n=1000), make("a", images=2)])))
     bare = next(line for line in read.lines if line[0].startswith("bare"))
     assert bare[1:6] == ["–", "–", "1,000", "–", "2"]  # data set, sigma, n, method, images
     assert bare[6:10] == ["–"] * 4 and bare[10] == "100.0"
@@ -146,8 +147,8 @@ def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Mak
 
 def test_what_a_log_tells_of_p_a_is_said(make: Make, log: Make) -> None:
     said = "A published log tells p_A of rightly certified images only"
-    assert said in Read(leaderboard(measured([log([1.0], **LOGGED)]))).text
-    assert said not in Read(leaderboard(measured([make("a"), log([1.0])]))).text
+    assert said in Read(leaderboard_page(measured([log([1.0], **LOGGED)]))).text
+    assert said not in Read(leaderboard_page(measured([make("a"), log([1.0])]))).text
 
 
 def test_the_radii_fit_the_page(log: Make) -> None:
@@ -171,12 +172,12 @@ def test_records_are_the_lines_at_full_precision(make: Make) -> None:
 
 
 def test_only_for_evaluation_is_said(log: Make) -> None:
-    assert "evaluation only" in leaderboard(measured([log([1.0], label_aware=True)])).split("<tbody>")[1]
-    assert "evaluation only" not in leaderboard(measured([log([1.0])])).split("<tbody>")[1]
+    assert "evaluation only" in leaderboard_page(measured([log([1.0], label_aware=True)])).split("<tbody>")[1]
+    assert "evaluation only" not in leaderboard_page(measured([log([1.0])])).split("<tbody>")[1]
 
 
 def test_acr_stands_last_with_its_footnote(make: Make) -> None:
-    text = leaderboard(measured([make("a")]))
+    text = leaderboard_page(measured([make("a")]))
     heads = re.findall(r"<button[^>]*>([^<]*)</button>", text)
     assert heads.index("ACR\u00a0*") > heads.index("smoothed accuracy (%)")
     assert "* ACR, the average certified radius, can be driven up by giving up on hard images" in text
@@ -185,12 +186,12 @@ def test_acr_stands_last_with_its_footnote(make: Make) -> None:
 @pytest.mark.parametrize(("radii", "named"), [([-1.0], "-1"), ([float("nan")], "nan")])
 def test_senseless_radii_are_refused(make: Make, radii: list[float], named: str) -> None:
     with pytest.raises(InputError, match=named):
-        leaderboard(measured([make("a")]), radii=radii)
+        leaderboard_page(measured([make("a")]), radii=radii)
 
 
 def test_nothing_to_rank_is_refused(log: Make) -> None:
     with pytest.raises(InputError, match="no certificate table"):
-        leaderboard([])
+        leaderboard_page([])
     with pytest.raises(InputError, match="no image"):
         measure(log([]), "empty.tsv")
 
@@ -207,7 +208,7 @@ def test_it_is_written_whole_with_its_json(make: Make, tmp_path: Path) -> None:
 def test_twenty_one_logs_of_ten_thousand_are_light(log: Make) -> None:
     radii = np.random.default_rng(0).uniform(-0.5, 1.5, 10_000).round(3).tolist()  # as logs print them
     tables = [log(radii, f"log{i}", sigma=0.5, n=100_000, alpha=0.001) for i in range(21)]
-    assert len(leaderboard(measured(tables))) < 200_000
+    assert len(leaderboard_page(measured(tables))) < 200_000
 
 
 # Sort, mix the settings and filter as a reader would, noting the names that show after each step.
@@ -235,7 +236,7 @@ PROBE = """
 def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> None:
     tables = [make("beta", a=2.0), make("alpha", a=8.0), make("gamma", a=20.0, b=0.5, sigma=1.0)]
     path = tmp_path / "board.html"
-    path.write_text(leaderboard(measured(tables)))
+    path.write_text(leaderboard_page(measured(tables)))
     assert opened(path, PROBE, "--virtual-time-budget=10000") == [
         "alpha,beta,gamma",  # each setting by its p_A curve
         "alpha,beta,gamma",
@@ -251,7 +252,7 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
 
 def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
     entries = measured(list(aware_too))
-    assert "aware" in leaderboard(entries) and "abstention" not in to_json(entries)
+    assert "aware" in leaderboard_page(entries) and "abstention" not in to_json(entries)
     assert entries[0].smoothed == entries[1].smoothed and not entries[1].p_a
 
 
@@ -259,7 +260,7 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make)
     tables = [make("gaussian", a=4.0, b=1.5, images=600), make("polar", seed=1, a=0.6, b=0.3, images=600)]
     entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
-    text = reading.Read(leaderboard(entries)).text
+    text = reading.Read(leaderboard_page(entries)).text
     assert f"polar : {one.verdict}" in text and verdicts.together(one.scope) in text
     told = {record["name"]: record["against"] for record in json.loads(to_json(entries))}
     assert told["gaussian"] is told["elsewhere"] is None

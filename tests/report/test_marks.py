@@ -9,9 +9,10 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import baseline, naming, sheet
-from randsmooth.report.colours import BASELINE, looks
-from randsmooth.report.ranks import Mark, marks
+from randsmooth.report.figures.colours import BASELINE, looks
+from randsmooth.report.sheet import baseline, naming
+from randsmooth.report.sheet import content as sheet
+from randsmooth.report.sheet.ranking import Mark, marks
 
 Make = Callable[..., Certificates]
 

@@ -14,7 +14,7 @@ import pytest
 from nasty import NASTY
 from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_counts
-from randsmooth.report import Line, Panel, draw, leaderboard, measure, page
+from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure
 from report.browser import opened
 
 STRINGS = list(NASTY.values())
@@ -99,13 +99,13 @@ def test_nothing_runs_and_nothing_is_fetched(kind: str, server: Server, tmp_path
     path = tmp_path / "page.html"
     title = NASTY["end of style and title"]
     if kind == "comparison":
-        path.write_text(page(tables(strings), title=title, command=strings[0]))
+        path.write_text(comparison_page(tables(strings), title=title, command=strings[0]))
     elif kind == "leaderboard":
-        path.write_text(leaderboard([measure(t, f"{t.name}/{t.name}") for t in tables(strings)], title=title))
+        path.write_text(leaderboard_page([measure(t, f"{t.name}/{t.name}") for t in tables(strings)], title=title))
     else:
         x = np.linspace(0.0, 1.0, len(strings))
         lines = tuple(Line(text, x, x, "points", labels=tuple(strings)) for text in strings)
-        draw([Panel(strings[0], strings[1], title, lines)], path)
+        draw([Axes(strings[0], strings[1], title, lines)], path)
     told = opened(path, PROBE, *BUDGET)
     assert told["pwned"] == 0 and told["fetched"] == [] and server.asked == []
     assert told["title"] == (title if kind != "figure" else "page")
@@ -127,7 +127,7 @@ def test_a_page_that_does_not_escape_is_found_out(server: Server, tmp_path: Path
     told = opened(path, PROBE, *BUDGET, silent=False)
     assert told["pwned"] == 1 and told["fetched"] and server.asked
     server.asked.clear()
-    sealed = page(tables(STRINGS)[-1:])
+    sealed = comparison_page(tables(STRINGS)[-1:])
     path.write_text(sealed.replace("<main>", "<main>" + "".join(reaching(server)[:4]) + NASTY["script"]))
     told = opened(path, PROBE, *BUDGET, silent=False)
     assert told["pwned"] == 0 and server.asked == [] and told["drawn"] > 0

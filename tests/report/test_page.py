@@ -12,7 +12,8 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import instead, page, write
+from randsmooth.report import comparison_page, write_comparison
+from randsmooth.report.page.panels import acr_alternatives as instead
 from report import reading
 
 Make = Callable[..., Certificates]
@@ -38,7 +39,7 @@ def evil(make: Make) -> Read:
         "notes": (SCRIPT,),
     }
     tables = [make(name, seed=place, **facts) for place, name in enumerate(EVIL)]
-    return Read(page(tables, radii=[0.1 + 0.2, 0.5], title=SCRIPT, command=SCRIPT))
+    return Read(comparison_page(tables, radii=[0.1 + 0.2, 0.5], title=SCRIPT, command=SCRIPT))
 
 
 def test_what_files_say_stays_text(evil: Read) -> None:
@@ -70,7 +71,7 @@ def test_nothing_is_fetched(evil: Read) -> None:
 
 def test_the_plots_are_valid_and_true(make: Make) -> None:
     table = make("gaussian")
-    data = Read(page([table, make("b", seed=1)])).data
+    data = Read(comparison_page([table, make("b", seed=1)])).data
     # a band and a line a table, and of b's difference; bars of b; lines
     traces = {"radius": 6, "p_a": 6, "difference": 3, "waterfall": 1, "budget": 2}
     assert {name: len(go.Figure(plot).data) for name, plot in data["plots"].items()} == traces
@@ -88,7 +89,7 @@ def test_the_plots_are_valid_and_true(make: Make) -> None:
 
 def test_ten_thousand_images_are_drawn_with_few_points(log: Make) -> None:
     table = log([i / 2700 for i in range(10_000)], sigma=1.0, n=100_000, alpha=0.001)
-    text = page([table])
+    text = comparison_page([table])
     plots = [plot for plot in Read(text).data["plots"].values() if plot]
     assert all(len(trace["x"]) <= 510 for plot in plots for trace in plot["data"])
     assert len(text) - len(Read(text).scripts[1]) < 150_000
@@ -97,16 +98,16 @@ def test_ten_thousand_images_are_drawn_with_few_points(log: Make) -> None:
 @pytest.mark.parametrize("r", [0.0, 0.25, 0.5, 1.0])
 def test_the_curve_meets_the_table_at_a_radius_that_images_have(log: Make, r: float) -> None:
     table = log([0.25, 0.5, 0.5, 1.0, -1.0])
-    curve = Read(page([table])).data["plots"]["radius"]["data"][2]
+    curve = Read(comparison_page([table])).data["plots"]["radius"]["data"][2]
     share = dict(zip(curve["x"], curve["y"], strict=True))[r]
     assert share == 100.0 * metrics.certified_accuracy(table, r).value
 
 
 def test_the_table_is_marked(log: Make) -> None:
     """By what is tested: two images show nothing, sixty do; the highest figure of a column is nothing by itself."""
-    few = page([log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5])
+    few = comparison_page([log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")], radii=[0, 1.5])
     assert not re.search(r"<td( class=\"below\")|<td[^>]*><[bu]>", few.split("<tbody>")[1].split("</tbody>")[0])
-    text = page([log([1.0] + [0.9] * 59, "gaussian"), log([2.0, 1.9, -1.0] * 20, "b")], radii=[0, 1.0])
+    text = comparison_page([log([1.0] + [0.9] * 59, "gaussian"), log([2.0, 1.9, -1.0] * 20, "b")], radii=[0, 1.0])
     cells = re.findall(r"<td( class=\"below\")?[^>]*>(<[bu]>)?([\d.]+)", text.split("<tbody>")[1].split("</tbody>")[0])
     figures = [(value, mark, bool(grey)) for grey, mark, value in cells]
     gaussian, b = figures[1:5], figures[6:10]  # after the number of images
@@ -116,7 +117,7 @@ def test_the_table_is_marked(log: Make) -> None:
 
 
 def test_a_label_aware_table_shows_a_dash_for_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
-    text = page(aware_too)
+    text = comparison_page(aware_too)
     assert text.count('title="the table does not tell">–</td>') == 1
     false = f"{100 * (aware_too[1].predict == -1).mean():.1f}"
     assert not re.search(rf"<td[^>]*>{re.escape(false)}</td>", text)
@@ -124,7 +125,7 @@ def test_a_label_aware_table_shows_a_dash_for_abstention(aware_too: tuple[Certif
 
 
 def test_classes_without_script_and_with(make: Make) -> None:
-    read = Read(page([make("a"), make("b", seed=1)], radii=[0, 0.25, 0.5]))
+    read = Read(comparison_page([make("a"), make("b", seed=1)], radii=[0, 0.25, 0.5]))
     cells = read.data["cells"]
     assert (len(cells), len(cells[0]), len(cells[0][0])) == (3, 3, 2)
     table = make("a")
@@ -137,7 +138,7 @@ def test_classes_without_script_and_with(make: Make) -> None:
 
 
 def test_logs_without_facts_say_what_would_help(log: Make) -> None:
-    read = Read(page([log([1.0, 0.2], "a", n=1000), log([0.4, 0.2], "b")]))
+    read = Read(comparison_page([log([1.0, 0.2], "a", n=1000), log([0.4, 0.2], "b")]))
     assert read.data["plots"]["p_a"] is None
     assert "Not drawn: a ." in read.text and "give randsmooth compare --sigma, --alpha to recover" in read.text
     assert "give randsmooth compare --sigma, --n, --alpha to recover" in read.text
@@ -145,34 +146,34 @@ def test_logs_without_facts_say_what_would_help(log: Make) -> None:
 
 def test_a_log_beside_counts_is_drawn_from_one_half(make: Make, log: Make) -> None:
     counted, logged = make("a", images=3), log([1.0, 0.2, 0.3], "b", sigma=0.5, n=1000, alpha=0.001)
-    read = Read(page([counted, replace(logged, label=counted.label, predict=counted.label)]))
+    read = Read(comparison_page([counted, replace(logged, label=counted.label, predict=counted.label)]))
     starts = [read.data["plots"]["p_a"]["data"][i]["x"][0] for i in (2, 5)]
     assert tuple(starts) == (0.0, 0.5)
     assert "below 1/2 its curve is unknown" in read.text
 
 
 def test_unpaired_tables_and_a_lone_one_make_a_page(make: Make) -> None:
-    unpaired = Read(page([make("a"), make("b", images=40)]))
+    unpaired = Read(comparison_page([make("a"), make("b", images=40)]))
     assert "not about the same images" in unpaired.text and "40 of which are in every table" in unpaired.text
     assert "No baseline was found" in unpaired.text and "--baseline" in unpaired.text
-    alone = Read(page([make("only")]))
+    alone = Read(comparison_page([make("only")]))
     assert "measured on 150 images" in alone.text
 
 
 def test_the_summary_names_who_leads(log: Make) -> None:
     tables = [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")]
-    text = Read(page(tables, radii=[0, 1.5])).text
+    text = Read(comparison_page(tables, radii=[0, 1.5])).text
     assert (
         "Of 2 tables, none has the highest ACR beyond chance (b 1.000, gaussian 0.750)." in text
         and "is highest under" not in text
     )
     sure = [log([1.0, 0.5] * 50, "gaussian"), log([1.5, 0.6] * 50, "b")]
-    assert "Of 2 tables, b has the highest ACR (1.050)." in Read(page(sure)).text
+    assert "Of 2 tables, b has the highest ACR (1.050)." in Read(comparison_page(sure)).text
 
 
 def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
     model = {"method": "macer", "lr": 0.1 + 0.2, "weights": "ab" * 32}
-    text = Read(page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])).text
+    text = Read(comparison_page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])).text
     assert "data set digits" in text
     assert "samples to bound p_A, n 500 1000" in text
     assert "model: lr not recorded 0.3" in text and "ab" * 32 in text
@@ -180,23 +181,23 @@ def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
 
 
 def test_it_is_written_whole(make: Make, tmp_path: Path) -> None:
-    write([make()], tmp_path / "deep" / "report.html", title="Title")
+    write_comparison([make()], tmp_path / "deep" / "report.html", title="Title")
     assert (tmp_path / "deep" / "report.html").read_text().rstrip().endswith("</html>")
     with pytest.raises(InputError):
-        write([make()], tmp_path / "bad.html", baseline="nobody")
+        write_comparison([make()], tmp_path / "bad.html", baseline="nobody")
     assert not (tmp_path / "bad.html").exists()
 
 
 def test_ten_methods_that_do_not_differ_have_no_figure_in_bold(make: Make) -> None:
     """By printed figures one of them always leads; that is no finding, and the first lines claim none."""
-    text = page([make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))], radii=[0, 0.25, 0.5])
+    text = comparison_page([make("gaussian"), *(make(f"m{i}", seed=i) for i in range(1, 10))], radii=[0, 0.25, 0.5])
     rows = text.split("<tbody>")[1].split("</tbody>")[0]
     assert rows.count("<tr>") == 10 and "<b>" not in rows and "<u>" not in rows
     assert "none has the highest ACR beyond chance" in text and "is highest under" not in text
 
 
 def test_radii_beyond_the_budget_show_a_dash_and_no_class_either(make: Make) -> None:
-    read = page([make("near", sigma=0.25, a=30.0), make("far", sigma=1.0, a=30.0)], radii=[0, 1.5])
+    read = comparison_page([make("near", sigma=0.25, a=30.0), make("far", sigma=1.0, a=30.0)], radii=[0, 1.5])
     assert read.count('title="beyond what its rule, sigma, n and alpha can certify">–</td>') == 1
     near, far = zip(*Read(read).data["cells"][1], strict=True)
     assert set(near) == {None} and None not in far

@@ -13,14 +13,14 @@ from PIL import Image
 
 from randsmooth import escape
 from randsmooth.errors import InputError
-from randsmooth.report import Line, Panel, draw
-from randsmooth.report.panels import _colours, _paper
+from randsmooth.report import Axes, Line, draw
+from randsmooth.report.figures.multi_panel import _colours, _paper
 from report import reading
 
 EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
 
 
-def panels(name: str = "ours", count: int = 4) -> list[Panel]:
+def panels(name: str = "ours", count: int = 4) -> list[Axes]:
     x = np.linspace(0.1, 1.0, 20)
     lines = (
         Line(name, x, 100 - 90 * x, "step"),
@@ -28,7 +28,7 @@ def panels(name: str = "ours", count: int = 4) -> list[Panel]:
         Line("another", x, 50 - 40 * x, labels=()),
         Line("named", x[:3], x[:3], "points", labels=("a", EVIL, "c")),
     )
-    return [Panel(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2) for i in range(count)]
+    return [Axes(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2) for i in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_lines_of_a_name_look_alike_and_lines_stand_for_points_in_the_legend() -
     assert list(looks) == ["ours", "another", "named"]
     assert len({*looks.values()}) == 3
     assert _paper(panels(), "png")  # more names than colours take dashes, not an error
-    many = [Panel("p", "x", "y", tuple(Line(str(i), np.arange(3.0), np.arange(3.0)) for i in range(30)))]
+    many = [Axes("p", "x", "y", tuple(Line(str(i), np.arange(3.0), np.arange(3.0)) for i in range(30)))]
     assert len({*_colours(many).values()}) == 28  # seven colours by four dashes, then again
 
 

@@ -15,20 +15,15 @@ from PIL import Image
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import (
-    budgets,
-    instead,
-    lost,
-    more_plots,
-    page,
-    render,
-    sheet,
-    slider,
-    summary,
-    verdicts,
-    versus,
-)
-from randsmooth.report.colours import looks
+from randsmooth.report import comparison_page, render
+from randsmooth.report.figures import budget_curves as budgets
+from randsmooth.report.figures.colours import looks
+from randsmooth.report.page import more_plots, slider, summary
+from randsmooth.report.page.panels import acr_alternatives as instead
+from randsmooth.report.page.panels import given_up as lost
+from randsmooth.report.sheet import against_baseline as versus
+from randsmooth.report.sheet import content as sheet
+from randsmooth.report.sheet import verdicts
 
 Make = Callable[..., Certificates]
 RADII = [0.0, 0.25, 0.5]
@@ -60,7 +55,7 @@ def compared(tables: Sequence[Certificates]) -> list[metrics.Comparison]:
 
 def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make: Make) -> None:
     tables = [*pair, make("third", seed=3, images=600)]
-    rows = cells(page(tables, radii=RADII), "paired")
+    rows = cells(comparison_page(tables, radii=RADII), "paired")
     assert [row[0] for row in rows] == ["polar", "third"]
     for row, table, one in zip(rows, tables[1:], compared(tables), strict=True):
         for cell, r in zip(row[2:], RADII, strict=True):
@@ -73,7 +68,7 @@ def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make
 
 
 def test_what_the_band_shows_is_bold(pair: list[Certificates]) -> None:
-    table = page(pair, radii=RADII).split('aria-labelledby="paired"')[1].split("</table>")[0]
+    table = comparison_page(pair, radii=RADII).split('aria-labelledby="paired"')[1].split("</table>")[0]
     (one,) = compared(pair)
     points = [at for r in RADII if (at := one.at(r))]
     assert len({bool(at.shown) for at in points}) == 2
@@ -101,7 +96,7 @@ def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: ver
     gain = metrics.acr(pair[1]).value - metrics.acr(pair[0]).value
     assert sum(plot["data"][0]["y"]) == pytest.approx(gain, abs=1e-3)
     assert plot["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
-    (row,) = cells(page(pair, radii=RADII), "came")
+    (row,) = cells(comparison_page(pair, radii=RADII), "came")
     easy = metrics.waterfall(pair[1], pair[0]).easy_difference
     assert [row[1], row[2].split()[0], row[3]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
 
@@ -124,14 +119,14 @@ def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Mak
 
 def test_tables_that_allow_no_budget_are_left_out(log: Make) -> None:
     assert more_plots.budget_plot(sheet.build([log([0.5])]), looks(1, None)) is None
-    assert 'id="budget"' not in page([log([0.5])])
+    assert 'id="budget"' not in comparison_page([log([0.5])])
 
 
 def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: versus.Versus) -> None:
     said = one.comparison.verdict
     assert said is not None and said.outcome == metrics.CROSSES
     assert re.fullmatch(r"crosses at r = [\d.]+ \([\d.]+ to [\d.]+\), ahead beyond", str(said))
-    text = page(pair, radii=RADII)
+    text = comparison_page(pair, radii=RADII)
     assert cells(text, "said") == [["polar", "600", str(said)]]
     assert verdicts.together(one.comparison.scope) in text and "the contrary by 1 point or more" in text
     assert f"polar  {said}" in render(pair, radii=RADII)
@@ -172,7 +167,7 @@ def test_the_highest_acr_is_named_only_beyond_chance(pair: list[Certificates], m
 
 
 def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: versus.Versus) -> None:
-    row = cells(page(pair, radii=RADII), "lost")[0][1:]
+    row = cells(comparison_page(pair, radii=RADII), "lost")[0][1:]
     for i, r in enumerate((0.0, 0.5)):
         ours, theirs = metrics.certified(pair[1], r), metrics.certified(pair[0], r)
         gone, won = theirs & ~ours, ours & ~theirs
@@ -193,7 +188,7 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
         asked.extend(idx)
         return [np.full((8, 8, 1 + 2 * (i % 2)), i % 256, np.uint8) for i in idx]
 
-    text = page(pair, radii=RADII, pictures=pictures)
+    text = comparison_page(pair, radii=RADII, pictures=pictures)
     found = re.findall(r'<img src="data:image/png;base64,([^"]*)" alt="image (\d+), class (\d)">', text)
     assert len(found) == 12 and sorted(asked) == sorted(one.shown) == sorted(int(idx) for _, idx, _ in found)
     gone = metrics.certified(pair[0], 0.0) & ~metrics.certified(pair[1], 0.0)
@@ -203,7 +198,7 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
         shown = Image.open(io.BytesIO(base64.b64decode(uri)))
         assert np.all(np.asarray(shown) == int(idx) % 256) and int(label) == pair[0].label[int(idx)]
     assert "polar</bdi>, lost at radius 0</h4>" in text
-    assert "<img" not in page(pair, radii=RADII)
+    assert "<img" not in comparison_page(pair, radii=RADII)
 
 
 def test_large_pictures_are_made_small() -> None:
@@ -219,7 +214,7 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certi
     assert one.comparison.images == 300
     common = pair[0].rows(np.isin(pair[0].idx, half.idx))
     assert one.points == [metrics.compare([(half, common)], RADII)[0].at(r) for r in RADII]
-    text = page(content.tables)
+    text = comparison_page(content.tables)
     assert "300 of which are in every table" in text and cells(text, "said")[0][1] == "300"
 
 
@@ -227,14 +222,14 @@ def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> Non
     elsewhere = replace(pair[1], idx=pair[1].idx + 10_000)
     for first in ("gaussian", "nameless"):
         with pytest.raises(InputError, match="share no image"):
-            page([pair[0].renamed(first), elsewhere])
+            comparison_page([pair[0].renamed(first), elsewhere])
     (told,) = json.loads(render([pair[0], elsewhere], format="json"))["against"]
     assert told["name"] == "polar" and "share no image" in told["not_compared"]
 
 
 def test_other_labels_are_refused(pair: list[Certificates]) -> None:
     with pytest.raises(InputError, match="different data sets or splits"):
-        page([pair[0], replace(pair[1], label=(pair[1].label + 1) % 3)])
+        comparison_page([pair[0], replace(pair[1], label=(pair[1].label + 1) % 3)])
 
 
 @pytest.mark.parametrize(
@@ -251,25 +246,25 @@ def test_tables_that_are_not_sound_are_refused_by_name(
     log: Make, change: Callable[[Certificates], Certificates], named: str
 ) -> None:
     table = change(log([0.3, 0.5, 0.9], "log", **LOGGED))
-    for report in (page, render):
+    for report in (comparison_page, render):
         with pytest.raises(InputError, match=named):
             report([table])
 
 
 def test_many_rows_at_fault_are_counted(log: Make) -> None:
     with pytest.raises(InputError, match="images 0, 1, 2, 3, 4 and 15 more"):
-        page([log([2.0] * 20, **LOGGED)])
+        comparison_page([log([2.0] * 20, **LOGGED)])
 
 
 def test_a_radius_rounded_up_in_a_log_is_no_fault(log: Make) -> None:
     farthest = bounds.largest_radius(1000, 0.001, 0.5)
     assert float(f"{farthest:.3g}") != farthest
-    page([log([float(f"{farthest:.3g}"), farthest + 0.004], **LOGGED)])
+    comparison_page([log([float(f"{farthest:.3g}"), farthest + 0.004], **LOGGED)])
 
 
 def test_other_settings_are_marked_in_every_table(make: Make) -> None:
     tables = [make("gaussian"), make("b", seed=1, sigma=0.25, n=1000)]
-    text = page(tables, radii=[0.0])
+    text = comparison_page(tables, radii=[0.0])
     for heading in ("table", "paired", "came", "lost", "instead"):
         assert re.fullmatch(r"b\s+sigma 0.25, n 1,000", cells(text, heading)[-1][0]), heading
     assert "different sigma (0.25, 0.5)" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
@@ -304,7 +299,7 @@ def test_in_acrs_place(pair: list[Certificates], log: Make) -> None:
     assert instead.up_to(content) == 1.0
     area, quantiles = metrics.accuracy_area(pair[0], 1.0), metrics.p_a_quantiles(pair[0], (0.25, 0.5, 0.75))
     told = [f"{e.value:.3f} {e.low:.3f} to {e.high:.3f}" for e in (area, *quantiles.values())]
-    row = cells(page(pair, radii=[0.0, 0.5, 1.0, 1.5]), "instead")[0]
+    row = cells(comparison_page(pair, radii=[0.0, 0.5, 1.0, 1.5]), "instead")[0]
     assert row[0] == "gaussian" and [" ".join(cell.split()) for cell in row[1:]] == told
     unknown = instead.lines(sheet.build([log([0.5, 1.0])]))[0]
     assert [cell for cell, _ in unknown.cells[1:]] == ["–"] * 3
@@ -338,7 +333,7 @@ def test_json_says_what_a_log_does_not_tell(log: Make) -> None:
 def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:
     few = replace(pair[1], header=pair[1].header.model_copy(update={"rule": "radius=0.25"}))
     few = replace(few, radius=np.where(few.radius >= 0.25, 0.25, 0.0))
-    text = page([pair[0], few], radii=RADII)
+    text = comparison_page([pair[0], few], radii=RADII)
     row = cells(text, "paired")[0]
     assert (row[1], row[2], row[4]) == ("–", "–", "–") and row[3] != "–"
     assert cells(text, "came")[0][1:] == ["–"] * 3
@@ -353,13 +348,13 @@ def test_names_stay_text_in_every_part(pair: list[Certificates]) -> None:
     classes = (evil, "<i>b</i>", "c")
     tables = [replace(t, header=t.header.model_copy(update={"classes": classes})) for t in pair]
     named = [tables[0].renamed(f"gaussian {evil}"), tables[1].renamed(f"b {evil}")]
-    text = page(named, pictures=lambda idx: [np.zeros((8, 8, 1), np.uint8)] * len(idx))
+    text = comparison_page(named, pictures=lambda idx: [np.zeros((8, 8, 1), np.uint8)] * len(idx))
     assert "<script>alert(1)" not in text and "<i>b" not in text
     assert text.count("&lt;script&gt;alert(1)") > 20
 
 
 def test_a_single_table_and_one_without_baseline_have_no_comparison(pair: list[Certificates]) -> None:
-    assert "Against" not in page([pair[0]])
+    assert "Against" not in comparison_page([pair[0]])
     assert versus.view(sheet.build([pair[0].renamed("a"), pair[1]])) == []
 
 
@@ -370,7 +365,7 @@ def test_quantiles_that_a_log_does_not_tell_are_below_one_half(log: Make) -> Non
 
 def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make) -> None:
     tables = [make("gaussian"), make("calm", seed=1, a=9.0, sigma=0.25), make("b", seed=2)]
-    text = page(tables, radii=[0.0, 1.0])
+    text = comparison_page(tables, radii=[0.0, 1.0])
     calm, other = cells(text, "said")
     limit = "through r = 0.5512, the farthest that n = 500 allows at the sigma of calm"
     assert calm[2].endswith(f"[{limit}]") and "[" not in other[2]
@@ -384,4 +379,4 @@ def test_ways_of_judging_that_differ_are_told(make: Make) -> None:
     (remark,) = sheet.remarks([plain, two])
     assert "(Clopper-Pearson bound, two-sided bound)" in remark
     assert sheet.remarks([plain, make("c", seed=1)]) == []
-    assert "is not the classifiers alone" in page([plain, two])
+    assert "is not the classifiers alone" in comparison_page([plain, two])

@@ -70,7 +70,7 @@ def _write(loaded: Sequence[Certificates], wanted: dict[Path, str], settings: Co
     """Write what is wanted of the tables, and print where it is."""
     from randsmooth import report
 
-    report.write(
+    report.write_comparison(
         loaded,
         settings.out,
         radii=settings.radii,
@@ -114,11 +114,11 @@ def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
     """Draw the methods that have tables at several sigma, each at its best; whether there were any."""
     from randsmooth import metrics, report
 
-    groups = report.by_method(tables)
+    groups = report.group_by_method(tables)
     if not groups:
         return False
     try:
-        report.envelopes(groups, path)
+        report.draw_envelopes(groups, path)
     except InputError as reason:
         note(f"no {path.name}: {reason}")
         return False

@@ -39,7 +39,7 @@ def quickstart(settings: Quickstart) -> None:
     say("\n" + report.render(tables))
     say(report.what_acr_hides(amplify, gaussian))
     page = settings.out / "report.html"
-    report.write(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
+    report.write_comparison(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
     say(f"\nreport in {page}")
 
 

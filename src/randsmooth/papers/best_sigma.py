@@ -19,7 +19,7 @@ from randsmooth.papers.context import Context, Output
 from randsmooth.papers.figure_data import numbers
 from randsmooth.papers.row_agreement import ACCURACY, is_another_run
 from randsmooth.papers.rows import PaperRow, metrics_of, named
-from randsmooth.report import Line, Panel, envelope_panels
+from randsmooth.report import Axes, Line, envelope_axes
 
 
 class Best(NamedTuple):
@@ -50,7 +50,7 @@ def section_7(context: Context, rows: list[PaperRow]) -> Output:
         if m in own
     ]
     table = pd.DataFrame(told, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
-    drawn = _crossed(envelope_panels(tables), radii, published)
+    drawn = _crossed(envelope_axes(tables), radii, published)
     data = {"": _tidy([*groups], radii, published, here), "figure": numbers(drawn)}
     marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify" + (
         "; crosses are the published figures" if published else ""
@@ -115,7 +115,7 @@ def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> list[Best]:
     return best
 
 
-def _crossed(panels: list[Panel], radii: Sequence[float], published: dict[str, list[Best]]) -> list[Panel]:
+def _crossed(panels: list[Axes], radii: Sequence[float], published: dict[str, list[Best]]) -> list[Axes]:
     """The panels, with the published figures as crosses in the first."""
     crosses = [
         Line(method, np.array(radii), np.array([one.accuracy for one in best]), "points", dashed=True)

@@ -12,7 +12,7 @@ from randsmooth.papers.find_certificates import CertificateFile, certificates_fo
 from randsmooth.papers.row_agreement import EXACT, agreement_of, is_another_run
 from randsmooth.papers.rows import PaperRow, named
 from randsmooth.papers.scales import Scale
-from randsmooth.report import Panel
+from randsmooth.report import Axes
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Output:
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     data: dict[str, pd.DataFrame] = field(default_factory=dict)
-    panels: dict[str, list[Panel]] = field(default_factory=dict)
+    panels: dict[str, list[Axes]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     under: list[str] = field(default_factory=list)
 

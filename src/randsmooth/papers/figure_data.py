@@ -7,19 +7,19 @@ from collections.abc import Sequence
 import pandas as pd
 
 from randsmooth.papers.context import Output
-from randsmooth.report import Line, Panel
+from randsmooth.report import Axes, Line
 
 COLUMNS = ["panel", "line", "drawn", "x is", "x", "y is", "y", "label"]
 KINDS = {"line": "curve", "step": "staircase", "points": "points"}
 
 
-def figure_output(panels: Sequence[Panel], *notes: str) -> Output:
+def figure_output(panels: Sequence[Axes], *notes: str) -> Output:
     """The panels that have a line, and their numbers for programs."""
     drawn = [panel for panel in panels if panel.lines]
     return Output(panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes])
 
 
-def numbers(panels: Sequence[Panel]) -> pd.DataFrame:
+def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
     """A row a point, at full precision.
 
     Returns:
@@ -31,7 +31,7 @@ def numbers(panels: Sequence[Panel]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def _points(panel: Panel, line: Line) -> pd.DataFrame:
+def _points(panel: Axes, line: Line) -> pd.DataFrame:
     drawn = KINDS[line.kind] + (", behind" if line.dashed else "")
     labels = list(line.labels) or [""] * len(line.x)
     columns = {"panel": panel.title, "line": line.name, "drawn": drawn, "x is": panel.x, "x": line.x}

@@ -16,8 +16,9 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.paper_object import Make
 from randsmooth.papers.row_agreement import ACCURACY
 from randsmooth.papers.rows import PaperRow
-from randsmooth.report import Line, Panel, budgets
-from randsmooth.report.curves import p_a_curve, p_a_grid
+from randsmooth.report import Axes, Line
+from randsmooth.report.figures import budget_curves
+from randsmooth.report.figures.curves import p_a_curve, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
@@ -43,7 +44,7 @@ def _crosses(context: Context) -> list[str]:
     return [] if context.scale.dataset else ["crosses are the published figures"]
 
 
-def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Panel:
+def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
     for row in rows:
         found = context.of(row)
@@ -54,7 +55,7 @@ def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Panel:
         points = {float(m.removeprefix(ACCURACY)): v for m, v in row.figures.items() if m.startswith(ACCURACY)}
         if points and not context.scale.dataset:  # on other data the published figures mean nothing
             lines.append(Line(row.name, np.array([*points]), np.array([*points.values()]), "points", dashed=True))
-    return Panel(title, RADIUS, ACCURATE, tuple(lines))
+    return Axes(title, RADIUS, ACCURATE, tuple(lines))
 
 
 def p_a(context: Context, rows: list[PaperRow]) -> Output:
@@ -68,7 +69,7 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
                 lines.append(Line(row.name, curve.x, 100.0 * curve.share, "step"))
             else:
                 notes.append(f"{found.path.name}: samples that stopped early tell no p_A")
-        panels.append(Panel(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
+        panels.append(Axes(f"sigma = {sigma:g}", "p_A", "images with at least this p_A (%)", tuple(lines)))
     return figure_output(panels, *notes)
 
 
@@ -81,7 +82,7 @@ def trade_off(*measures: str) -> Make:
     return make
 
 
-def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Panel:
+def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
@@ -98,7 +99,7 @@ def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Panel:
             if measure in row.figures and _zero(row) in row.figures and not context.scale.dataset
         ]
         lines += [_points(method, points, dashed) for points, dashed in ((ours, False), (published, True)) if points]
-    return Panel(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
+    return Axes(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
 
 
 def _zero(row: PaperRow) -> str:
@@ -119,13 +120,13 @@ def budget(context: Context, rows: list[PaperRow]) -> Output:
     panels, lines, notes = [], [], []
     for sigma, part in by_sigma(rows):
         drawn, there = [], _found(context, part)
-        for (row, found), curve in zip(there, budgets.curves([found.table for _, found in there]), strict=True):
+        for (row, found), curve in zip(there, budget_curves.curves([found.table for _, found in there]), strict=True):
             if curve is None:
                 notes.append(f"{found.path.name}: its samples do not tell what fewer would have")
                 continue
             drawn.append(Line(row.name, np.array(curve.n, np.float64), np.array(curve.acr)))
             lines += [(sigma, row.name, n, acr) for n, acr in zip(curve.n, curve.acr, strict=True)]
-        panels.append(Panel(f"sigma = {sigma:g}", "samples an image, n", "ACR", tuple(drawn), log_x=True))
+        panels.append(Axes(f"sigma = {sigma:g}", "samples an image, n", "ACR", tuple(drawn), log_x=True))
     data = pd.DataFrame(lines, columns=["sigma", "method", "n", "acr"])
     return Output(panels={"": [panel for panel in panels if panel.lines]}, data={"": data}, notes=notes)
 

@@ -22,7 +22,7 @@ from randsmooth.papers.figure_data import figure_output
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, by_sigma
 from randsmooth.papers.rows import PaperRow, metrics_of
 from randsmooth.papers.table_formats import legible
-from randsmooth.report import Line, Panel
+from randsmooth.report import Axes, Line
 
 if TYPE_CHECKING:
     from randsmooth.data import Images
@@ -104,7 +104,7 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
             strict=True,
         ):
             lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
-            panels.append(Panel(f"{title}, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
+            panels.append(Axes(f"{title}, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
     return figure_output(panels)
 
 
@@ -182,7 +182,7 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
             told = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
             lines = [Line("hard, Clopper-Pearson", radii, 100.0 * told.hard, "step")]
             lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in told.soft.items()]
-            panels.append(Panel(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
+            panels.append(Axes(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
     return figure_output(panels, "soft: empirical Bernstein")
 
 

@@ -13,7 +13,7 @@ from randsmooth.papers.rows import PaperRow, preset_of, rows_of
 
 if TYPE_CHECKING:
     from randsmooth.papers.context import Context
-    from randsmooth.report import Panel
+    from randsmooth.report import Axes
 
 # Modules of `papers` are named inside functions alone: a list of the objects then loads none of them.
 SIGMAS = (0.25, 0.5, 1.0)
@@ -28,7 +28,7 @@ def _table(paper: str, name: str, title: str) -> PaperObject:
     return PaperObject(f"{paper}/{name}", title, lambda: papers.from_certificates.table, _rows(paper, name))
 
 
-def _formula(name: str, title: str, formula: Callable[[], Callable[[], list[Panel]]], *notes: str) -> PaperObject:
+def _formula(name: str, title: str, formula: Callable[[], Callable[[], list[Axes]]], *notes: str) -> PaperObject:
     return PaperObject(name, title, lambda: lambda context, rows: papers.figure_data.figure_output(formula()(), *notes))
 
 

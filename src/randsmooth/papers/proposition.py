@@ -19,7 +19,7 @@ from randsmooth.papers.context import Context, Output
 from randsmooth.papers.figure_data import numbers
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.table_formats import legible
-from randsmooth.report import Line, Panel
+from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]
 CLASSES = (2, 10, 1000)
@@ -89,7 +89,7 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["classes K", "gamma", *what])
 
 
-def panels(classes: int = 10) -> list[Panel]:
+def panels(classes: int = 10) -> list[Axes]:
     """The derivative by p_1 as p_1 goes to 1, with and without the hinge; and its bounds against gamma."""
     q = np.geomspace(0.5, 1e-20, 400)
     open_ended = [Line("without the hinge", q, slope(q), dashed=True)]
@@ -103,8 +103,8 @@ def panels(classes: int = 10) -> list[Panel]:
         for p in Pair._fields
     ]
     return [
-        Panel("Derivative by p_1, two classes", "1 - p_1", "derivative", tuple(lines), log=True, log_x=True),
-        Panel(f"Its bounds, {classes} classes", "gamma", "bound of the derivative", tuple(curves), log=True),
+        Axes("Derivative by p_1, two classes", "1 - p_1", "derivative", tuple(lines), log=True, log_x=True),
+        Axes(f"Its bounds, {classes} classes", "gamma", "bound of the derivative", tuple(curves), log=True),
     ]
 
 

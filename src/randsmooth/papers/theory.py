@@ -14,7 +14,7 @@ from scipy import optimize, special, stats
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.report import Line, Panel
+from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]
 N, ALPHA = 100_000, 0.001  # of the literature
@@ -65,7 +65,7 @@ def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
     return np.array([mean(float(q)) for q in p.ravel()]).reshape(p.shape)
 
 
-def figure_2() -> list[Panel]:
+def figure_2() -> list[Axes]:
     """The certified radius, and how steeply it grows, against p_A at sigma 1 (Sun et al. 2025, figure 2).
 
     At the paper's n, and for p_A known, towards which both go as n grows; once more on a scale that shows how far they
@@ -77,9 +77,9 @@ def figure_2() -> list[Panel]:
     slopes = (Line(here, p, radius_slope(p)), Line(known, p, limit_slope(p), dashed=True))
     close = tuple(replace(line, x=q) for line in slopes)
     return [
-        Panel("Certified radius", "p_A", "r", radii),
-        Panel("Its slope", "p_A", "dr / dp_A", slopes, log=True),
-        Panel("Its slope near p_A = 1", "1 - p_A", "dr / dp_A", close, log=True, log_x=True),
+        Axes("Certified radius", "p_A", "r", radii),
+        Axes("Its slope", "p_A", "dr / dp_A", slopes, log=True),
+        Axes("Its slope near p_A = 1", "1 - p_A", "dr / dp_A", close, log=True, log_x=True),
     ]
 
 
@@ -139,7 +139,7 @@ def sampling_weight(p_a: ArrayLike, weight: str = "bound") -> Floats:
     return np.asarray(np.maximum(1.0, radius[k] / least))
 
 
-def figure_4() -> list[Panel]:
+def figure_4() -> list[Axes]:
     """The radius over that at p_A = 0.75, and both forms of the sampling weight (Sun et al. 2025, figure 4).
 
     The paper's text has the weights grow nearly linearly in p_A, which "bound" does.
@@ -152,7 +152,7 @@ def figure_4() -> list[Panel]:
         for form in ("bound", "literal")
     ]
     lines = (Line("certified radius", p, relative), *weights)
-    return [Panel("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)]
+    return [Axes("Sampling weight", "p_A", "multiple of the value at p_A = 0.75", lines)]
 
 
 def lecuyer_radius(p_a: float, sigma: float = 1.0) -> float:
@@ -206,7 +206,7 @@ def _supremum(function: Callable[[float], float], low: float, high: float) -> fl
     return float(max(values[best], -found.fun))
 
 
-def confidence_figure() -> list[Panel]:
+def confidence_figure() -> list[Axes]:
     """Radius against confidence at sigma 1 by three guarantees (Jeong et al. 2023, figure 1)."""
     p = np.concatenate((np.linspace(0.5, 0.99, 99), 1.0 - np.geomspace(0.01, 1e-4, 30)))
     lines = (
@@ -214,4 +214,4 @@ def confidence_figure() -> list[Panel]:
         Line("Li et al. 2019", p, np.array([li_radius(float(x)) for x in p])),
         Line("Lecuyer et al. 2019", p, np.array([lecuyer_radius(float(x)) for x in p])),
     )
-    return [Panel("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)]
+    return [Axes("L2 guarantees at sigma = 1", "confidence p", "certified radius", lines)]

@@ -1,27 +1,19 @@
-from .envelopes import by_method as by_method
-from .envelopes import envelope_panels as envelope_panels
-from .envelopes import envelopes as envelopes
-from .figures import p_a_curves as p_a_curves
-from .figures import radius_accuracy as radius_accuracy
-from .leaderboard import (
-    Entry as Entry,
-)
-from .leaderboard import (
-    leaderboard as leaderboard,
-)
-from .leaderboard import (
-    measure as measure,
-)
-from .leaderboard import (
-    write_leaderboard as write_leaderboard,
-)
-from .lost import Pictures as Pictures
-from .page import page as page
-from .page import write as write
-from .panels import Line as Line
-from .panels import Panel as Panel
-from .panels import draw as draw
-from .sentence import what_acr_hides as what_acr_hides
-from .sheet import remarks as remarks
-from .tables import FORMATS as FORMATS
-from .tables import render as render
+from .figures.best_sigma import draw_envelopes as draw_envelopes
+from .figures.best_sigma import envelope_axes as envelope_axes
+from .figures.best_sigma import group_by_method as group_by_method
+from .figures.curve_figures import p_a_curves as p_a_curves
+from .figures.curve_figures import radius_accuracy as radius_accuracy
+from .figures.multi_panel import Axes as Axes
+from .figures.multi_panel import Line as Line
+from .figures.multi_panel import draw as draw
+from .formats.rendering import FORMATS as FORMATS
+from .formats.rendering import render as render
+from .leaderboard.board import Entry as Entry
+from .leaderboard.board import leaderboard_page as leaderboard_page
+from .leaderboard.board import measure as measure
+from .leaderboard.board import write_leaderboard as write_leaderboard
+from .page.acr_sentence import what_acr_hides as what_acr_hides
+from .page.comparison import comparison_page as comparison_page
+from .page.comparison import write_comparison as write_comparison
+from .page.panels.given_up import Pictures as Pictures
+from .sheet.content import remarks as remarks

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.sheet.content import Sheet
 
 QUANTILES = (0.25, 0.5, 0.75)
 FLOAT = 1e-12  # 0.99996 lies a little below itself in floating point

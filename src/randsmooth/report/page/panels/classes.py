@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.report.naming import class_name
-from randsmooth.report.sheet import Sheet, beyond
+from randsmooth.report.sheet.content import Sheet, beyond
+from randsmooth.report.sheet.naming import class_name
 
 Cell = list[int] | None
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates
-from randsmooth.report import curves
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.figures import curves
+from randsmooth.report.sheet.content import Sheet
 
 STEPS = 160
 

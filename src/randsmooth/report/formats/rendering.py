@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from randsmooth import errors
 from randsmooth.certificates import Certificates
-from randsmooth.report import latex, markdown, records, sheet, text
+from randsmooth.report.formats import latex, markdown, records, text
+from randsmooth.report.sheet import content as sheet
 
 FORMATS: dict[str, Callable[[sheet.Sheet], str]] = {
     "text": text.render,

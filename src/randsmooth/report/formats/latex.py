@@ -3,7 +3,7 @@ r"""The sheet as a LaTeX tabular: best \textbf, second \underline, below the bas
 from __future__ import annotations
 
 from randsmooth.escape import latex, printable
-from randsmooth.report.sheet import UNTOLD, Column, Sheet
+from randsmooth.report.sheet.content import UNTOLD, Column, Sheet
 
 
 def render(sheet: Sheet) -> str:

@@ -11,8 +11,9 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, shortened
 from randsmooth.metrics import Estimate
-from randsmooth.report import baseline, checks, naming
-from randsmooth.report.ranks import Mark, marks
+from randsmooth.report.sheet import baseline, naming
+from randsmooth.report.sheet import soundness as checks
+from randsmooth.report.sheet.ranking import Mark, marks
 
 FACTS = ("sigma", "n", "alpha")
 UNTOLD = "–"  # in the place of a figure that a table does not tell

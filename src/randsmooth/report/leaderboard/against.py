@@ -8,7 +8,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics import Comparison
-from randsmooth.report import baseline
+from randsmooth.report.sheet import baseline
 
 
 def compared(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Comparison | None]:

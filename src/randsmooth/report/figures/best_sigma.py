@@ -10,10 +10,10 @@ import numpy as np
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.log_budgets import ROUNDED
-from randsmooth.report.panels import Line, Panel, draw
+from randsmooth.report.figures.multi_panel import Axes, Line, draw
 
 
-def by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
+def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
     """The tables of each preset, or method where there is none, that has several sigma; a log names no method."""
     groups: dict[str, list[Certificates]] = {}
     for table in tables:
@@ -24,17 +24,17 @@ def by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
     return {name: group for name, group in groups.items() if len({table.header.sigma for table in group}) > 1}
 
 
-def envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) -> None:
+def draw_envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) -> None:
     """Draw each method's best certified accuracy over its tables, and the sigma that gives it, against the radius.
 
     Raises:
         InputError: no method, a suffix that is no figure's, or as `metrics.envelope`.
     """
-    draw(envelope_panels(groups), path)
+    draw(envelope_axes(groups), path)
 
 
-def envelope_panels(groups: Mapping[str, Sequence[Certificates]]) -> list[Panel]:
-    """The two panels of `envelopes`; none for no method.
+def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
+    """The two panels of `draw_envelopes`; none for no method.
 
     A curve falls to 0 where no image is certified any more, and ends where the tables' sigma can certify no farther.
 
@@ -58,6 +58,6 @@ def envelope_panels(groups: Mapping[str, Sequence[Certificates]]) -> list[Panel]
         return []
     radius = "certified L2 radius"
     return [
-        Panel("The best sigma at each radius: no one classifier's", radius, "certified accuracy (%)", tuple(shares)),
-        Panel("That sigma", radius, "sigma", tuple(sigmas)),
+        Axes("The best sigma at each radius: no one classifier's", radius, "certified accuracy (%)", tuple(shares)),
+        Axes("That sigma", radius, "sigma", tuple(sigmas)),
     ]

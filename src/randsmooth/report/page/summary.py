@@ -9,10 +9,10 @@ import numpy as np
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import verdicts
-from randsmooth.report.sentence import what_acr_hides
-from randsmooth.report.sheet import Ranked, Sheet
-from randsmooth.report.versus import Versus
+from randsmooth.report.page.acr_sentence import what_acr_hides
+from randsmooth.report.sheet import verdicts
+from randsmooth.report.sheet.against_baseline import Versus
+from randsmooth.report.sheet.content import Ranked, Sheet
 
 PLAIN = 6.0  # standard errors: a gap that wide, over MANY images or more, lies beyond any bootstrap interval
 MANY = 500

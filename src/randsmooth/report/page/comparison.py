@@ -9,25 +9,20 @@ from typing import Any
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.report import (
-    classes,
-    curves,
-    html,
-    instead,
-    lost,
-    more_plots,
-    plots,
-    provenance,
-    sheet,
-    slider,
-    summary,
-    verdicts,
-    versus,
-)
-from randsmooth.report.colours import looks
+from randsmooth.report.figures import curves
+from randsmooth.report.figures.colours import looks
+from randsmooth.report.page import more_plots, plots, slider, summary
+from randsmooth.report.page.panels import acr_alternatives as instead
+from randsmooth.report.page.panels import classes
+from randsmooth.report.page.panels import given_up as lost
+from randsmooth.report.sheet import against_baseline as versus
+from randsmooth.report.sheet import content as sheet
+from randsmooth.report.sheet import facts as provenance
+from randsmooth.report.sheet import verdicts
+from randsmooth.report.web import html
 
 
-def page(
+def comparison_page(
     tables: Sequence[Certificates],
     *,
     radii: Sequence[float] | None = None,
@@ -61,6 +56,7 @@ def page(
         "budget": more_plots.budget_plot(content, drawn),
     }
     return html.render(
+        "page",
         "page.html.j2",
         "page.js",
         plots=True,
@@ -84,9 +80,9 @@ def page(
     )
 
 
-def write(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:
-    """Write `page(tables, **options)` to `path`, all or nothing. Errors as `page`."""
-    write_atomically(Path(path), page(tables, **options).encode())
+def write_comparison(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:
+    """Write `comparison_page(tables, **options)` to `path`, all or nothing. Errors as `comparison_page`."""
+    write_atomically(Path(path), comparison_page(tables, **options).encode())
 
 
 def _unknown(content: sheet.Sheet) -> list[tuple[str, list[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from randsmooth.escape import markdown
-from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.sheet.content import Column, Sheet
 
 
 def render(sheet: Sheet) -> str:

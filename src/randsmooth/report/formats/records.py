@@ -7,9 +7,10 @@ from typing import Any
 
 from randsmooth import escape, metrics
 from randsmooth.metrics import LEVEL, P_A_LEVELS, Comparison, Estimate, Point
-from randsmooth.report import verdicts, versus
-from randsmooth.report.sheet import Sheet
-from randsmooth.report.versus import Versus
+from randsmooth.report.sheet import against_baseline as versus
+from randsmooth.report.sheet import verdicts
+from randsmooth.report.sheet.against_baseline import Versus
+from randsmooth.report.sheet.content import Sheet
 
 
 def to_csv(sheet: Sheet) -> str:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from randsmooth import errors
 from randsmooth.atomic import write_atomically
 from randsmooth.escape import plotly, printable, shortened
-from randsmooth.report import drawing, html
-from randsmooth.report.colours import DASHES, PALETTE
+from randsmooth.report.figures import matplotlib_text as drawing
+from randsmooth.report.figures.colours import DASHES, PALETTE
+from randsmooth.report.web import html
 
 Floats = NDArray[np.float64]
 PAPER = ("png", "pdf", "svg")
@@ -46,7 +47,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Axes:
     """One pair of axes.
 
     Attributes:
@@ -65,7 +66,7 @@ class Panel:
     y_range: tuple[float, float] | None = None
 
 
-def draw(panels: Sequence[Panel], path: Path | str) -> None:
+def draw(panels: Sequence[Axes], path: Path | str) -> None:
     """Write the panels as PNG, PDF or SVG, or as one HTML page that works offline.
 
     Raises:
@@ -83,13 +84,13 @@ def draw(panels: Sequence[Panel], path: Path | str) -> None:
         raise errors.unknown("figure format", suffix, (*PAPER, "html"))
 
 
-def _colours(panels: Sequence[Panel]) -> dict[str, tuple[str, str]]:
+def _colours(panels: Sequence[Axes]) -> dict[str, tuple[str, str]]:
     """(colour, dash) of every name, the same in all panels."""
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
     return {name: (PALETTE[i % len(PALETTE)], DASHES[i // len(PALETTE) % len(DASHES)]) for i, name in enumerate(names)}
 
 
-def _paper(panels: Sequence[Panel], suffix: str) -> bytes:
+def _paper(panels: Sequence[Axes], suffix: str) -> bytes:
     from matplotlib.figure import Figure
 
     columns = min(COLUMNS, len(panels))
@@ -116,7 +117,7 @@ def _paper(panels: Sequence[Panel], suffix: str) -> bytes:
     return buffer.getvalue()
 
 
-def _axes(axes: Any, panel: Panel, colours: dict[str, tuple[str, str]]) -> None:
+def _axes(axes: Any, panel: Axes, colours: dict[str, tuple[str, str]]) -> None:
     title, x, y = (shortened(printable(text)) for text in (panel.title, panel.x, panel.y))
     drawing.as_text(axes.set_title(title, fontsize=10), axes.set_xlabel(x), axes.set_ylabel(y))
     axes.grid(color="#dddddd", linewidth=0.6)
@@ -146,7 +147,7 @@ def _axes(axes: Any, panel: Panel, colours: dict[str, tuple[str, str]]) -> None:
         axes.set_ylim(*panel.y_range)
 
 
-def _page(panels: Sequence[Panel], title: str) -> str:
+def _page(panels: Sequence[Axes], title: str) -> str:
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 
@@ -169,7 +170,7 @@ def _page(panels: Sequence[Panel], title: str) -> str:
         height=120 + 360 * rows, template="plotly_white", hovermode="closest", legend_traceorder="normal"
     )
     drawn = json.loads(figure.to_json())
-    return html.render("figure.html.j2", "figure.js", plots=True, title=title, figure=drawn)
+    return html.render("figures", "figure.html.j2", "figure.js", plots=True, title=title, figure=drawn)
 
 
 def _trace(go: Any, line: Line, look: tuple[str, str], *, first: bool) -> Any:

@@ -16,9 +16,13 @@ from randsmooth.errors import InputError
 from randsmooth.escape import LONG, printable, shortened
 from randsmooth.escape import to_json as json_of
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
-from randsmooth.report import against, curves, html, sheet, verdicts
-from randsmooth.report.provenance import UNKNOWN, show
-from randsmooth.report.ranks import Mark, marks
+from randsmooth.report.figures import curves
+from randsmooth.report.leaderboard import against
+from randsmooth.report.sheet import content as sheet
+from randsmooth.report.sheet import verdicts
+from randsmooth.report.sheet.facts import UNKNOWN, show
+from randsmooth.report.sheet.ranking import Mark, marks
+from randsmooth.report.web import html
 
 MOST_RADII = 8  # columns; beyond them the usual radii are thinned
 
@@ -156,7 +160,7 @@ def usual_radii(entries: Sequence[Entry]) -> list[float]:
     return usual[1:]
 
 
-def leaderboard(
+def leaderboard_page(
     entries: Sequence[Entry],
     *,
     radii: Sequence[float] | None = None,
@@ -172,6 +176,7 @@ def leaderboard(
     ordered = [row.entry for group in groups for row in group.rows]
     filters = _filters(ordered)
     return html.render(
+        "leaderboard",
         "leaderboard.html.j2",
         "leaderboard.js",
         title=title or "Certified robustness: leaderboard",
@@ -204,10 +209,10 @@ def to_json(entries: Sequence[Entry], *, radii: Sequence[float] | None = None) -
 
 
 def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any) -> None:
-    """Write `leaderboard(entries, **options)` to `path` and its JSON beside it. Errors as `settings`."""
+    """Write `leaderboard_page(entries, **options)` to `path` and its JSON beside it. Errors as `settings`."""
     path = Path(path)
     text = to_json(entries, radii=options.get("radii"))
-    write_atomically(path, leaderboard(entries, **options).encode())
+    write_atomically(path, leaderboard_page(entries, **options).encode())
     write_atomically(path.with_suffix(".json"), text.encode())
 
 

@@ -11,7 +11,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics import Comparison, GivenUp, Point, Waterfall
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.sheet.content import Sheet
 
 SHOWN = 12  # lost images to show
 

@@ -21,19 +21,23 @@ _LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e80
 RIGHT_TO_LEFT = re.compile(f"[{_LETTER}](?:[{_LETTER} …]*[{_LETTER}])?")
 
 
-def render(template: str, script: str, *, plots: bool = False, **content: Any) -> str:
+def render(room: str, template: str, script: str, *, plots: bool = False, **content: Any) -> str:
     """The page that the template makes of `content`.
 
     Every text of it is escaped and printable. Should one get through all the same, the page's policy lets no script
     run but those whose hash it names, and fetches nothing.
 
     Args:
-        template, script: files in this folder.
+        room: the part of `randsmooth.report` whose folder holds the next two.
+        template, script: names of files.
         plots: the page draws with plotly.js, which is put into it.
     """
-    scripts = [*([_plotly()] if plots else []), resources.files("randsmooth.report").joinpath(script).read_text()]
+    scripts = [
+        *([_plotly()] if plots else []),
+        resources.files(f"randsmooth.report.{room}").joinpath(script).read_text(),
+    ]
     inlined = {"scripts": [Markup(text) for text in scripts], "policy": policy(scripts)}
-    return _environment().get_template(template).render(content | inlined)
+    return _environment(room).get_template(template).render(content | inlined)
 
 
 def policy(scripts: Sequence[str]) -> str:
@@ -42,9 +46,9 @@ def policy(scripts: Sequence[str]) -> str:
     return "; ".join([ALLOWED, " ".join(["script-src", *(f"'sha256-{digest}'" for digest in digests)])])
 
 
-def _environment() -> jinja2.Environment:
+def _environment(room: str) -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("randsmooth.report", "."),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(f"randsmooth.report.{of}", ".") for of in (room, "web")]),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from randsmooth.metrics import CROSSES, NO_DIFFERENCE, Comparison, Scope
-from randsmooth.report.sheet import Sheet
-from randsmooth.report.versus import Versus
+from randsmooth.report.sheet.against_baseline import Versus
+from randsmooth.report.sheet.content import Sheet
 
 
 def sentence(sheet: Sheet, compared: Sequence[Versus]) -> str:

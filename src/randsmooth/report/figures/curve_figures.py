@@ -12,10 +12,12 @@ import numpy as np
 from randsmooth import errors
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.report import baseline as baselines
-from randsmooth.report import curves, drawing, naming
-from randsmooth.report.colours import DASHES, looks
-from randsmooth.report.curves import Curve
+from randsmooth.report.figures import curves
+from randsmooth.report.figures import matplotlib_text as drawing
+from randsmooth.report.figures.colours import DASHES, looks
+from randsmooth.report.figures.curves import Curve
+from randsmooth.report.sheet import baseline as baselines
+from randsmooth.report.sheet import naming
 
 SUFFIXES = ("pdf", "png", "svg")
 STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))

@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Sequence
 
 from randsmooth.escape import printable
-from randsmooth.report import verdicts, versus
-from randsmooth.report.sheet import Column, Sheet
+from randsmooth.report.sheet import against_baseline as versus
+from randsmooth.report.sheet import verdicts
+from randsmooth.report.sheet.content import Column, Sheet
 
 WIDTH = 110
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import plotly
-from randsmooth.report import curves
-from randsmooth.report.colours import Look
-from randsmooth.report.curves import Curve
+from randsmooth.report.figures import curves
+from randsmooth.report.figures.colours import Look
+from randsmooth.report.figures.curves import Curve
 
 Plot = dict[str, Any]
 NAME = 32  # characters of a name beside a curve

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.metrics import GivenUp
-from randsmooth.report.naming import class_name
-from randsmooth.report.sheet import Sheet
-from randsmooth.report.versus import Versus
+from randsmooth.report.sheet.against_baseline import Versus
+from randsmooth.report.sheet.content import Sheet
+from randsmooth.report.sheet.naming import class_name
 
 Pictures = Callable[[Sequence[int]], Sequence[NDArray[np.uint8]]]
 """Pixels (H, W, 1 or 3) of the images at the given positions of their split."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from randsmooth.escape import plotly
 from randsmooth.metrics import Difference
-from randsmooth.report import budgets
-from randsmooth.report.colours import Look
-from randsmooth.report.plots import NAME, Plot
-from randsmooth.report.sheet import Sheet
-from randsmooth.report.versus import Versus
+from randsmooth.report.figures import budget_curves as budgets
+from randsmooth.report.figures.colours import Look
+from randsmooth.report.page.plots import NAME, Plot
+from randsmooth.report.sheet.against_baseline import Versus
+from randsmooth.report.sheet.content import Sheet
 
 POINTS = 200  # of a curve of differences
 PATTERNS = {"solid": "", "dash": "/", "dot": ".", "dashdot": "x"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from randsmooth.escape import LONG, printable, shortened
-from randsmooth.report.sheet import Sheet
+from randsmooth.report.sheet.content import Sheet
 
 UNKNOWN = "not recorded"
 TEXT = 400  # characters of one text: a guarantee has fewer

@@ -1,0 +1,1 @@
+"""The sheet as text, Markdown, LaTeX, CSV and JSON."""

@@ -1,0 +1,1 @@
+"""The comparison page: its frame, its first sentences and its panels."""

@@ -1,0 +1,1 @@
+"""The panels of the comparison page, a module and a template each."""

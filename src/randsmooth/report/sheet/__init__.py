@@ -1,0 +1,1 @@
+"""What was measured: the tables side by side with every figure, before any format is chosen."""
