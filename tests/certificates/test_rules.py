@@ -8,7 +8,7 @@ import pytest
 
 from certificates.walks import RULES, SEQUENTIAL, evidence_of, walks
 from randsmooth import bounds
-from randsmooth.certificates import make_rule
+from randsmooth.certificates import CONFIDENCE_BOUNDS, Evidence, decide, make_rule
 from randsmooth.certificates.rules import RULES as NAMED
 from randsmooth.certificates.rules import Rule
 from randsmooth.certificates.rules.tolerance import PILOT
@@ -25,8 +25,8 @@ def allowed(paths: int) -> float:
 ALLOWED = allowed(PATHS)
 
 
-def rule(text: str, **changed: float) -> Rule:
-    return make_rule(text, **({"sigma": SIGMA, "n": N, "alpha": ALPHA} | changed))  # type: ignore[arg-type]
+def rule(text: str, *, n: int = N, alpha: float = ALPHA) -> Rule:
+    return make_rule(text, sigma=SIGMA, n=n, alpha=alpha)
 
 
 def tail(r: float) -> float:
@@ -69,27 +69,31 @@ def test_all_successes_certify_and_all_failures_do_not(text: str) -> None:
     (never,) = walks(judge, np.ones(1), np.random.default_rng(0))
     assert judge.claim(sure).q < 0.5
     assert judge.claim(never).q >= 0.5 and judge.claim(never).radius == 0.0
-    assert judge.samples(never) <= judge.samples(sure) or judge.sequential
-    if text not in ("fixed", "union"):  # union looks for its last grid point, fixed takes n of everything
-        assert judge.samples(never) < N
+    assert judge.claim(sure).radius >= judge.farthest
+    assert judge.samples(never) <= judge.samples(sure) <= N
+    first = judge.next_look([])
+    assert judge.samples(never) == first  # a hopeless image is given up at the first look
+    assert first == N if text == "fixed" else first is not None and first < N
 
 
 @pytest.mark.parametrize("text", RULES)
 def test_more_successes_never_prove_less(text: str) -> None:
     judge = rule(text)
-    rng = np.random.default_rng(5)
+    rng, compared = np.random.default_rng(5), 0
     for path in walks(judge, rng.uniform(0.0, 0.5, 100), rng):
         before = path[:-1]
         most = judge.samples(path) - judge.samples(before) + (before[-1] if before else 0)
         better = (*before, min(path[-1] + 5, most))
-        if judge.samples(better) == judge.samples(path):
+        if judge.samples(better) == judge.samples(path) and better != path:
             assert judge.claim(better).radius >= judge.claim(path).radius
+            compared += 1
+    assert compared > 80
 
 
 @pytest.mark.parametrize("text", SEQUENTIAL)
 def test_a_path_that_nobody_can_walk_has_no_samples(text: str) -> None:
     judge = rule(text)
-    assert judge.samples([judge.next_look([]) + 1]) == 0  # type: ignore[operator]
+    assert judge.samples([(judge.next_look([]) or 0) + 1]) == 0
     assert judge.samples([20, 10]) == 0
     assert judge.samples([-1]) == 0
 
@@ -122,6 +126,35 @@ def test_rules_err_no_more_often_than_alpha(text: str, r: float, walked: int) ->
     assert wrong <= allowed(walked)
     if text.startswith(("radius", "grid", "fixed")):
         assert wrong > ALPHA / 2  # the level is used up, not given away
+
+
+def test_every_rule_is_tested() -> None:
+    """Those that walk through the contract, and those whose errors are counted."""
+    ours = [name for name in NAMED if NAMED.source(name) == "randsmooth"]
+    assert {text.partition("=")[0] for text in RULES} == set(ours)
+    assert {text.partition("=")[0] for text, _ in EXACT + CAUTIOUS} == set(ours)
+    assert {text for text in RULES if rule(text).sequential} == set(SEQUENTIAL)
+
+
+# Bound -> how seldom it may err on three classes, as a part of alpha.
+LEAST_ERRORS = {"clopper-pearson": 0.5, "two-sided": 0.01, "randomised": 0.7}
+
+
+def test_every_bound_is_tested() -> None:
+    assert set(LEAST_ERRORS) == set(CONFIDENCE_BOUNDS)
+
+
+@pytest.mark.parametrize("bound", LEAST_ERRORS)
+def test_bounds_of_the_fixed_rule_err_no_more_often_than_alpha(bound: str) -> None:
+    """Samples of p = (0.6, 0.25, 0.15): an error is a radius beyond the one that the bound is about."""
+    p = np.array([0.6, 0.25, 0.15])
+    judge = make_rule("fixed", sigma=SIGMA, n=500, alpha=ALPHA, bound=bound, seed=3)
+    counts = np.random.default_rng(17).multinomial(500, p, PATHS)
+    counts0 = np.tile([1, 0, 0], (PATHS, 1))
+    predict, radius = decide(judge, Evidence.of(counts0, counts))
+    p_b = p[1] if bound == "two-sided" else 1.0 - p[0]
+    wrong = np.mean((predict == 0) & (radius > bounds.radius_of_pair(1.0 - p[0], p_b, SIGMA)))
+    assert LEAST_ERRORS[bound] * ALPHA < wrong <= ALLOWED
 
 
 def judge_is_sequential(text: str) -> bool:

@@ -106,8 +106,8 @@ def missing_rule(text: str, versions: Mapping[str, str] | None) -> InputError | 
     if name in RULES or origin is None:
         return None
     return InputError(
-        f"it was certified by the rule {shown(repr(name))}, which {shown(origin)} brings and which is not installed "
-        f"here: install that package to read it"
+        f"it was certified by the rule {shown(repr(name))}, which {shown(repr(origin))} brings: install that package "
+        "to read it"
     )
 
 
