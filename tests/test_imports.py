@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "report": {"metrics", "certificates", "bounds"},
     "cluster": {"training", "certification", "certificates"},
+    "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
 }
 ROOMS = {*ALLOWED, "cli"}
 TORCH_FREE = {"bounds", "certificates", "metrics", "report", "cli", *LEAVES}

@@ -8,6 +8,7 @@ from . import models as models
 from . import noise as noise
 from . import papers as papers
 from . import report as report
+from . import testing as testing
 from . import training as training
 from .certificates import ABSTAIN as ABSTAIN
 from .certificates import Certificates as Certificates

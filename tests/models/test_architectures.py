@@ -1,4 +1,4 @@
-"""Every architecture passes one contract; the published ones have the published sizes."""
+"""Architectures: the published ones have the published sizes (see tests/testing for what all have in common)."""
 
 import math
 
@@ -29,24 +29,6 @@ def _built(arch: str, seed: int = 0) -> tuple[torch.nn.Module, tuple[int, int]]:
 def test_parameter_count(arch: str, channels: int, side: int, classes: int, expected: int) -> None:
     network = build(arch, in_channels=channels, image_size=side, num_classes=classes)
     assert sum(p.numel() for p in network.parameters()) == expected
-
-
-@pytest.mark.parametrize("arch", [*ARCHITECTURES, "resnet14"])
-def test_contract(arch: str) -> None:
-    network, (channels, side) = _built(arch)
-    x = torch.rand(2, channels, side, side)
-    logits = network(x)
-    assert logits.shape == (2, 7)
-    assert torch.isfinite(logits).all()
-
-    again, _ = _built(arch)
-    assert all(torch.equal(a, b) for a, b in zip(network.parameters(), again.parameters(), strict=True))
-    other, _ = _built(arch, seed=1)
-    assert any(not torch.equal(a, b) for a, b in zip(network.parameters(), other.parameters(), strict=True))
-
-    network.to(memory_format=torch.channels_last)
-    last = network(x.to(memory_format=torch.channels_last))
-    torch.testing.assert_close(last, logits, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("arch", ["small-cnn", "lenet", "resnet8"])

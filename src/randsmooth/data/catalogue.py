@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from randsmooth.data.dataset_spec import DatasetSpec
+from randsmooth.data.digits import read_digits
 
 TEN_DIGITS = tuple("0123456789")
 
@@ -37,6 +38,7 @@ DIGITS = DatasetSpec(
     hub=None,
     sizes={"train": 1433, "test": 364},
     description="Handwritten digits, 8x8 grey, embedded in scikit-learn: needs no download",
+    read=read_digits,
 )
 
 MNIST = DatasetSpec(

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
 from randsmooth.data.decode import MODES, decode_many, form
-from randsmooth.data.digits import digits
 from randsmooth.data.encoded import Encoded, check_labels
 from randsmooth.data.hub import from_hub
 from randsmooth.data.images import Images, StreamedImages, TensorImages
@@ -33,15 +35,16 @@ def load(dataset: str, split: str = "train", *, device: torch.device | str = "cp
     """
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
-    if dataset == "digits":
-        return TensorImages(DATASETS[dataset], split, *digits(split), device=device)
+    named: DatasetSpec | None = DATASETS.get(dataset)
+    if named is not None and named.read is not None:
+        return TensorImages(named, split, *_made(named, *named.read(split)), device)
     with _readable(dataset):
         spec, encoded = _open(dataset, split)
     check_labels(encoded, spec.num_classes, f"{dataset} ({split})")
     if spec.streams:
         return StreamedImages(spec, split, encoded, device)
-    pixels = decode_many(encoded, torch.arange(len(encoded.labels)), spec)
-    return TensorImages(spec, split, pixels, encoded.labels, device)
+    decoded = decode_many(encoded, torch.arange(len(encoded.labels)), spec)
+    return TensorImages(spec, split, decoded, encoded.labels, device)
 
 
 def describe(dataset: str) -> DatasetSpec:
@@ -53,6 +56,16 @@ def describe(dataset: str) -> DatasetSpec:
         return DATASETS[dataset]
     with _readable(dataset):
         return _folder(_path(dataset))[0]
+
+
+def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+    """What `spec.read` gave, as tensors. Raises InputError where it is not what it should be."""
+    if pixels.dtype != np.uint8 or pixels.shape != (len(labels), *spec.shape) or labels.shape != (len(pixels),):
+        raise InputError(
+            f"the data set {spec.name} gave {pixels.dtype} pixels {pixels.shape} and labels {labels.shape}; expected "
+            f"uint8 (N, {', '.join(map(str, spec.shape))}) and (N,): report it to the package that brings it"
+        )
+    return torch.from_numpy(pixels), torch.from_numpy(labels.astype(np.int64, copy=False))
 
 
 @contextmanager

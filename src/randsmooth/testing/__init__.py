@@ -1,0 +1,9 @@
+"""Contract tests of everything that other packages can add: each passes on ours, and can be run on theirs.
+
+Each function takes a registered name or the entry itself and raises AssertionError with what is wrong; they need no
+pytest.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

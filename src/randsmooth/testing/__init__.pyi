@@ -1,0 +1,3 @@
+from .architectures import check_architecture as check_architecture
+from .datasets import check_dataset as check_dataset
+from .methods import check_method as check_method
