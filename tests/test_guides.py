@@ -1,0 +1,140 @@
+"""What README and docs tell a reader to type works as written: Python is run, commands are parsed."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+import torch
+from PIL import Image
+
+from randsmooth import data, models
+from randsmooth.cli import command
+from randsmooth.cli.main import app
+
+ROOT = Path(__file__).parent.parent
+GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    language: str
+    line: int  # of its first line in the document
+    text: str
+
+
+def blocks(document: Path) -> list[Block]:
+    """The fenced blocks of a document, in order."""
+    text = document.read_text()
+    return [Block(found[1], text.count("\n", 0, found.start()) + 2, found[2]) for found in BLOCK.finditer(text)]
+
+
+def commands(document: Path) -> Iterator[tuple[int, list[str]]]:
+    """The `randsmooth` commands of a document: the line that each stands on, and its words."""
+    for block in blocks(document):
+        if block.language == "console":
+            for line, text in enumerate(block.text.splitlines(), block.line):
+                words = shlex.split(text, comments=True)
+                if words[:1] == ["randsmooth"]:
+                    yield line, words[1:]
+
+
+PYTHON = [
+    pytest.param(path, id=path.name) for path in GUIDES if any(block.language == "python" for block in blocks(path))
+]
+COMMANDS = [
+    pytest.param(words, id=f"{path.name}:{line}: {shlex.join(words)}")
+    for path in GUIDES
+    for line, words in commands(path)
+]
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """A folder with what the guides suppose: MNIST, a model, its certificates, a folder of images, released logs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path / "data"))
+    torch.manual_seed(0)
+    spec = data.describe("mnist")
+    _write_noise_in_the_layout_of(spec.name, spec.shape, tmp_path / "data" / "mnist")
+    _write_class_folders(tmp_path / "path" / "to" / "images")
+    provenance = {"dataset": "mnist", "sigma": 0.5, "method": "gaussian"}
+    model = models.Classifier(arch="lenet", classes=list(spec.classes), shape=spec.shape, provenance=provenance)
+    models.save(model.eval(), tmp_path / "runs" / "gaussian")
+    log = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
+    (tmp_path / "gaussian.tsv").write_text(log)
+    return tmp_path
+
+
+def _write_noise_in_the_layout_of(name: str, shape: tuple[int, int, int], folder: Path) -> None:
+    """Random grey images and labels where a data set is looked for: nothing in the guides depends on what they show."""
+    folder.mkdir(parents=True)
+    for split, count in (("train", 40), ("test", 20)):
+        images = [{"bytes": _png(shape[1:])} for _ in range(count)]
+        pd.DataFrame({"image": images, "label": [i % 10 for i in range(count)]}).to_parquet(folder / f"{split}.parquet")
+
+
+def _write_class_folders(folder: Path) -> None:
+    for name in ("cat", "dog"):
+        (folder / "test" / name).mkdir(parents=True)
+        for i in range(2):
+            (folder / "test" / name / f"{i}.png").write_bytes(_png((8, 8)))
+
+
+def _png(size: tuple[int, int]) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(torch.randint(0, 256, size, dtype=torch.uint8).numpy()).save(file, "png")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("document", PYTHON)
+def test_the_python_of_a_guide_runs(document: Path, workplace: Path, request: pytest.FixtureRequest) -> None:
+    text = document.read_text()
+    if "cifar10-sigma0.5/" in text:
+        released: Path = request.getfixturevalue("logs")
+        (workplace / "cifar10-sigma0.5").symlink_to(released / "cifar10-sigma0.5")
+    namespace = {"__name__": "guide"}
+    for block in blocks(document):
+        if block.language == "python":
+            padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the document's own line
+            exec(compile(padded, str(document), "exec"), namespace)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_the_commands_of_a_guide_are_understood(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    understood: list[object] = []
+    run: Callable[[object, object], None] = lambda verb, settings: understood.append(settings)  # noqa: E731
+    monkeypatch.setattr(command, "_run", run)
+    app(words, standalone_mode=False)
+    assert len(understood) == 1
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    broken = [
+        f"{document.name}: {target}"
+        for document in GUIDES
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text())
+        if "://" not in target and not (document.parent / target).exists()
+    ]
+    assert not broken
+
+
+def test_anchors_between_the_documents_name_a_heading() -> None:
+    broken = []
+    for document in GUIDES:
+        for target, anchor in re.findall(r"\]\(([^)#]*)#([^)]+)\)", document.read_text()):
+            there = document if not target else document.parent / target
+            headings = re.findall(r"^#+ (.+)$", there.read_text(), re.MULTILINE) if "://" not in target else []
+            names = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            if "://" not in target and anchor not in names:
+                broken.append(f"{document.name}: {target}#{anchor}")
+    assert not broken
