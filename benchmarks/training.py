@@ -33,8 +33,8 @@ from randsmooth.methods import create
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, sphere_attack
 from randsmooth.progress import Silent
+from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.loop import LOG_EVERY, Trainer
-from randsmooth.training.recipe import Recipe, Request, resolve
 from randsmooth.training.run import make_fabric, new_classifier
 from randsmooth.training.steps import StepLog
 
@@ -122,17 +122,15 @@ class Step:
         return f"training samples a second, {self.arch}, {self.precision}{compiled}, {self.device}"
 
     def recipe(self) -> Recipe:
-        request = Request(
-            dataset=self.dataset,
+        settings = TrainingSettings(
             method="gaussian",
             sigma=SIGMA,
             arch=self.arch,
             set={"m": M, "batch": SAMPLES},
             precision=self.precision,
-            device=self.device,
             compile=self.compile,
         )
-        return resolve(request, data.describe(self.dataset))[0]
+        return resolve(self.dataset, settings, data.describe(self.dataset), device=self.device)[0]
 
     def measure(self) -> Figure:
         """Both sides take the same number of steps a round."""

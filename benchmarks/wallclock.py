@@ -21,7 +21,7 @@ import torch
 
 import published_loop
 from harness import ROUNDS, Figure, finish, rate
-from randsmooth import Request, SmoothedClassifier, data, models, train
+from randsmooth import SmoothedClassifier, data, models, train
 from randsmooth.certificates import make_rule
 from randsmooth.certification.algorithm import certify_steps
 from randsmooth.certification.jobs import Job
@@ -80,8 +80,7 @@ def told(figure: Figure) -> Figure:
 
 def model_in(folder: Path) -> models.Classifier:
     if not (folder / "config.json").exists():
-        settings = {"dataset": "mnist", "method": "gaussian", "sigma": SIGMA, "epochs": 3, "precision": "bf16-mixed"}
-        train(Request(**settings), folder, overwrite=True)
+        train("mnist", sigma=SIGMA, epochs=3, precision="bf16-mixed", out=folder, overwrite=True)
     return models.load(folder)
 
 

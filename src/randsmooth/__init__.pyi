@@ -16,7 +16,7 @@ from .certificates import read as read
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .errors import InputError as InputError
-from .training import Request as Request
+from .training import TrainingSettings as TrainingSettings
 from .training import train as train
 
 __version__: str

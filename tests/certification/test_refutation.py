@@ -14,7 +14,7 @@ import torch
 from scipy import stats
 from torch import Tensor, nn
 
-from randsmooth import ABSTAIN, Certificates, InputError, Request, SmoothedClassifier, data, models, train
+from randsmooth import ABSTAIN, Certificates, InputError, SmoothedClassifier, data, models, train
 from randsmooth import certify as certify_dataset
 from randsmooth.certificates import Header
 from randsmooth.certification import attack
@@ -383,7 +383,7 @@ def test_another_normalisation_is_another_model() -> None:
 
 @pytest.mark.slow
 def test_digits_hold_inside_and_change_outside(tmp_path: Path) -> None:
-    model = train(Request(dataset="digits", sigma=0.25, epochs=6), tmp_path / "model")
+    model = train("digits", sigma=0.25, epochs=6, out=tmp_path / "model")
     table = certify_dataset(model, "digits", take=8, n=1000, out=tmp_path / "a.parquet")
     held = attack(tmp_path / "model", table)
     assert len(held) == (table.predict != ABSTAIN).sum() > 5
@@ -397,8 +397,7 @@ def test_mnist_holds_inside_and_changes_outside(tmp_path: Path) -> None:
     home = os.environ.get("RANDSMOOTH_DATA")
     if not home or not (Path(home) / "mnist").is_dir():
         pytest.skip("set RANDSMOOTH_DATA to a folder that has mnist")
-    request = Request(dataset="mnist", sigma=SIGMA, arch="lenet", epochs=5, take=10_000)
-    model = train(request, tmp_path / "model")
+    model = train("mnist", sigma=SIGMA, arch="lenet", epochs=5, take=10_000, out=tmp_path / "model")
     table = certify_dataset(model, "mnist", take=20, n=10_000, out=tmp_path / "a.parquet")
     assert (table.predict != ABSTAIN).sum() >= 18 and np.median(table.radius) > 0.5
     assert not attack(model, table, restarts=2).changed.any()

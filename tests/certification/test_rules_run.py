@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from certification.runs import StopAfter, same
-from randsmooth import Request, certify, data, metrics, read, train
+from randsmooth import certify, data, metrics, read, train
 from randsmooth.certificates import Certificates, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
@@ -33,7 +33,7 @@ def images() -> Images:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Classifier:
     """A network that is sure of some digits, in doubt about some and wrong about others."""
-    return train(Request(dataset="digits", sigma=SIGMA, epochs=3), tmp_path_factory.mktemp("rules") / "model")
+    return train("digits", sigma=SIGMA, epochs=3, out=tmp_path_factory.mktemp("rules") / "model")
 
 
 def run(model: Classifier, out: Path, rule: str, **options: object) -> Certificates:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from randsmooth import Request, certify, models, read, train
+from randsmooth import certify, models, read, train
 from randsmooth.bounds import successes_of_tail, tail_of_radius
 from randsmooth.certificates import Certificates, from_counts, write_parquet
 
@@ -23,7 +23,7 @@ FORGED = 10**9  # samples of which enough agree for any radius that N could cert
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a `model`, its `honest.parquet`, and `forged.parquet` with radii twice as large."""
     folder = tmp_path_factory.mktemp("attack")
-    model = train(Request(dataset="digits", sigma=0.25, epochs=6), folder / "model")
+    model = train("digits", sigma=0.25, epochs=6, out=folder / "model")
     table = certify(model, "digits", take=12, n=N, out=folder / "honest.parquet")
     write_parquet(forged(table), folder / "forged.parquet")
     return folder

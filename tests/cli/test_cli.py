@@ -31,10 +31,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from randsmooth.cli.certify import Certify
     from randsmooth.cli.certify import run as certify
     from randsmooth.progress import silent
-    from randsmooth.training import Request, train
+    from randsmooth.training import train
 
     folder = tmp_path_factory.mktemp("cli")
-    train(Request(dataset="digits", sigma=0.25, epochs=6), folder / "model")
+    train("digits", sigma=0.25, epochs=6, out=folder / "model")
     certify(Certify(model=str(folder / "model"), take=20, n=500, out=folder / "a.parquet"), silent)
     return folder
 

@@ -26,7 +26,7 @@ def options(values: dict[str, Any]) -> list[str]:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("words") / "model"
-    rs.train(rs.Request(**TRAIN), folder)
+    rs.train(**TRAIN, out=folder)
     return folder
 
 
@@ -64,7 +64,7 @@ def test_certify(flags: dict, named: str, model: Path, cli: Run, tmp_path: Path)
 def test_train(change: dict, flags: dict, named: str, model: Path, cli: Run) -> None:
     asked = TRAIN | change
     with pytest.raises(InputError) as python:
-        rs.train(rs.Request(**asked), model, **flags)
+        rs.train(**asked, out=model, **flags)
     words = options({key: value for key, value in asked.items() if key != "dataset"} | flags)
     code, _, err = cli("train", "digits", "--out", model, *words)
     assert (code, err) == (2, f"randsmooth: {python.value}\n")

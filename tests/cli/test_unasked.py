@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
-from randsmooth import Request, models, read, train
+from randsmooth import TrainingSettings, models, read, train
 from randsmooth.certificates import write_parquet
 from randsmooth.models import stored
 from randsmooth.training import checkpoint
@@ -48,7 +48,7 @@ def trap(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "m"
-    train(Request(dataset="digits", sigma=0.25, epochs=1, take=64), folder)
+    train("digits", sigma=0.25, epochs=1, take=64, out=folder)
     return folder
 
 
@@ -105,8 +105,8 @@ def test_predict_opens_nothing_but_the_image(cli: Run, model: Path, trap, tmp_pa
 def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap, tmp_path: Path) -> None:
     folder, seen = trap
     settings = {"variant": "released", "teacher": str(model), "teacher_noises": 8, "T": 1}
-    request = Request(dataset="digits", method="cat-rs", sigma=0.25, epochs=1, take=64, set=settings)
-    train(request, tmp_path / "run")
+    chosen = TrainingSettings(method="cat-rs", sigma=0.25, epochs=1, take=64, set=settings)
+    train("digits", chosen, out=tmp_path / "run")
     path = tmp_path / "run" / "checkpoint.pt"
     found = checkpoint.load(path)
     found["recipe"]["hyperparameters"]["teacher"] = str(folder)
@@ -115,6 +115,6 @@ def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap, tmp_path
     whole = models.load(tmp_path / "run")
     whole.provenance = whole.provenance | {"hyperparameters": {"teacher": str(folder)}}
     models.save(whole, tmp_path / "run")
-    again = train(request, tmp_path / "run", resume=True)
+    again = train("digits", chosen, out=tmp_path / "run", resume=True)
     assert all(torch.equal(a, b) for a, b in zip(again.parameters(), whole.parameters(), strict=True))
     assert seen == []

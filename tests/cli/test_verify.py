@@ -31,10 +31,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from randsmooth.cli.certify import Certify
     from randsmooth.cli.certify import run as certify
     from randsmooth.progress import silent
-    from randsmooth.training import Request, answers, train
+    from randsmooth.training import answers, train
 
     folder = tmp_path_factory.mktemp("kinds")
-    train(Request(dataset="digits", sigma=0.25, epochs=1, take=100), folder / "model")
+    train("digits", sigma=0.25, epochs=1, take=100, out=folder / "model")
     table = certify(Certify(model=str(folder / "model"), take=4, n=100, out=folder / "a.parquet"), silent)
     write_tsv(read(folder / "a.parquet"), folder / "a.tsv")
     counts0, counts = table.evidence()

@@ -26,7 +26,7 @@ from randsmooth.cli.evaluate import Evaluate
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.train import Train
 from randsmooth.progress import Silent, silent
-from randsmooth.training import Request, resolve, train
+from randsmooth.training import TrainingSettings, resolve, train
 from randsmooth.training import checkpoint as checkpoints
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
@@ -37,9 +37,9 @@ TAKE = 12
 TAG = b"randsmooth sha256:"  # before the digest of a checkpoint, as a stranger knows it
 WHICH = "run"  # the number of the run to go on with, in the tests' own words
 ASKED = "asked"  # the folder of the teacher
-PLAIN = Request(dataset="digits", sigma=0.25, epochs=2, take=TAKE, device="cpu")
+PLAIN = TrainingSettings(sigma=0.25, epochs=2, take=TAKE)
 AMPLIFIED = {"E_t": 1, "reweight_every": 1, "p_t": 0.05, "T": 1, "discard_noises": 4, "m": 2}
-REQUESTS = (
+CHOSEN = (
     PLAIN.model_copy(update={"method": "amplify", "set": AMPLIFIED | {"batch": 8}}),
     PLAIN.model_copy(update={"method": "amplify", "set": AMPLIFIED | {"batch": 8}, "seed": 1}),
     PLAIN.model_copy(update={"method": "stability", "set": {"batch": 4}}),
@@ -53,7 +53,7 @@ class Checkpoint(Reader):
     target = CHECKPOINT
 
     def valid(self) -> list[Files]:
-        return [{CHECKPOINT: _checkpoint(run), WHICH: b"%d" % run} for run in range(len(REQUESTS))]
+        return [{CHECKPOINT: _checkpoint(run), WHICH: b"%d" % run} for run in range(len(CHOSEN))]
 
     def bombs(self) -> list[Files]:
         (files, *_) = self.valid()
@@ -111,7 +111,15 @@ class Config(Reader):
     signed = False
 
     def valid(self) -> list[Files]:
-        of_train = [{"verb": "train", **request.model_dump(mode="json", exclude_none=True)} for request in REQUESTS]
+        of_train = [
+            {
+                "verb": "train",
+                "dataset": "digits",
+                "device": "cpu",
+                **settings.model_dump(mode="json", exclude_none=True),
+            }
+            for settings in CHOSEN
+        ]
         others = [
             {"verb": "certify", "model": "runs/a", "dataset": "digits", "sigma": 0.25, "n": 1000, "rule": "grid=0.25"},
             {"verb": "evaluate", "files": ["a.parquet", "b.tsv"], "radii": [0.0, 0.5], "format": "json"},
@@ -178,7 +186,7 @@ VERBS: dict[str, type[Settings]] = {"train": Train, "certify": Certify, "evaluat
 def _trainer(run: int) -> Trainer:
     """What a run is resumed into; restoring sets all of it."""
     spec = data.describe("digits")
-    recipe, _ = resolve(REQUESTS[run], spec)
+    recipe, _ = resolve("digits", CHOSEN[run], spec, device="cpu")
     images = data.load("digits").subset(data.take(1437, TAKE))
     schedule, fabric = recipe.build_method().schedule(), make_fabric(recipe)
     return Trainer(recipe, images, new_classifier(recipe, spec), schedule, Path("nowhere"), fabric, Silent())
@@ -188,7 +196,7 @@ def _trainer(run: int) -> Trainer:
 def _checkpoint(run: int) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run" / CHECKPOINT
-        train(REQUESTS[run], path.parent)
+        train("digits", CHOSEN[run], out=path.parent, device="cpu")
         found = checkpoints.load(path)
         for epoch in found["history"]:  # what a clock says is another every time
             epoch |= {key: 1.0 for key in epoch if "seconds" in key}
@@ -199,8 +207,7 @@ def _checkpoint(run: int) -> bytes:
 def _recipe(chosen: Train) -> Any:
     """The recipe that the settings resolve to, with the network that it names."""
     spec = data.describe("digits")
-    request = Request(**chosen.model_dump(include={*Request.model_fields}))
-    recipe, _ = resolve(request, spec)
+    recipe, _ = resolve(chosen.dataset, chosen, spec, device=chosen.device)
     new_classifier(recipe, spec)
     return recipe.model_dump(mode="json")
 

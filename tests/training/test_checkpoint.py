@@ -15,12 +15,11 @@ import torch
 
 from randsmooth import models
 from randsmooth.errors import InputError, Note
-from randsmooth.training import Request, checkpoint, train
+from randsmooth.training import TrainingSettings, checkpoint, train
 from randsmooth.training.folder import CHECKPOINT
 
 TAKE = 80
-REQUEST = Request(
-    dataset="digits",
+SETTINGS = TrainingSettings(
     sigma=0.25,
     epochs=3,
     take=TAKE,
@@ -47,7 +46,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
         patch.setattr("randsmooth.training.loop.save", save)
         with pytest.raises(Stop):
-            train(REQUEST, folder)
+            train("digits", SETTINGS, out=folder)
     return (folder / CHECKPOINT).read_bytes()
 
 
@@ -89,7 +88,7 @@ def test_it_is_read_as_written_and_stays_a_file_of_torch(path: Path) -> None:
 def test_one_without_a_digest_resumes_with_a_note(path: Path) -> None:
     path.write_bytes(unsigned(plain(path.read_bytes())))
     with pytest.warns(Note, match=r"checkpoint.pt was written without a digest"):
-        again = train(REQUEST, path.parent, resume=True)
+        again = train("digits", SETTINGS, out=path.parent, resume=True)
     assert checkpoint.check(path).endswith("after 3 epochs, all numbers finite; it is as it was written")
     assert models.weights_hash(again) == models.weights_hash(models.load(path.parent))
 
@@ -249,21 +248,21 @@ def test_what_does_not_fit_the_run_is_named(case: str, path: Path) -> None:
     content = plain(path.read_bytes())
     path.write_bytes(checkpoint._signed(unsigned(content | change(content))))
     with pytest.raises(InputError, match=rf"checkpoint.pt does not fit: .*{message}"):
-        train(REQUEST, path.parent, resume=True)
+        train("digits", SETTINGS, out=path.parent, resume=True)
 
 
 def test_the_optimisers_settings_are_the_recipes(path: Path) -> None:
     content = plain(path.read_bytes())
-    whole = train(REQUEST, path.parent, resume=True)
+    whole = train("digits", SETTINGS, out=path.parent, resume=True)
     group = content["optimizer"]["param_groups"][0] | {"maximize": True, "momentum": 0.5, "weight_decay": 9.0}
     other = content | {"optimizer": content["optimizer"] | {"param_groups": [group]}}
     path.write_bytes(checkpoint._signed(unsigned(other)))
-    assert models.weights_hash(train(REQUEST, path.parent, resume=True)) == models.weights_hash(whole)
+    assert models.weights_hash(train("digits", SETTINGS, out=path.parent, resume=True)) == models.weights_hash(whole)
 
 
 def test_a_changed_momentum_takes_effect(path: Path, written: bytes) -> None:
-    whole = train(REQUEST, path.parent, resume=True)
+    whole = train("digits", SETTINGS, out=path.parent, resume=True)
     path.write_bytes(written)
-    changed = REQUEST.model_copy(update={"set": REQUEST.set | {"momentum": 0.5}})
-    other = train(changed, path.parent, resume=True, accept_changes=True)
+    changed = SETTINGS.model_copy(update={"set": SETTINGS.set | {"momentum": 0.5}})
+    other = train("digits", changed, out=path.parent, resume=True, accept_changes=True)
     assert models.weights_hash(other) != models.weights_hash(whole)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from randsmooth.training import Request, TrainingDiverged, train
+from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import EVENTS, HISTORY
 from randsmooth.training.steps import StepLog
 
-DIGITS = Request(dataset="digits", sigma=0.25, epochs=3, take=160)
+DIGITS = TrainingSettings(sigma=0.25, epochs=3, take=160)
 TOLD = {
     "gaussian": ({}, {"cross_entropy"}),
     "stability": ({}, {"cross_entropy", "stability"}),
@@ -30,7 +30,7 @@ TOLD = {
 @pytest.mark.parametrize("method", TOLD)
 def test_history_and_tensorboard_tell_the_same(method: str, tmp_path: Path) -> None:
     settings, names = TOLD[method]
-    train(DIGITS.model_copy(update={"method": method, "set": settings}), tmp_path / "m")
+    train("digits", DIGITS.model_copy(update={"method": method, "set": settings}), out=tmp_path / "m")
     history = pd.read_csv(tmp_path / "m" / HISTORY)
     names = names | {"easy_share", "hard_share"}
     assert names <= set(history.columns)
@@ -46,7 +46,7 @@ def test_history_and_tensorboard_tell_the_same(method: str, tmp_path: Path) -> N
 
 
 def test_the_weights_are_a_histogram_whose_shares_add_up(tmp_path: Path) -> None:
-    train(DIGITS.model_copy(update={"method": "amplify", "set": TOLD["amplify"][0]}), tmp_path / "m")
+    train("digits", DIGITS.model_copy(update={"method": "amplify", "set": TOLD["amplify"][0]}), out=tmp_path / "m")
     events = EventAccumulator(str(tmp_path / "m" / EVENTS), size_guidance={"histograms": 0})
     events.Reload()
     assert [event.step for event in events.Histograms("weight")] == [1, 2]

@@ -20,11 +20,11 @@ from randsmooth.errors import InputError
 from randsmooth.methods import Loss
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.progress import Silent
-from randsmooth.training import Request, TrainingDiverged, train
+from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
 
 TAKE, EPOCHS = 160, 4
-GAUSSIAN = Request(dataset="digits", sigma=0.25, epochs=EPOCHS, take=TAKE)
+GAUSSIAN = TrainingSettings(sigma=0.25, epochs=EPOCHS, take=TAKE)
 AMPLIFY = GAUSSIAN.model_copy(
     update={"method": "amplify", "set": {"E_t": 1, "reweight_every": 2, "p_t": 0.2, "T": 2, "discard_noises": 8}}
 )
@@ -38,7 +38,7 @@ SHORT: dict[str, dict[str, object]] = {  # what changes between these four epoch
     "cat-rs": {"T": 2},
 }
 OTHERS = {name: GAUSSIAN.model_copy(update={"method": name, "set": values}) for name, values in SHORT.items()}
-REQUESTS = {"gaussian": GAUSSIAN, "amplify": AMPLIFY, "discard only": DISCARD_ONLY, **OTHERS}
+SETTINGS = {"gaussian": GAUSSIAN, "amplify": AMPLIFY, "discard only": DISCARD_ONLY, **OTHERS}
 
 
 class Interrupted(Exception):
@@ -67,9 +67,9 @@ def stopping_after(images: int):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folders = {name: tmp_path_factory.mktemp("run") / "model" for name in REQUESTS}
-    for name, request in REQUESTS.items():
-        train(request, folders[name])
+    folders = {name: tmp_path_factory.mktemp("run") / "model" for name in SETTINGS}
+    for name, settings in SETTINGS.items():
+        train("digits", settings, out=folders[name])
     return folders
 
 
@@ -82,8 +82,8 @@ CUTS = [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40]
 )
 def test_a_resumed_run_ends_with_the_same_bits(name: str, images: int, uninterrupted, tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        train(REQUESTS[name], tmp_path / "model", progress=stopping_after(images))
-    resumed = train(REQUESTS[name], tmp_path / "model", resume=True)
+        train("digits", SETTINGS[name], out=tmp_path / "model", progress=stopping_after(images))
+    resumed = train("digits", SETTINGS[name], out=tmp_path / "model", resume=True)
     assert models.weights_hash(resumed) == models.weights_hash(models.load(uninterrupted[name]))
     columns = [c for c in pd.read_csv(uninterrupted[name] / HISTORY).columns if c != "seconds"]
     left, right = (pd.read_csv(folder / HISTORY)[columns] for folder in (tmp_path / "model", uninterrupted[name]))
@@ -91,8 +91,8 @@ def test_a_resumed_run_ends_with_the_same_bits(name: str, images: int, uninterru
 
 
 def test_the_seed_decides_the_weights(uninterrupted, tmp_path: Path) -> None:
-    again = train(GAUSSIAN, tmp_path / "again")
-    other = train(GAUSSIAN.model_copy(update={"seed": 1}), tmp_path / "other")
+    again = train("digits", GAUSSIAN, out=tmp_path / "again")
+    other = train("digits", GAUSSIAN.model_copy(update={"seed": 1}), out=tmp_path / "other")
     first = models.load(uninterrupted["gaussian"])
     assert models.weights_hash(again) == models.weights_hash(first)
     assert models.weights_hash(other) != models.weights_hash(first)
@@ -100,7 +100,7 @@ def test_the_seed_decides_the_weights(uninterrupted, tmp_path: Path) -> None:
 
 def test_the_global_generator_decides_nothing(uninterrupted, tmp_path: Path) -> None:
     torch.manual_seed(12345)
-    model = train(GAUSSIAN, tmp_path / "model")
+    model = train("digits", GAUSSIAN, out=tmp_path / "model")
     assert models.weights_hash(model) == models.weights_hash(models.load(uninterrupted["gaussian"]))
 
 
@@ -126,7 +126,7 @@ def test_a_run_leaves_a_model_a_history_and_curves(uninterrupted) -> None:
 def test_training_learns(tmp_path: Path) -> None:
     from randsmooth import SmoothedClassifier, data
 
-    model = train(GAUSSIAN.model_copy(update={"epochs": 15, "take": None}), tmp_path / "model")
+    model = train("digits", GAUSSIAN.model_copy(update={"epochs": 15, "take": None}), out=tmp_path / "model")
     images = data.load("digits", "test")
     x, y = images.batch(torch.arange(0, len(images), 4))
     predicted = SmoothedClassifier(model, 0.25, seed=0).predict(x, n=100)
@@ -159,61 +159,63 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
         ),
     ):
         patch.setattr(Gaussian, "loss", lambda *batch: broken(*batch))
-        train(GAUSSIAN, tmp_path / "m")
+        train("digits", GAUSSIAN, out=tmp_path / "m")
     assert torch.load(tmp_path / "m" / CHECKPOINT, weights_only=True)["epoch"] == 2
-    resumed = train(GAUSSIAN, tmp_path / "m", resume=True)
+    resumed = train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
     assert models.weights_hash(resumed) == models.weights_hash(models.load(uninterrupted["gaussian"]))
 
 
 def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
     diverging = GAUSSIAN.model_copy(update={"set": {"lr_factor": 1e30, "lr_drops": [2]}})
     with pytest.raises(TrainingDiverged, match="2 epochs"):
-        train(diverging, tmp_path / "m")
+        train("digits", diverging, out=tmp_path / "m")
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == 2
     saved = GAUSSIAN.model_copy(update={"set": {"lr_factor": 0.1, "lr_drops": [2]}})
     with pytest.raises(InputError, match=r"lr_factor: 1e\+30 there, 0.1 now.*--accept-changes"):
-        train(saved, tmp_path / "m", resume=True)
-    model = train(saved, tmp_path / "m", resume=True, accept_changes=True)
+        train("digits", saved, out=tmp_path / "m", resume=True)
+    model = train("digits", saved, out=tmp_path / "m", resume=True, accept_changes=True)
     assert model.provenance["changed"] == ["after 2 epochs, lr_factor: 1e+30 there, 0.1 now"]
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
-    assert train(saved, tmp_path / "m", resume=True).provenance["changed"] == model.provenance["changed"]
+    assert train("digits", saved, out=tmp_path / "m", resume=True).provenance["changed"] == model.provenance["changed"]
 
 
 def test_a_threshold_that_leaves_nothing_can_be_changed_where_it_is_met(tmp_path: Path) -> None:
     noisy = AMPLIFY.model_copy(update={"sigma": 2.0, "set": AMPLIFY.set | {"p_t": 0.05}})
     strict = noisy.model_copy(update={"set": noisy.set | {"p_t": 1.0, "discard_noises": 200}})
     with pytest.raises(InputError, match=r"p_t=1.0 would discard.*% at 0.3.*checkpoint of 1 epoch .*--accept-changes"):
-        train(strict, tmp_path / "m")
-    train(noisy, tmp_path / "m", resume=True, accept_changes=True)
+        train("digits", strict, out=tmp_path / "m")
+    train("digits", noisy, out=tmp_path / "m", resume=True, accept_changes=True)
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}])
 def test_what_cannot_change_on_the_way_is_refused(change: dict, uninterrupted) -> None:
     with pytest.raises(InputError, match=r"another run.*cannot change on the way.*--overwrite"):
-        train(AMPLIFY.model_copy(update=change), uninterrupted["amplify"], resume=True, accept_changes=True)
+        train(
+            "digits", AMPLIFY.model_copy(update=change), out=uninterrupted["amplify"], resume=True, accept_changes=True
+        )
 
 
 def test_accepting_changes_needs_a_run_to_change(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"needs resume=True \(--resume\)"):
-        train(GAUSSIAN, tmp_path / "m", accept_changes=True)
+        train("digits", GAUSSIAN, out=tmp_path / "m", accept_changes=True)
 
 
 def test_the_history_is_there_after_every_epoch(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
-        train(GAUSSIAN, tmp_path / "m", progress=stopping_after(2 * TAKE + 1))
+        train("digits", GAUSSIAN, out=tmp_path / "m", progress=stopping_after(2 * TAKE + 1))
     assert pd.read_csv(tmp_path / "m" / HISTORY)["epoch"].tolist() == [0, 1]
 
 
 def test_weights_broken_by_an_epochs_last_step_are_not_saved(tmp_path: Path) -> None:
     one_step = GAUSSIAN.model_copy(update={"take": 50, "epochs": 1, "set": {"lr": 1e30}})
     with pytest.raises(TrainingDiverged, match="not finite"):
-        train(one_step, tmp_path / "m")
+        train("digits", one_step, out=tmp_path / "m")
     assert not {CHECKPOINT, "model.safetensors"} & {path.name for path in (tmp_path / "m").iterdir()}
 
 
 def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
     before = models.weights_hash(models.load(uninterrupted["gaussian"]))
-    assert models.weights_hash(train(GAUSSIAN, uninterrupted["gaussian"], resume=True)) == before
+    assert models.weights_hash(train("digits", GAUSSIAN, out=uninterrupted["gaussian"], resume=True)) == before
 
 
 @pytest.mark.parametrize(
@@ -230,33 +232,33 @@ def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
 )
 def test_resuming_with_other_settings_names_them(change: dict, named: str, uninterrupted) -> None:
     with pytest.raises(InputError, match=named):
-        train(GAUSSIAN.model_copy(update=change), uninterrupted["gaussian"], resume=True)
+        train("digits", GAUSSIAN.model_copy(update=change), out=uninterrupted["gaussian"], resume=True)
 
 
 def test_a_folder_in_use_is_refused(uninterrupted, tmp_path: Path) -> None:
     folder = uninterrupted["gaussian"]
     with pytest.raises(InputError, match=r"--resume.*--overwrite"):
-        train(GAUSSIAN, folder)
+        train("digits", GAUSSIAN, out=folder)
     with pytest.raises(InputError, match="one of them"):
-        train(GAUSSIAN, folder, resume=True, overwrite=True)
+        train("digits", GAUSSIAN, out=folder, resume=True, overwrite=True)
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match=r"thesis.tex"):
-        train(GAUSSIAN, tmp_path, overwrite=True)
+        train("digits", GAUSSIAN, out=tmp_path, overwrite=True)
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
 def test_resuming_touches_no_strangers_files(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("a project of mine")
     with pytest.raises(InputError, match=r"README.md.*no checkpoint to go on from"):
-        train(GAUSSIAN, tmp_path, resume=True)
+        train("digits", GAUSSIAN, out=tmp_path, resume=True)
     assert (tmp_path / "README.md").read_text() == "a project of mine"
 
 
-def test_a_refused_request_leaves_the_old_run(tmp_path: Path) -> None:
-    train(GAUSSIAN, tmp_path / "m")
+def test_refused_settings_leave_the_old_run(tmp_path: Path) -> None:
+    train("digits", GAUSSIAN, out=tmp_path / "m")
     before = models.weights_hash(models.load(tmp_path / "m"))
     with pytest.raises(InputError, match="99999"):
-        train(GAUSSIAN.model_copy(update={"take": 99999}), tmp_path / "m", overwrite=True)
+        train("digits", GAUSSIAN.model_copy(update={"take": 99999}), out=tmp_path / "m", overwrite=True)
     assert models.weights_hash(models.load(tmp_path / "m")) == before
 
 
@@ -268,7 +270,7 @@ def test_curves_that_cannot_be_written_are_told_once(
 
     monkeypatch.setattr("tensorboard.summary.writer.record_writer.RecordWriter.write", full)
     with pytest.raises(OSError, match="No space left") as refused:
-        train(GAUSSIAN, tmp_path / "m")
+        train("digits", GAUSSIAN, out=tmp_path / "m")
     assert refused.value.filename == str(tmp_path / "m" / "events")
     assert "Traceback" not in capfd.readouterr().err
 
@@ -280,46 +282,46 @@ def test_a_folder_removed_under_a_run_is_told_and_not_made_anew(tmp_path: Path) 
         shutil.rmtree(tmp_path / "m")
 
     with pytest.raises((InputError, FileNotFoundError)) as refused:
-        train(GAUSSIAN, tmp_path / "m", progress=remove)
+        train("digits", GAUSSIAN, out=tmp_path / "m", progress=remove)
     assert str(tmp_path / "m") in str(refused.value)
     assert not (tmp_path / "m").exists()
-    train(GAUSSIAN, tmp_path / "m", resume=True)
+    train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
 
 
 def test_a_run_file_that_is_gone_is_written_again(tmp_path: Path) -> None:
-    train(GAUSSIAN, tmp_path / "m")
+    train("digits", GAUSSIAN, out=tmp_path / "m")
     whole = (tmp_path / "m" / "run.yaml").read_text()
     (tmp_path / "m" / "run.yaml").unlink()
-    train(GAUSSIAN, tmp_path / "m", resume=True)
+    train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
     assert (tmp_path / "m" / "run.yaml").read_text() == whole
 
 
 def test_a_kill_between_a_checkpoint_and_the_history_loses_no_line(tmp_path: Path) -> None:
-    train(GAUSSIAN, tmp_path / "m")
+    train("digits", GAUSSIAN, out=tmp_path / "m")
     whole = (tmp_path / "m" / "history.csv").read_text()
     (tmp_path / "m" / "history.csv").write_text("".join(whole.splitlines(keepends=True)[:-1]))
-    train(GAUSSIAN, tmp_path / "m", resume=True)
+    train("digits", GAUSSIAN, out=tmp_path / "m", resume=True)
     assert (tmp_path / "m" / "history.csv").read_text() == whole
 
 
 @pytest.mark.parametrize("flags", [{"overwrite": True}, {"resume": True}], ids=["overwrite", "resume"])
 def test_what_a_kill_left_of_a_write_is_cleared(flags: dict, tmp_path: Path) -> None:
-    train(GAUSSIAN, tmp_path / "m")
+    train("digits", GAUSSIAN, out=tmp_path / "m")
     (tmp_path / "m" / ".checkpoint.pt.123.tmp").write_bytes(b"half")
     (tmp_path / "m" / ".saving-abc").mkdir()
-    train(GAUSSIAN, tmp_path / "m", **flags)
+    train("digits", GAUSSIAN, out=tmp_path / "m", **flags)
     assert not [path.name for path in (tmp_path / "m").iterdir() if path.name.startswith(".")]
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     with held(tmp_path / "m"), pytest.raises(InputError, match="another run is writing"):
-        train(GAUSSIAN, tmp_path / "m")
+        train("digits", GAUSSIAN, out=tmp_path / "m")
 
 
 def test_overwriting_starts_anew(tmp_path: Path) -> None:
-    train(GAUSSIAN.model_copy(update={"seed": 3}), tmp_path / "m")
-    anew = train(GAUSSIAN, tmp_path / "m", overwrite=True)
+    train("digits", GAUSSIAN.model_copy(update={"seed": 3}), out=tmp_path / "m")
+    anew = train("digits", GAUSSIAN, out=tmp_path / "m", overwrite=True)
     assert anew.provenance["seed"] == 0
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
 
@@ -329,12 +331,12 @@ def test_a_truncated_checkpoint_is_named(share: float, uninterrupted, tmp_path: 
     data = (uninterrupted["gaussian"] / CHECKPOINT).read_bytes()
     (tmp_path / CHECKPOINT).write_bytes(data[: int(len(data) * share)])
     with pytest.raises(InputError, match=r"checkpoint.pt is damaged"):
-        train(GAUSSIAN, tmp_path, resume=True)
+        train("digits", GAUSSIAN, out=tmp_path, resume=True)
 
 
 @pytest.mark.parametrize("name", ["gaussian", "amplify"])
 def test_bf16_trains(name: str, tmp_path: Path) -> None:
-    model = train(REQUESTS[name].model_copy(update={"precision": "bf16-mixed"}), tmp_path / "m")
+    model = train("digits", SETTINGS[name].model_copy(update={"precision": "bf16-mixed"}), out=tmp_path / "m")
     assert {p.dtype for p in model.parameters()} == {torch.float32}
     losses = pd.read_csv(tmp_path / "m" / HISTORY)["cross_entropy"]
     assert losses.iloc[-1] < losses.iloc[0] or name == "amplify"  # whose loss rises when its attack begins
@@ -342,7 +344,7 @@ def test_bf16_trains(name: str, tmp_path: Path) -> None:
 
 def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> None:
     settings = AMPLIFY.set | {"E_t": 0, "p_A_from": str(uninterrupted["gaussian"])}
-    train(AMPLIFY.model_copy(update={"set": settings, "epochs": 1}), tmp_path / "m")
+    train("digits", AMPLIFY.model_copy(update={"set": settings, "epochs": 1}), out=tmp_path / "m")
     assert 0.0 < pd.read_csv(tmp_path / "m" / HISTORY)["discarded_share"][0] < 1.0
 
 
@@ -357,22 +359,22 @@ def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> No
         ({"method": "amplify", "set": {"p_t": 1.0, "E_t": 0, "p_A_from": "/nowhere"}}, "nowhere"),
     ],
 )
-def test_bad_requests(change: dict, message: str, tmp_path: Path) -> None:
+def test_bad_settings(change: dict, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        train(GAUSSIAN.model_copy(update=change), tmp_path / "m")
+        train(**{"dataset": "digits", "settings": GAUSSIAN, "out": tmp_path / "m"} | change)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("precision", ["32", "bf16-mixed"])
 def test_amplify_trains_on_cuda(precision: str, tmp_path: Path) -> None:
-    model = train(AMPLIFY.model_copy(update={"device": "cuda", "precision": precision}), tmp_path / "m")
+    model = train("digits", AMPLIFY.having(precision=precision), out=tmp_path / "m", device="cuda")
     assert {parameter.device.type for parameter in model.parameters()} == {"cuda"}
 
 
 @pytest.mark.slow
 def test_a_compiled_run_learns_the_same(tmp_path: Path) -> None:
-    train(GAUSSIAN, tmp_path / "eager")
-    train(GAUSSIAN.model_copy(update={"compile": True}), tmp_path / "compiled")
+    train("digits", GAUSSIAN, out=tmp_path / "eager")
+    train("digits", GAUSSIAN.model_copy(update={"compile": True}), out=tmp_path / "compiled")
     eager, compiled = (pd.read_csv(tmp_path / name / HISTORY)["cross_entropy"] for name in ("eager", "compiled"))
     assert (eager - compiled).abs().max() < 1e-3
     assert models.load(tmp_path / "compiled").arch == "small-cnn"

@@ -8,7 +8,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from randsmooth import data
 from randsmooth.progress import Silent
-from randsmooth.training import Request, resolve
+from randsmooth.training import TrainingSettings, resolve
 from randsmooth.training.loop import Trainer
 from randsmooth.training.run import make_fabric, new_classifier
 
@@ -45,8 +45,8 @@ class Waits(TorchDispatchMode):
 
 def waits_of_a_step(method: str, folder: Path) -> list[str]:
     spec = data.describe("digits")
-    request = Request(dataset="digits", sigma=0.25, method=method, take=64, set=SETTINGS[method])
-    recipe, _ = resolve(request, spec)
+    settings = TrainingSettings(sigma=0.25, method=method, take=64, set=SETTINGS[method])
+    recipe, _ = resolve("digits", settings, spec)
     images = data.load("digits", "train").subset(torch.arange(64))
     schedule = recipe.build_method().schedule()
     trainer = Trainer(recipe, images, new_classifier(recipe, spec), schedule, folder, make_fabric(recipe), Silent())

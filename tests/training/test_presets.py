@@ -7,7 +7,7 @@ import pytest
 
 from randsmooth import data, methods
 from randsmooth.errors import InputError
-from randsmooth.training import PRESETS, Preset, Recipe, Request, resolve
+from randsmooth.training import PRESETS, Preset, Recipe, TrainingSettings, resolve
 from randsmooth.training.presets import PAPERS, SIGMAS, find
 
 # What some presets need from the user: a model to take p_A from, or a teacher.
@@ -20,7 +20,7 @@ def recipe(dataset: str, method: str | None = None, sigma: float = 0.5, **asked:
         asked["set"] = NEEDED["acr/amplify"] | asked.get("set", {})
     if preset.fixed.get("variant") == "released":
         asked["set"] = NEEDED["released"] | asked.get("set", {})
-    return resolve(Request(dataset=dataset, method=method, sigma=sigma, **asked), data.DATASETS[dataset])[0]
+    return resolve(dataset, TrainingSettings(method=method, sigma=sigma, **asked), data.DATASETS[dataset])[0]
 
 
 EVERY = [

@@ -18,7 +18,7 @@ from randsmooth.data.augment import augmented
 from randsmooth.data.images import TensorImages
 from randsmooth.noise import Stream
 from randsmooth.progress import Silent
-from randsmooth.training import Request, train
+from randsmooth.training import TrainingSettings, train
 from randsmooth.training import probe as probes
 from randsmooth.training.folder import CHECKPOINT, TEACHER
 from randsmooth.training.probe import make_probe
@@ -76,8 +76,7 @@ def test_every_question_has_crops_of_its_own_and_the_same_again() -> None:
 
 
 FLIPPED = replace(data.DATASETS["digits"], augment="crop-flip")
-AMPLIFY = Request(
-    dataset="digits",
+AMPLIFY = TrainingSettings(
     method="amplify",
     sigma=0.25,
     epochs=4,
@@ -86,8 +85,8 @@ AMPLIFY = Request(
 )
 
 
-def plainly(request: Request, key: str) -> Request:
-    return request.model_copy(update={"set": request.set | {key: False}})
+def plainly(settings: TrainingSettings, key: str) -> TrainingSettings:
+    return settings.having(set=settings.set | {key: False})
 
 
 @pytest.fixture
@@ -103,16 +102,16 @@ def weights(folder: Path) -> Tensor:
 
 
 def test_amplify_discards_and_weighs_by_the_training_transform(flipped: None, tmp_path: Path) -> None:
-    train(AMPLIFY, tmp_path / "theirs")
-    train(plainly(AMPLIFY, "p_A_augmented"), tmp_path / "plain")
+    train("digits", AMPLIFY, out=tmp_path / "theirs")
+    train("digits", plainly(AMPLIFY, "p_A_augmented"), out=tmp_path / "plain")
     assert not torch.equal(weights(tmp_path / "theirs"), weights(tmp_path / "plain"))
     assert models.load(tmp_path / "plain").provenance["hyperparameters"]["p_A_augmented"] is False
     assert models.load(tmp_path / "theirs").provenance["hyperparameters"]["p_A_augmented"] is True
 
 
 def test_where_training_changes_no_image_both_are_one(tmp_path: Path) -> None:
-    first = train(AMPLIFY, tmp_path / "theirs")
-    second = train(plainly(AMPLIFY, "p_A_augmented"), tmp_path / "plain")
+    first = train("digits", AMPLIFY, out=tmp_path / "theirs")
+    second = train("digits", plainly(AMPLIFY, "p_A_augmented"), out=tmp_path / "plain")
     assert models.weights_hash(first) == models.weights_hash(second)
 
 
@@ -137,26 +136,26 @@ def cut_after(left: int):
 
 @pytest.mark.parametrize("after", [97, 2 * 96 + 1, 3 * 96 + 1])
 def test_a_resumed_run_measures_the_same_crops(after: int, flipped: None, tmp_path: Path) -> None:
-    whole = train(AMPLIFY, tmp_path / "whole")
+    whole = train("digits", AMPLIFY, out=tmp_path / "whole")
     with pytest.raises(Cut):
-        train(AMPLIFY, tmp_path / "m", progress=cut_after(after))
-    assert models.weights_hash(train(AMPLIFY, tmp_path / "m", resume=True)) == models.weights_hash(whole)
+        train("digits", AMPLIFY, out=tmp_path / "m", progress=cut_after(after))
+    assert models.weights_hash(train("digits", AMPLIFY, out=tmp_path / "m", resume=True)) == models.weights_hash(whole)
 
 
 def test_a_teacher_is_asked_about_what_training_sees(flipped: None, tmp_path: Path) -> None:
     folder = tmp_path / "teacher"
-    train(Request(dataset="digits", sigma=0.25, epochs=3, take=200), folder)
-    settings = {"variant": "released", "teacher": str(folder), "teacher_noises": 20, "T": 1}
-    request = Request(dataset="digits", method="cat-rs", sigma=0.5, epochs=1, take=16, set=settings)
+    train("digits", TrainingSettings(sigma=0.25, epochs=3, take=200), out=folder)
+    values = {"variant": "released", "teacher": str(folder), "teacher_noises": 20, "T": 1}
+    asked = TrainingSettings(method="cat-rs", sigma=0.5, epochs=1, take=16, set=values)
 
-    def answer(request: Request) -> tuple[Tensor, dict[str, str]]:
-        train(request, tmp_path / "m", overwrite=True)
+    def answer(settings: TrainingSettings) -> tuple[Tensor, dict[str, str]]:
+        train("digits", settings, out=tmp_path / "m", overwrite=True)
         with safe_open(tmp_path / "m" / TEACHER, "pt") as file:
             facts = file.metadata()
             return file.get_tensor("counts"), {key: facts[key] for key in facts if key != "digest"}
 
-    theirs, about = answer(request)
-    plain, about_plain = answer(plainly(request, "teacher_augmented"))  # the first answer is not taken for this one
+    theirs, about = answer(asked)
+    plain, about_plain = answer(plainly(asked, "teacher_augmented"))  # the first answer is not taken for this one
     assert (about.pop("augment"), about_plain.pop("augment")) == ("crop-flip", "none") and about == about_plain
     assert not torch.equal(theirs, plain)
-    assert torch.equal(answer(request)[0], theirs)
+    assert torch.equal(answer(asked)[0], theirs)

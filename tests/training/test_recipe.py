@@ -1,4 +1,4 @@
-"""From a request to a recipe: what overrides what, what is scaled, what is said and what is refused."""
+"""From settings to a recipe: what overrides what, what is scaled, what is said and what is refused."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import pytest
 from randsmooth import data
 from randsmooth.cli.settings import pairs
 from randsmooth.errors import InputError
-from randsmooth.training import Recipe, Request, resolve
+from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.recipe import HOW
 
 
@@ -17,8 +17,9 @@ def ask(
     dataset: str = "cifar10", method: str | None = "amplify", sigma: float = 0.5, **asked: Any
 ) -> tuple[Recipe, list[str]]:
     """The recipe, and what is said after the preset's source."""
-    request = Request(dataset=dataset, method=method, sigma=sigma, **asked)
-    recipe, (source, *notes) = resolve(request, data.DATASETS[dataset])
+    device = asked.pop("device", "auto")
+    settings = TrainingSettings(method=method, sigma=sigma, **asked)
+    recipe, (source, *notes) = resolve(dataset, settings, data.DATASETS[dataset], device=device)
     assert source.startswith(f"{recipe.preset}: ")
     return recipe, notes
 
@@ -124,7 +125,7 @@ def test_the_first_line_tells_the_run() -> None:
 
 
 def test_the_source_is_said_first() -> None:
-    _, notes = resolve(Request(dataset="mnist", method="smoothmix", sigma=1.0), data.DATASETS["mnist"])
+    _, notes = resolve("mnist", TrainingSettings(method="smoothmix", sigma=1.0), data.DATASETS["mnist"])
     assert notes == ["cat-rs/smoothmix/prose: Jeong et al., AAAI 2023, submission, section 4 and appendix B.2"]
 
 

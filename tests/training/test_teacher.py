@@ -14,19 +14,19 @@ from randsmooth import data, models
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
-from randsmooth.training import Request, train
+from randsmooth.training import TrainingSettings, train
 from randsmooth.training import teacher as teachers
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.teacher import stored_predictions
 
 NOISES, TAKE = 40, 24
-DIGITS = Request(dataset="digits", sigma=0.5, epochs=2, take=TAKE)
+DIGITS = TrainingSettings(sigma=0.5, epochs=2, take=TAKE)
 
 
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher") / "model"
-    train(DIGITS.model_copy(update={"sigma": 0.25, "epochs": 8, "take": 600}), folder)
+    train("digits", DIGITS.model_copy(update={"sigma": 0.25, "epochs": 8, "take": 600}), out=folder)
     return folder
 
 
@@ -34,11 +34,11 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def asked(teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A teacher, and a run that has its answers."""
     run = tmp_path_factory.mktemp("asked") / "run"
-    train(taught(teacher), run)
+    train("digits", taught(teacher), out=run)
     return teacher, run
 
 
-def taught(teacher: Path, **changes: object) -> Request:
+def taught(teacher: Path, **changes: object) -> TrainingSettings:
     settings = {"variant": "released", "teacher": str(teacher), "teacher_noises": NOISES, "T": 2}
     return DIGITS.model_copy(update={"method": "cat-rs", "set": settings | changes})
 
@@ -49,7 +49,7 @@ def stored(folder: Path) -> tuple[torch.Tensor, dict[str, str]]:
 
 
 def test_the_predictions_are_the_teachers_counts_at_its_own_sigma(teacher: Path, tmp_path: Path) -> None:
-    train(taught(teacher), tmp_path / "m")
+    train("digits", taught(teacher), out=tmp_path / "m")
     counts, about = stored(tmp_path / "m")
     assert about["done"] == str(TAKE) and about["sigma"] == "0.25"
     assert counts.shape == (TAKE, 10) and (counts.sum(dim=1) == NOISES).all()
@@ -83,44 +83,44 @@ def cutting_after(images: int, where: str = ""):
 
 
 def test_a_cut_question_goes_on_where_it_was(teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = train(taught(teacher), tmp_path / "whole")
+    whole = train("digits", taught(teacher), out=tmp_path / "whole")
     with monkeypatch.context() as patch, pytest.raises(Cut):
         patch.setattr(teachers, "SAVE_EVERY", 0.0)
-        train(taught(teacher), tmp_path / "m", progress=cutting_after(10))
+        train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(10))
     assert stored(tmp_path / "m")[1]["done"] == "9"
-    resumed = train(taught(teacher), tmp_path / "m", resume=True)
+    resumed = train("digits", taught(teacher), out=tmp_path / "m", resume=True)
     assert torch.equal(stored(tmp_path / "m")[0], stored(tmp_path / "whole")[0])
     assert models.weights_hash(resumed) == models.weights_hash(whole)
 
 
 def test_an_answered_teacher_is_not_asked_again(teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train(taught(teacher), tmp_path / "m")
+    train("digits", taught(teacher), out=tmp_path / "m")
     monkeypatch.setattr(teachers.SmoothedTeacher, "_count", lambda *_: pytest.fail("asked again"))
-    train(taught(teacher, lbd=0.5), tmp_path / "m", overwrite=True)
+    train("digits", taught(teacher, lbd=0.5), out=tmp_path / "m", overwrite=True)
 
 
 def test_another_question_is_asked_anew(teacher: Path, tmp_path: Path) -> None:
-    train(taught(teacher), tmp_path / "m")
-    train(taught(teacher, teacher_noises=NOISES + 1), tmp_path / "m", overwrite=True)
+    train("digits", taught(teacher), out=tmp_path / "m")
+    train("digits", taught(teacher, teacher_noises=NOISES + 1), out=tmp_path / "m", overwrite=True)
     assert (stored(tmp_path / "m")[0].sum(dim=1) == NOISES + 1).all()
 
 
 def test_a_run_resumes_with_the_teacher_it_began_with(teacher: Path, tmp_path: Path) -> None:
     moved = Path(shutil.copytree(teacher, tmp_path / "moved"))
-    whole = train(taught(teacher), tmp_path / "whole")
+    whole = train("digits", taught(teacher), out=tmp_path / "whole")
     with pytest.raises(Cut):
-        train(taught(teacher), tmp_path / "m", progress=cutting_after(TAKE + 1, "train"))
+        train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(TAKE + 1, "train"))
     other = tmp_path / "other"
-    train(DIGITS.model_copy(update={"sigma": 0.25, "seed": 7}), other)
+    train("digits", DIGITS.model_copy(update={"sigma": 0.25, "seed": 7}), out=other)
     with pytest.raises(InputError, match=r"weights of teacher: 'sha256:\w{12}' there, 'sha256:\w{12}' now"):
-        train(taught(other), tmp_path / "m", resume=True)
-    resumed = train(taught(moved), tmp_path / "m", resume=True)
+        train("digits", taught(other), out=tmp_path / "m", resume=True)
+    resumed = train("digits", taught(moved), out=tmp_path / "m", resume=True)
     assert models.weights_hash(resumed) == models.weights_hash(whole)
 
 
 def test_another_method_leaves_no_answers_behind(teacher: Path, tmp_path: Path) -> None:
-    train(taught(teacher), tmp_path / "m")
-    train(DIGITS, tmp_path / "m", overwrite=True)
+    train("digits", taught(teacher), out=tmp_path / "m")
+    train("digits", DIGITS, out=tmp_path / "m", overwrite=True)
     assert not (tmp_path / "m" / TEACHER).exists()
 
 
@@ -166,7 +166,7 @@ def test_damaged_answers_are_named_and_found_anew(case: str, asked: tuple[Path, 
     with pytest.raises(InputError, match=rf"teacher.safetensors.*{message}"):
         stored_predictions(tmp_path / "m")
     with pytest.warns(Note, match=rf"teacher.safetensors .*{message}.*, so the teacher is asked anew"):
-        train(taught(teacher), tmp_path / "m", overwrite=True)
+        train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
     assert torch.equal(stored(tmp_path / "m")[0], right)
 
 
@@ -176,7 +176,7 @@ def test_answers_without_a_digest_are_used_with_a_note(asked: tuple[Path, Path],
     forged(tmp_path / "m" / TEACHER, signed=False)
     before = (tmp_path / "m" / TEACHER).read_bytes()
     with pytest.warns(Note, match="written without a digest"):
-        train(taught(teacher), tmp_path / "m", overwrite=True)
+        train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
     assert (tmp_path / "m" / TEACHER).read_bytes() == before
 
 
@@ -201,12 +201,12 @@ def test_a_teacher_made_for_other_data_is_refused(teacher: Path, tmp_path: Path)
     classes = [{"3": "three"}.get(name, name) for name in model.classes]
     models.save(models.Classifier(**model.config | {"classes": classes}), other)
     with pytest.raises(InputError, match=r"teacher=.*made for digits, and its class 3 is 'three', not '3' as in d"):
-        train(taught(other), tmp_path / "m")
+        train("digits", taught(other), out=tmp_path / "m")
     with pytest.raises(InputError, match=r"its images have the shape \(1, 8, 8\), not \(1, 28, 28\) as in mnist"):
-        train(taught(teacher).model_copy(update={"dataset": "mnist"}), tmp_path / "m")
+        train("mnist", taught(teacher), out=tmp_path / "m")
     assert not (tmp_path / "m").exists()
 
 
 def test_a_teacher_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"teacher: .*nowhere"):
-        train(taught(tmp_path / "nowhere"), tmp_path / "m")
+        train("digits", taught(tmp_path / "nowhere"), out=tmp_path / "m")

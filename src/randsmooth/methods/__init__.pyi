@@ -12,5 +12,8 @@ from .base import Method as Method
 from .base import Probe as Probe
 from .base import Schedule as Schedule
 from .base import Teacher as Teacher
+from .hyperparameters import EPOCHS as EPOCHS
+from .hyperparameters import begins as begins
+from .hyperparameters import model_folder as model_folder
 from .registry import METHODS as METHODS
 from .registry import create as create

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -13,10 +13,11 @@ from torch import Tensor, nn
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Probe, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise, one_of, within
+from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule
+from randsmooth.methods.checks import above, at_least, check_noise, within
 from randsmooth.methods.figures import attack_success, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
+from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, Attacked, Stream, noisy_logits, sphere_attack
 
@@ -48,11 +49,11 @@ class Amplify(Method):
 
     source: ClassVar[str] = "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')"
     m: int = 4
-    E_t: int = field(default=70, metadata=EPOCHS)
+    E_t: int = field(default=70, metadata=begins(discard="discarding", reweight="reweighting", attack="the attack"))
     discard: bool = True
     p_t: float = 0.4
     discard_noises: int = 100
-    p_A_from: str | None = None
+    p_A_from: str | None = field(default=None, metadata=model_folder("of the run"))
     p_A_augmented: bool = True
     reweight: bool = True
     reweight_every: int = field(default=10, metadata=EPOCHS)
@@ -74,9 +75,6 @@ class Amplify(Method):
         within("p_t", self.p_t, 0.0, 1.0)
         within("p_min", self.p_min, 0.5, 1.0)
         above("eps", self.eps, 0.0)
-        one_of("weight", self.weight, ("bound", "literal"))
-        one_of("norm", self.norm, ("l2", "linf"))
-        one_of("gradient", self.gradient, ("unit", "damped"))
         if not 0.0 < self.reweight_alpha < 1.0:
             raise InputError(f"reweight_alpha={self.reweight_alpha} must lie in (0, 1); the paper takes 0.1")
         if self.p_A_from is not None and not self.discard:
@@ -90,6 +88,16 @@ class Amplify(Method):
             raise InputError("p_min=1.0 with weight='literal' weighs every image 1: lower it, or set reweight=False")
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
+
+    @classmethod
+    def check_epochs(cls, epochs: int, hyperparameters: Mapping[str, Any], chosen: Collection[str]) -> None:
+        """A single epoch leaves none to train in before images are discarded by what the model has learnt."""
+        discards = hyperparameters["discard"] and hyperparameters["p_A_from"] is None and hyperparameters["E_t"] > 0
+        if epochs == 1 and discards and "E_t" not in chosen:
+            raise InputError(
+                "amplify needs at least 2 epochs, not 1: it trains first, and then discards images by what it has "
+                "learnt. Take --epochs 2 or more, or switch that part off: --set discard=false"
+            )
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy at the attacked noises, each of which walks by itself; arguments as for every `Method`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import torch
@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from randsmooth.methods.checks import check_types
 from randsmooth.noise import Stream
-
-EPOCHS = {"unit": "epochs"}  # metadata of a field that is compressed with the schedule of a shorter run
 
 
 class Loss(NamedTuple):
@@ -66,6 +64,18 @@ class Method(ABC):
 
     def check(self) -> None:  # noqa: B027 a method without ranges to check has nothing to add
         """Raise InputError for hyperparameters out of range; their types are right."""
+
+    @classmethod  # noqa: B027 most methods can train in a single epoch
+    def check_epochs(cls, epochs: int, hyperparameters: Mapping[str, Any], chosen: Collection[str]) -> None:
+        """Raise InputError where `epochs` are too few for this method.
+
+        Called before the hyperparameters that count epochs are fitted to a run of another length than the preset's.
+
+        Args:
+            epochs: of the run.
+            hyperparameters: all of them by name, as in a run of the preset's length.
+            chosen: the names of those that the user set, which are not fitted.
+        """
 
     @abstractmethod
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Literal
 
@@ -14,8 +14,9 @@ from torch import Tensor, nn
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher
-from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
+from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.hyperparameters import model_folder
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
 
@@ -51,7 +52,7 @@ class CatRS(Method):
     high: Literal["max", "mean", "off"] = "max"
     mask: bool = True
     variant: Literal["paper", "released"] = "paper"
-    teacher: str | None = None
+    teacher: str | None = field(default=None, metadata=model_folder("of the model"))
     teacher_noises: int = 10_000
     teacher_augmented: bool = True
 
@@ -62,8 +63,6 @@ class CatRS(Method):
         above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:
             raise InputError(f"p0={self.p0} must lie in (0, 1]; for the loss without it (eq. 6) take a tiny one: 1e-20")
-        one_of("high", self.high, ("max", "mean", "off"))
-        one_of("variant", self.variant, ("paper", "released"))
         if self.variant == "released" and self.teacher is None:
             raise InputError(
                 "variant='released' learns from a teacher: train one with --method gaussian --sigma 0.25 and name its "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import TYPE_CHECKING, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from torch import Tensor
 
@@ -21,21 +21,44 @@ MOST = 10**6  # of any count of noises, steps or epochs: what is larger takes al
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
-def check_types(method: DataclassInstance) -> None:
-    """Raise InputError unless every hyperparameter is of its declared type; whole numbers do for floats.
+def choices(hint: Any) -> tuple[Any, ...]:
+    """The values of a hyperparameter that is declared as `Literal[...]`, or as that or None; () for any other."""
+    options = (hint, *get_args(hint))
+    return next((get_args(option) for option in options if get_origin(option) is Literal), ())
 
-    None is a whole number above MOST.
+
+def plain_type(hint: Any) -> type | None:
+    """bool, int, float or str: the type that a hyperparameter is declared with, also where it may be None instead.
+
+    Of a `Literal` it is the type of the choices; None stands for any other type.
+    """
+    if allowed := choices(hint):
+        return type(allowed[0])
+    return next((kind for kind in KINDS if kind in (hint, *get_args(hint))), None)
+
+
+def check_types(method: DataclassInstance) -> None:
+    """Raise InputError unless every hyperparameter is of its declared type.
+
+    A whole number will do for a float, and may not be larger than MOST. A `Literal` takes its own values only.
     """
     for name, hint in get_type_hints(type(method)).items():
-        kind = next((kind for kind in KINDS if kind in (hint, *get_args(hint))), None)
         value = getattr(method, name)
-        if kind is None or (value is None and NoneType in get_args(hint)):
-            continue  # a choice, which is checked by its values
-        fits = isinstance(value, (int, float) if kind is float else kind)
-        if not fits or (isinstance(value, bool) and kind is not bool):
-            raise InputError(f"{name}={value!r} must be {KINDS[kind]}")
-        if type(value) is int and abs(value) > MOST:
-            raise InputError(f"{name}={value} must be at most {MOST:,}")
+        if value is None and NoneType in get_args(hint):
+            continue
+        if allowed := choices(hint):
+            one_of(name, value, allowed)
+        elif kind := plain_type(hint):
+            _check_plain(name, value, kind)
+
+
+def _check_plain(name: str, value: Any, kind: type) -> None:
+    """Raise InputError unless `value` is a `kind`, and no flood of noises, steps or epochs."""
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise InputError(f"{name}={value!r} must be {KINDS[kind]}")
+    if type(value) is int and abs(value) > MOST:
+        raise InputError(f"{name}={value} must be at most {MOST:,}")
 
 
 def check_noise(method: Method, x: Tensor, noise: Tensor) -> None:
@@ -65,10 +88,10 @@ def above(name: str, value: float, bound: float) -> None:
         raise InputError(f"{name}={value} must be a finite number above {bound}")
 
 
-def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    """Raise InputError unless `value` is one of `known`."""
-    if value not in known:
-        raise InputError(f"{name}={value!r} must be one of {', '.join(known)}")
+def one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    """Raise InputError unless `value` is one of `known`, and of its type."""
+    if not any(type(value) is type(choice) and value == choice for choice in known):
+        raise InputError(f"{name}={value!r} must be one of {', '.join(map(str, known))}")
 
 
 def given(method: str, name: str, value: T | None) -> T:

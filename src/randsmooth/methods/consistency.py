@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Ramp, Schedule
-from randsmooth.methods.checks import at_least, check_noise, one_of
+from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
+from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import noisy_logits, pgd
 
@@ -44,7 +45,6 @@ class Consistency(Method):
             at_least(name, getattr(self, name), 0.0)
         for name in ("m", "T", "warmup"):
             at_least(name, getattr(self, name), 1)
-        one_of("form", self.form, ("default", "xent", "kl", "mse"))
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""

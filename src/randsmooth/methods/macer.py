@@ -10,9 +10,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise, given, one_of
+from randsmooth.methods.base import Loss, LossInputs, Method, Schedule
+from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
+from randsmooth.methods.hyperparameters import begins
 from randsmooth.noise import noisy_logits
 
 
@@ -36,7 +37,7 @@ class Macer(Method):
     gamma: float = 8.0
     beta: float = 16.0
     beta_in: Literal["robustness", "both"] = "robustness"
-    lbd_from: int = field(default=0, metadata=EPOCHS)
+    lbd_from: int = field(default=0, metadata=begins(lbd="the robustness term"))
 
     def check(self) -> None:
         at_least("k", self.k, 1)
@@ -44,7 +45,6 @@ class Macer(Method):
         at_least("lbd_from", self.lbd_from, 0)
         above("gamma", self.gamma, 0.0)
         above("beta", self.beta, 0.0)
-        one_of("beta_in", self.beta_in, ("robustness", "both"))
 
     @property
     def m(self) -> int:

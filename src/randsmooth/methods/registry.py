@@ -39,7 +39,8 @@ def create(name: str, **hyperparameters: Any) -> Method:
         if key not in fields:
             raise unknown(f"hyperparameter of {name}", key, fields)
     for key, field in fields.items():
-        if key not in hyperparameters and field.default is dataclasses.MISSING:
+        required = field.default is field.default_factory is dataclasses.MISSING
+        if required and key not in hyperparameters:
             raise InputError(f"{name} needs a value for {key}: --set {key}=VALUE")
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in hyperparameters.items()}
     return method(**plain)

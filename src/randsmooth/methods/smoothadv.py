@@ -8,9 +8,10 @@ from typing import ClassVar, Literal
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
-from randsmooth.methods.base import EPOCHS, Loss, LossInputs, Method, Ramp, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise, one_of
+from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
+from randsmooth.methods.checks import above, at_least, check_noise
 from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 
@@ -42,7 +43,6 @@ class SmoothAdv(Method):
         for name in ("m", "T", "warmup"):
             at_least(name, getattr(self, name), 1)
         above("eps", self.eps, 0.0)
-        one_of("attack", self.attack, ("pgd", "ddn", "ddn-released", "gradient-free"))
         if self.attack == "gradient-free" and self.m < 2:
             raise InputError(f"m={self.m}: attack='gradient-free' tells a gradient from 2 noises on, better 8")
         if self.attack in DDN and self.T < 2:

@@ -130,7 +130,7 @@ def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
 def run_step(step: Step, progress: Progress, say: Callable[[str], None]) -> None:
     """Run a step, or what is left of it."""
     from randsmooth.certification import certify
-    from randsmooth.training import Request, train
+    from randsmooth.training import train
 
     say(step.command())
     options = dict(step.options)
@@ -138,4 +138,4 @@ def run_step(step: Step, progress: Progress, say: Callable[[str], None]) -> None
     if step.verb == "certify":
         certify(step.argument, out=out, resume=True, progress=progress, **options)
     elif not (out / "config.json").exists():  # which is written last
-        train(Request(dataset=step.argument, **options), out, resume=True, progress=progress)
+        train(step.argument, out=out, resume=True, progress=progress, **options)

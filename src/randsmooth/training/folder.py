@@ -15,9 +15,9 @@ CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
 EVENTS = "events"
 MODEL = ("config.json", "model.safetensors", "README.md")
-REQUEST = "run.yaml"
+SETTINGS = "run.yaml"
 TEACHER = "teacher.safetensors"
-FIRST = (REQUEST, EVENTS, TEACHER)  # there before the first checkpoint
+FIRST = (SETTINGS, EVENTS, TEACHER)  # there before the first checkpoint
 GIVEN = ("dataset", "method", "sigma", "arch", "epochs", "take", "precision", "seed")  # by options of their own
 # What a run cannot change on its way: the weights, or the state of its schedule, would not fit.
 LASTING = ("dataset", "take", "arch", "method", "seed")
@@ -62,7 +62,7 @@ def check(
 
 def check_there(folder: Path) -> None:
     """Raise InputError where the folder of a run under way was removed: writing on would leave a part of it anew."""
-    if not (folder / REQUEST).exists():
+    if not (folder / SETTINGS).exists():
         raise InputError(f"{folder} was removed while its run was writing to it: start the run again")
 
 

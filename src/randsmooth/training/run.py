@@ -1,50 +1,74 @@
-"""Train a base classifier: from a request to a model folder."""
+"""Train a base classifier: from a data set and settings to a model folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml
 from lightning_fabric import Fabric
 
-from randsmooth import bounds, data, models
+from randsmooth import bounds, data, methods, models
 from randsmooth.atomic import held, write_atomically
 from randsmooth.errors import InputError
+from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress, silent
-from randsmooth.training.folder import REQUEST, check, check_there, clear, sweep
+from randsmooth.training.folder import SETTINGS, check, check_there, clear, sweep
 from randsmooth.training.loop import Trainer
-from randsmooth.training.recipe import PATHS, Recipe, Request, resolve
+from randsmooth.training.recipe import Recipe
+from randsmooth.training.resolution import resolve
+from randsmooth.training.settings import TrainingSettings, settings_from
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
 
 
 def train(
-    request: Request,
-    out: Path | str,
+    dataset: str,
+    settings: TrainingSettings | None = None,
     *,
+    out: Path | str,
+    device: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
     accept_changes: bool = False,
     progress: Progress = silent,
+    **fields: Any,
 ) -> Classifier:
-    """Train what `request` asks for into the folder `out`, and return the model in eval mode.
+    """Train a base classifier on `dataset` into the folder `out`, and return it in eval mode.
 
-    The folder gets the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves,
-    what a teacher predicted if the method has one and, after every epoch, `checkpoint.pt`. With `resume`, an
-    interrupted run goes on from there and ends with the weights of an uninterrupted one (bit for bit on the
-    CPU); a finished run is returned as it is. With `accept_changes` too, it goes on under other settings, and the
-    model says what was changed after which epoch.
+    The folder gets the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves, the
+    predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
+
+    Args:
+        dataset: a name, or the path of a folder of images or of Parquet files.
+        settings: how to train.
+        out: the folder of the run.
+        device: "auto", "cpu" or "cuda".
+        resume: go on with an interrupted run in the folder. It ends with the weights of an uninterrupted one, bit for
+            bit on the CPU; a finished run is returned as it is.
+        overwrite: discard an earlier run in the folder.
+        accept_changes: with `resume`, go on under other settings; the model says what was changed after which epoch.
+        progress: is told how the run goes.
+        fields: the settings as keywords, in place of `settings` or of some of them: `sigma=0.5, method="amplify"`.
 
     Raises:
         InputError: settings or data that cannot be used, or a folder that must not be written to.
         TrainingDiverged: the loss became NaN or infinite.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = train("digits", sigma=0.25, take=64, epochs=1, out=f"{folder}/model")
+        >>> model.provenance["method"], len(model.classes)
+        ('gaussian', 10)
     """
+    chosen = settings_from(settings, fields)
     folder = Path(out)
-    spec = data.describe(request.dataset)
-    recipe, notes = resolve(request, spec)
+    spec = data.describe(dataset)
+    recipe, notes = resolve(dataset, chosen, spec, device=device)
     recipe = recipe.model_copy(update={"asked": asked_weights(recipe, spec)})
     fabric = make_fabric(recipe)
     checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
@@ -61,9 +85,9 @@ def train(
     with held(folder):
         sweep(folder)
         if checkpoint is None:
-            clear(folder, keep_teacher="teacher" in recipe.asked)
-        if not (folder / REQUEST).exists():
-            write_request(request, folder / REQUEST)
+            clear(folder, keep_teacher=has_teacher(recipe))
+        if not (folder / SETTINGS).exists():
+            write_settings(recipe, chosen, folder / SETTINGS)
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
             for note in (recipe.told(), *notes):
@@ -79,10 +103,17 @@ def train(
     return trainer.weights.eval()
 
 
-def write_request(request: Request, path: Path) -> None:
-    """Write the request so that `randsmooth train --config PATH` asks for it again."""
-    values = {"verb": "train", **request.model_dump(mode="json", exclude_none=True)}
+def write_settings(recipe: Recipe, settings: TrainingSettings, path: Path) -> None:
+    """Write what was chosen so that `randsmooth train --config PATH` trains so again."""
+    where = {"dataset": recipe.dataset, "device": recipe.device}
+    values = {"verb": "train", **where, **settings.model_dump(mode="json", exclude_none=True)}
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
+
+
+def has_teacher(recipe: Recipe) -> bool:
+    """Whether another model is asked before the first epoch, under the noise of its own training."""
+    folders = model_folders(methods.METHODS[recipe.method])
+    return any(folders[key] == "of the model" for key in recipe.asked)
 
 
 def asked_weights(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
@@ -92,14 +123,14 @@ def asked_weights(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
         InputError: no model is there, it does not know these images, or its noise does not suit.
     """
     weights = {}
-    for key in PATHS:
-        source = recipe.hyperparameters.get(key)
+    for key, noise in model_folders(methods.METHODS[recipe.method]).items():
+        source = recipe.hyperparameters[key]
         if source:
-            weights[key] = models.weights_hash(_asked(key, source, recipe, spec))
+            weights[key] = models.weights_hash(_asked(key, source, noise, recipe, spec))
     return weights
 
 
-def _asked(key: str, source: str, recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
+def _asked(key: str, source: str, noise: Noise, recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
     try:
         asked = models.load(source)
     except InputError as error:
@@ -112,11 +143,11 @@ def _asked(key: str, source: str, recipe: Recipe, spec: data.DatasetSpec) -> Cla
             f"{recipe.dataset}"
         )
     sigma = asked.provenance.get("sigma")
-    if key == "teacher" and sigma is None:
+    if noise == "of the model" and sigma is None:
         raise InputError(f"{key}={source!r} does not say at which sigma it was trained: name a model of `train`")
     if sigma is not None:
         _check_sigma(key, source, sigma)
-    if key == "p_A_from" and sigma not in (None, recipe.sigma):
+    if noise == "of the run" and sigma not in (None, recipe.sigma):
         raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
     return asked
 

@@ -42,12 +42,16 @@ PRESETS = (
 def default(method: str, dataset: str) -> Preset:
     """The preset that `method` trains with on `dataset` unless another is named.
 
+    A method without any preset, as another package may bring it, trains with its own defaults.
+
     Raises:
-        InputError: there is none.
+        InputError: all presets of the method are for other data sets.
     """
     for preset in PRESETS:
         if preset.method == method and preset.serves(dataset) and preset.main:
             return preset
+    if all(preset.method != method for preset in PRESETS):
+        return Preset(name=f"defaults/{method}", method=method, source="the defaults of the method, not from a paper")
     raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
 
 

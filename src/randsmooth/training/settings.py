@@ -1,0 +1,96 @@
+"""What a user chooses of a training run: one frozen object, made of keywords, Python, the command line or YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+
+Precision = Literal["32", "bf16-mixed"]
+
+
+class TrainingSettings(BaseModel):
+    """Settings of a training run on any data set; what is None is taken from the preset.
+
+    Without a method the preset's is trained, and `gaussian` without a preset either.
+
+    Attributes:
+        sigma: standard deviation of the noise, for pixels in [0, 1]. The only setting without a default.
+        set: overrides of the method's hyperparameters and of the optimisation, by name.
+        anywhere: take the preset to a data set that it was not published for.
+        take: train on this many images, spread evenly over the file.
+
+    Raises:
+        InputError: an unknown setting, or a value of another type.
+
+    Example:
+        >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})
+        >>> settings.having(epochs=10).epochs
+        10
+        >>> TrainingSettings(sigma=0.5, epoch=10)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: unknown training setting 'epoch': did you mean 'epochs'? known are anywhere, ...
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: str | None = Field(
+        None, description="Training method; see `randsmooth methods`. (default: the preset's, or gaussian)"
+    )
+    sigma: float = Field(description="Standard deviation of the noise, for pixels in [0, 1].")
+    arch: str | None = Field(
+        None, description="Architecture: small-cnn, lenet, resnet20 (any 6n+2), resnet50. (default: the data set's)"
+    )
+    preset: str | None = Field(
+        None, description="Published settings; see `randsmooth methods --presets`. (default: the method's usual ones)"
+    )
+    anywhere: bool = Field(False, description="Use the preset on a data set that it was not published for, too.")
+    epochs: int | None = Field(
+        None, description="Epochs; the preset's schedule is compressed or stretched to them. (default: the preset's)"
+    )
+    set: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Override a setting of the method (m, E_t, p_t, ...) or of the optimisation (lr, batch, ...).",
+    )
+    take: int | None = Field(None, description="Train on this many images, evenly spread over the file. (default: all)")
+    precision: Precision = Field("32", description="Arithmetic: 32 or bf16-mixed.")
+    compile: bool = Field(False, description="Compile the network with torch.compile.")
+    seed: int = Field(0, description="Seed of initialisation, order, augmentation and noise.")
+
+    if not TYPE_CHECKING:  # type checkers see the fields
+
+        def __init__(self, **values: Any) -> None:
+            for key in values:
+                if key not in type(self).model_fields:
+                    raise unknown("training setting", key, type(self).model_fields)
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise _refused(error) from None
+
+        __init__.__pydantic_base_init__ = True  # so that `model_validate` raises pydantic's own error
+
+    def having(self, **fields: Any) -> TrainingSettings:
+        """The same with other `fields`, checked like any."""
+        return TrainingSettings(**dict(self) | fields)
+
+
+def settings_from(settings: TrainingSettings | None, fields: Mapping[str, Any]) -> TrainingSettings:
+    """`settings`, if any, with `fields` changed; without them, the settings that the fields say alone."""
+    if settings is None:
+        return TrainingSettings(**fields)
+    return settings.having(**fields) if fields else settings
+
+
+def _refused(error: ValidationError) -> InputError:
+    """The first fault that pydantic found, in a sentence."""
+    first = error.errors()[0]
+    name = str(first["loc"][0])
+    if first["type"] == "missing":
+        return InputError(f"a training run needs {name}: pass {name}=...")
+    return InputError(f"{name}={shown(repr(first['input']))}: {first['msg']}")
