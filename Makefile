@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.installed
+DEMO := $(VENV)/.demo-installed
+DEV := $(VENV)/.dev-installed
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
@@ -10,43 +11,50 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .PHONY: demo test test-slow fuzz lint format bench drills clean
 
-$(READY): pyproject.toml constraints.txt
+$(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "randsmooth needs Python >= 3.11; name one: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable '.[dev]'
+
+# What the quickstart runs, and what development needs on top of it.
+$(DEMO): pyproject.toml constraints.txt | $(VENV)
+	$(BIN)/pip install --quiet --editable '.[torch,report]'
 	@touch $@
 
-demo: $(READY)
+$(DEV): pyproject.toml constraints.txt | $(VENV)
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $(DEMO) $@
+
+demo: $(DEMO)
 	$(BIN)/randsmooth quickstart --out runs/quickstart --overwrite
 
-test: $(READY)
+test: $(DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=20
 
-test-slow: $(READY)
+test-slow: $(DEV)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow --durations=20
 
 # FUZZ_INPUTS, FUZZ_SEED and FUZZ_READERS come from the environment or the command line: make fuzz FUZZ_INPUTS=10000
-fuzz: $(READY)
+fuzz: $(DEV)
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m fuzz
 
-lint: $(READY)
+lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/pip install --quiet --editable '.[dev,bench]'
-	@missed=0; for benchmark in certification training savings wallclock memory report; do \
+	@missed=0; for benchmark in startup certification training savings wallclock memory report; do \
 		$(BIN)/python benchmarks/$$benchmark.py || missed=1; \
 	done; exit $$missed
 
 # kill -9, full disks and more, against the commands: DRILLS_TIMES=20 DRILLS_SEED=0 DRILLS="kill -9,disk full"
-drills: $(READY)
+drills: $(DEV)
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m drills
 
 clean:

@@ -14,7 +14,7 @@ import randsmooth
 ROOT = Path(randsmooth.__file__).parent
 
 # Modules at the top that any room may import and that import nothing of ours.
-LEAVES = {"errors", "escape", "progress", "atomic", "documents", "versions", "registry"}
+LEAVES = {"errors", "escape", "extras", "progress", "atomic", "documents", "versions", "registry"}
 
 ALLOWED: dict[str, set[str]] = {
     "bounds": set(),

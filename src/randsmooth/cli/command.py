@@ -19,6 +19,7 @@ from randsmooth.cli.groups import APPEARANCE
 from randsmooth.cli.messages import FAILURE, INTERRUPTED, one_line
 from randsmooth.cli.settings import Settings
 from randsmooth.escape import say
+from randsmooth.extras import needs
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -37,7 +38,8 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Command:
         chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
         if save:
             write_config(chosen, verb, save)
-        _run(run, chosen)
+        with needs(f"randsmooth {verb}"):
+            _run(run, chosen)
 
     parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
     parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]

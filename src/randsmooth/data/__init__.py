@@ -1,5 +1,5 @@
 """Named data sets and folders of images, as batches in [0, 1]."""
 
-import lazy_loader
+from randsmooth.extras import attach_room
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)

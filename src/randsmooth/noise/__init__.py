@@ -1,5 +1,5 @@
 """Gaussian sampling with named, position-addressed streams, and attacks on images and on noises."""
 
-import lazy_loader
+from randsmooth.extras import attach_room
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)

@@ -3,6 +3,6 @@
 No torch here: modules that need it are imported by the functions that use them.
 """
 
-import lazy_loader
+from randsmooth.extras import attach_room
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)

@@ -3,6 +3,6 @@
 Figures and the page load their plot library when they are called, not before.
 """
 
-import lazy_loader
+from randsmooth.extras import attach_room
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)

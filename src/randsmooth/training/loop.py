@@ -13,7 +13,6 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import SGD
-from torch.utils.tensorboard import SummaryWriter
 
 from randsmooth.atomic import write_atomically
 from randsmooth.data import Images
@@ -24,7 +23,7 @@ from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, check_like, save
-from randsmooth.training.curves import curves
+from randsmooth.training.curves import Writer, curves
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY, check_there
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
@@ -134,7 +133,7 @@ class Trainer:
         epochs = f"{self.epoch} epoch{'s' * (self.epoch > 1)}"
         return f"The checkpoint of {epochs} is kept: go on from it {way}: --resume --accept-changes"
 
-    def _train(self, epoch: int, writer: SummaryWriter) -> dict[str, float]:
+    def _train(self, epoch: int, writer: Writer) -> dict[str, float]:
         """One epoch; the means of what its steps logged, and the schedule's figures."""
         with self.fabric.autocast():
             figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.tensorboard import SummaryWriter
+
+from randsmooth.training.curves import Writer
 
 
 class TrainingDiverged(RuntimeError):
@@ -18,7 +19,7 @@ class StepLog:
     All that it tells are means over images.
     """
 
-    def __init__(self, epoch: int, epochs: int, steps: int, writer: SummaryWriter) -> None:
+    def __init__(self, epoch: int, epochs: int, steps: int, writer: Writer) -> None:
         self.epoch, self.epochs, self.steps, self.writer = epoch, epochs, steps, writer
         self.names: list[str] = []
         self.waiting: list[Tensor] = []  # (names,) of each step since the last flush

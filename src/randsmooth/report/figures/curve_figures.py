@@ -12,6 +12,7 @@ import numpy as np
 from randsmooth import errors
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
+from randsmooth.extras import needs
 from randsmooth.report.figures import curves
 from randsmooth.report.figures import matplotlib_text as drawing
 from randsmooth.report.figures.colours import DASHES, looks
@@ -56,7 +57,8 @@ def p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: st
 
 
 def _axes(x: str, y: str) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
+    with needs("a figure"):
+        from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.0), layout="constrained")
     axes = figure.add_subplot()

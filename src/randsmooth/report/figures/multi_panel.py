@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from randsmooth import errors
 from randsmooth.atomic import write_atomically
 from randsmooth.escape import plotly, printable, shortened
+from randsmooth.extras import needs
 from randsmooth.report.figures import matplotlib_text as drawing
 from randsmooth.report.figures.colours import DASHES, PALETTE
 from randsmooth.report.web import html
@@ -91,7 +92,8 @@ def _colours(panels: Sequence[Axes]) -> dict[str, tuple[str, str]]:
 
 
 def _paper(panels: Sequence[Axes], suffix: str) -> bytes:
-    from matplotlib.figure import Figure
+    with needs("a figure"):
+        from matplotlib.figure import Figure
 
     columns = min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
@@ -148,8 +150,9 @@ def _axes(axes: Any, panel: Axes, colours: dict[str, tuple[str, str]]) -> None:
 
 
 def _page(panels: Sequence[Axes], title: str) -> str:
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
+    with needs("a page with plots"):
+        import plotly.graph_objects as go
+        from plotly.subplots import make_subplots
 
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from randsmooth.escape import printable
+from randsmooth.extras import needs
 
 # A browser may draw, and show the pictures that the page itself holds. It may ask for nothing over a network.
 ALLOWED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -66,6 +67,7 @@ def _shown(value: Any) -> Any:
 
 
 def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
+    with needs("a page with plots"):
+        from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())

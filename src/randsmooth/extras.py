@@ -1,0 +1,75 @@
+"""Packages that only a part of randsmooth needs: which extra installs each, and the error when one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import lazy_loader
+
+from randsmooth.errors import InputError
+
+# Package, as it is imported -> the extra of randsmooth that installs it, as pyproject.toml lists them.
+EXTRAS = {
+    "torch": "torch",
+    "lightning_fabric": "torch",
+    "safetensors": "torch",
+    "sklearn": "torch",
+    "PIL": "torch",
+    "mpmath": "torch",
+    "huggingface_hub": "torch",
+    "pandas": "report",
+    "matplotlib": "report",
+    "plotly": "report",
+    "datasets": "hub",
+    "tensorboard": "tensorboard",
+    "openvino": "cpu",
+    "onnxruntime": "onnx",
+}
+
+
+class MissingPackage(InputError, ImportError):
+    """A `package` that an extra of randsmooth installs is missing; the message says which extra."""
+
+    def __init__(self, what: str, package: str) -> None:
+        self.package = package
+        install = f"pip install 'randsmooth[{EXTRAS[package]}]'"
+        super().__init__(f"{what} needs the package {package}, which is not installed: {install}")
+
+
+@contextmanager
+def needs(what: str) -> Iterator[None]:
+    """Say that what is imported in this block is needed for `what`, where it belongs to an extra and is missing.
+
+    Raises:
+        MissingPackage: a package of an extra is not installed.
+
+    Example:
+        >>> with needs("a page with plots"):
+        ...     import json
+    """
+    try:
+        yield
+    except MissingPackage as error:
+        raise MissingPackage(what, error.package) from error
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        raise MissingPackage(what, package) from error
+
+
+def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a room, which imports each of its public names on first use.
+
+    The names are those of the `__init__.pyi` beside `file`. One that needs a package of a missing extra raises
+    MissingPackage.
+    """
+    load, names, public = lazy_loader.attach_stub(package, file)
+
+    def __getattr__(name: str) -> Any:
+        with needs(f"{package}.{name}"):
+            return load(name)
+
+    return __getattr__, names, public

@@ -1,0 +1,151 @@
+"""What each extra installs, and what is said where one is missing: packages are refused in a fresh interpreter."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import randsmooth
+from randsmooth.extras import EXTRAS, MissingPackage, needs
+
+ROOT = Path(randsmooth.__file__).parent
+PROJECT = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
+DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # those not named as they are imported
+BROUGHT = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "click": "typer"}  # by another that we depend on
+
+LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
+JUDGED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
+
+# Runs a command line where the packages named in its first argument cannot be imported.
+WITHOUT = """
+import sys
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in refused:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+refused = set(sys.argv[1].split(","))
+sys.meta_path.insert(0, Refusing())
+sys.argv = ["randsmooth", *sys.argv[2:]]
+from randsmooth.cli.main import main
+main()
+"""
+
+
+def without(packages: set[str], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`randsmooth WORDS` in `folder`, where `packages` are not installed."""
+    command = [sys.executable, "-c", WITHOUT, ",".join(packages), *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+
+
+def packages_of(extra: str) -> set[str]:
+    return {package for package, its in EXTRAS.items() if its == extra}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with two logs."""
+    for name in ("gaussian", "ours"):
+        (tmp_path / f"{name}.tsv").write_text(LOG)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["evaluate", "gaussian.tsv", "ours.tsv", *JUDGED],
+        ["leaderboard", ".", *JUDGED],
+        ["verify", "gaussian.tsv"],
+        ["export", "gaussian.tsv", "--out", "again.tsv"],
+        ["data", "list"],
+        ["reproduce", "--list"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[str], folder: Path) -> None:
+    done = without({*EXTRAS}, folder, *words)
+    assert done.returncode == 0, done.stderr
+    assert "pip install" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ("torch", ["train", "digits", "--sigma", "0.5"]),
+        ("torch", ["certify", "model", "--dataset", "digits"]),
+        ("torch", ["predict", "model", "image.png"]),
+        ("torch", ["quickstart"]),
+        ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
+        ("report", ["reproduce", "acr/table2", "--from", "."]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[0],
+)
+def test_a_verb_names_the_extra_that_it_lacks(extra: str, words: list[str], folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    done = without(packages_of(extra), folder, *words)
+    assert done.returncode == 2
+    said = rf"randsmooth: .* needs the package \w+, which is not installed: pip install 'randsmooth\[{extra}\]'\n"
+    assert re.fullmatch(said, done.stderr), done.stderr
+    assert sorted(folder.iterdir()) == before  # nothing is begun that cannot be ended
+
+
+def test_a_public_name_says_which_extra_it_lacks() -> None:
+    source = WITHOUT.partition("sys.argv = ")[0] + "import randsmooth\nrandsmooth.certify"
+    done = subprocess.run([sys.executable, "-c", source, "torch"], capture_output=True, text=True, check=False)
+    assert "randsmooth.certification.certify needs the package torch, which is not installed" in done.stderr
+
+
+def test_a_run_without_tensorboard_trains_and_keeps_its_history(folder: Path) -> None:
+    words = ["train", "digits", "--sigma", "0.5", "--epochs", "1", "--take", "100", "--out", "model"]
+    done = without(packages_of("tensorboard"), folder, *words)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "model" / "history.csv").exists()
+
+
+def test_an_import_error_of_another_package_is_not_taken_for_a_missing_extra() -> None:
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere_to_be_found'"), needs("this test"):
+        import nowhere_to_be_found  # noqa: F401
+    sentence = r"this test needs the package torch.*'randsmooth\[torch\]'"
+    with pytest.raises(MissingPackage, match=sentence), needs("this test"), needs("randsmooth.something"):
+        raise ModuleNotFoundError(name="torch.nn")
+
+
+def imported() -> set[str]:
+    """The packages that src/randsmooth imports, beside its own and those of Python."""
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            found |= {name.partition(".")[0] for name in names}
+    return found - {*sys.stdlib_module_names, "randsmooth", "_typeshed"}
+
+
+def installs(requirements: list[str]) -> set[str]:
+    """The names of distributions in a list of requirements, as package indices spell them."""
+    return {re.split(r"[>=<\[; ]", line)[0].lower().replace("_", "-") for line in requirements}
+
+
+def test_whatever_is_imported_is_a_dependency_of_the_base_or_of_its_extra() -> None:
+    base, extras = installs(PROJECT["dependencies"]), PROJECT["optional-dependencies"]
+    for package in imported() - BROUGHT.keys():
+        name = DISTRIBUTIONS.get(package, package).lower().replace("_", "-")
+        there = base if package not in EXTRAS else installs(extras[EXTRAS[package]])
+        assert name in there, f"{package} is imported, and {EXTRAS.get(package, 'the base')} does not install it"
+    assert {*EXTRAS} - {"tensorboard"} <= imported()  # that one is imported by torch
+    assert not base & {DISTRIBUTIONS.get(package, package) for package in EXTRAS}
+
+
+def test_the_extra_all_holds_every_extra_of_the_table_and_is_tested() -> None:
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert set(re.findall(r"\w+", everything.partition("[")[2])) == {*EXTRAS.values()}
+    assert "randsmooth[all]" in extras["dev"]
