@@ -296,7 +296,8 @@ def test_rounded_figures_of_a_real_classifier_never_contradict_themselves(
     rng, farthest = np.random.default_rng(7), largest_radius(100_000, 0.001, sigma)
     tables = []
     for k in range(200):
-        radii, right = farthest * rng.beta(*rng.uniform(0.2, 3.0, size=2), size=50), rng.random(50) < 0.8
+        a, b = rng.uniform(0.2, 3.0, size=2)
+        radii, right = farthest * rng.beta(a, b, size=50), rng.random(50) < 0.8
         percent = [100.0 * (right & (radii >= r)).mean() for r in np.arange(0.0, 2.5, 0.25)]
         tables.append(cells(sigma, str(k), (right * radii).mean(), percent))
     monkeypatch.setattr(row_checks, "published_texts", lambda: pd.concat(tables))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 
 from randsmooth import certify, models
 from randsmooth.cli.reproduce import listing, told
+from randsmooth.cli.settings import Settings
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import compare_cells, differences, findings
@@ -70,7 +72,7 @@ def test_what_is_missing_is_told_as_commands_that_parse() -> None:
     from randsmooth.cli.certify import Certify
     from randsmooth.cli.train import Train
 
-    settings = {"train": Train, "certify": Certify}
+    settings: dict[str, type[Settings]] = {"train": Train, "certify": Certify}
     for thing in OBJECTS:
         for row in thing.rows():
             for scale in SCALES.values():
@@ -333,7 +335,7 @@ def test_the_run_of_a_row_is_found_among_the_released_logs(logs: Path, tmp_path:
         ("acr/table2", {"source": "nowhere"}, "nowhere is no folder"),
     ],
 )
-def test_bad_input(name: str, options: dict, message: str, tmp_path: Path) -> None:
+def test_bad_input(name: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         reproduce(name, out=tmp_path, **options)
 
