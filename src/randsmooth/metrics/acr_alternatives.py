@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
@@ -61,6 +60,8 @@ def p_a_quantiles(table: Certificates, q: Sequence[float]) -> dict[float, Estima
 
 
 def _quantile(measured: ImageProbabilities, q: float) -> Estimate:
+    from scipy import stats  # here, since it takes long to load
+
     images = len(measured.values)
     ordered = _known(measured)
     half = (1.0 - LEVEL) / 2.0

@@ -6,16 +6,30 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from randsmooth.errors import InputError
 
+Floats = NDArray[np.float64]
+
 LEVEL = 0.95
+BLOCK = 2**16  # images redrawn at a time: half a megabyte of places, which stays in a processor's cache
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """`value` measured on `images` images; a 95% confidence interval [low, high] for a fresh such sample."""
+    """A value measured on a sample of images, with a 95% confidence interval for a fresh sample of that size.
+
+    Attributes:
+        value: what was measured.
+        low, high: the ends of the interval.
+        images: how many images were measured.
+
+    Example:
+        >>> from randsmooth.metrics import share
+        >>> share([True, True, False, True])
+        Estimate(value=0.75, low=0.300..., high=0.954..., images=4)
+    """
 
     value: float
     low: float
@@ -23,56 +37,84 @@ class Estimate:
     images: int
 
 
-def share(hits: NDArray[np.bool_]) -> Estimate:
-    """Share of True among (N,) with Wilson's score interval.
-
-    Raises:
-        InputError: N is 0.
-    """
-    require_images(len(hits))
-    successes, n = int(hits.sum()), len(hits)
-    interval = stats.binomtest(successes, n).proportion_ci(LEVEL, method="wilson")
-    return Estimate(successes / n, float(interval.low), float(interval.high), n)
-
-
-def wilson(
-    successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both ends of Wilson's score interval for many shares at once; `share` gives the same for one, at 95%.
+def share(hits: ArrayLike) -> Estimate:
+    """The share of True among N images, with Wilson's score interval.
 
     Args:
-        successes, n: counts that broadcast; n >= 1. level: of confidence.
+        hits: (N,) truth values.
 
-    Source: Wilson 1927: the p with |successes / n - p| = z sqrt(p (1 - p) / n).
+    Raises:
+        InputError: there is no image.
+
+    Source: Wilson 1927; see `wilson`.
+
+    Example:
+        >>> share([True, True, False, True]).value
+        0.75
     """
-    n = np.asarray(n, np.float64)
-    p = np.asarray(successes, np.float64) / n
+    hits = np.asarray(hits, np.bool_)
+    require_images(len(hits))
+    successes, n = int(hits.sum()), len(hits)
+    low, high = wilson(successes, n)
+    return Estimate(successes / n, float(low), float(high), n)
+
+
+def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Both ends of Wilson's score interval, for many shares at once.
+
+    Args:
+        successes, n: counts with 0 <= successes <= n and n >= 1, shapes that broadcast.
+        level: confidence of the interval.
+
+    Source: Wilson 1927: the ends are the p with |successes / n - p| = z sqrt(p (1 - p) / n).
+
+    Example:
+        >>> low, high = wilson([50, 500], [100, 1000])
+        >>> (high - low).round(3).tolist()
+        [0.192, 0.062]
+    """
+    successes, n = np.asarray(successes, np.float64), np.asarray(n, np.float64)
+    p = successes / n
     z = float(special.ndtri(0.5 + level / 2.0))
     centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
-    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
+    low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    return np.where(successes == 0, 0.0, low), np.where(successes == n, 1.0, high)  # exact, but for rounding
 
 
-def mean(values: NDArray[np.float64], *, resamples: int = 2000, seed: int = 0) -> Estimate:
-    """Mean of (N,) with the percentile bootstrap interval; equal values or one image give [value, value].
+def mean(values: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Estimate:
+    """The mean over N images, with the percentile bootstrap interval; equal values or one image give [value, value].
+
+    Args:
+        values: (N,) one number an image.
+        resamples: how often the images are redrawn.
+        seed: of the redrawing.
 
     Raises:
-        InputError: N is 0.
+        InputError: there is no image.
+
+    Source: Efron 1979, the percentile method.
+
+    Example:
+        >>> mean([0.0, 0.5, 1.0, 1.5])
+        Estimate(value=0.75, low=0.25, high=1.25, images=4)
     """
+    values = np.asarray(values, np.float64)
     require_images(len(values))
     value = float(values.mean())
     if np.ptp(values) == 0.0:
         return Estimate(value, value, value, len(values))
-    result = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=resamples,
-        batch=max(1, 2**22 // len(values)),  # memory: about 32 MiB at a time
-        confidence_level=LEVEL,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    return Estimate(value, float(result.confidence_interval.low), float(result.confidence_interval.high), len(values))
+    half = (1.0 - LEVEL) / 2.0
+    low, high = np.quantile(_redrawn_means(values, resamples, seed), [half, 1.0 - half])
+    return Estimate(value, float(low), float(high), len(values))
+
+
+def _redrawn_means(values: Floats, resamples: int, seed: int) -> Floats:
+    """(resamples,) means of N values drawn with replacement from `values` (N,)."""
+    rng, n = np.random.default_rng(seed), len(values)
+    rows = max(1, BLOCK // n)
+    sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
+    return np.concatenate([values.take(rng.integers(0, n, (size, n))).mean(axis=1) for size in sizes])
 
 
 def require_images(n: int) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from randsmooth.certificates import Certificates
 from randsmooth.metrics.difference import require_same_images
 from randsmooth.metrics.estimate import require_images
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -81,6 +83,8 @@ def _count(held: Ints, radii: Floats) -> Ints:
 
 def _steps(a: Ints, b: Ints, radii: int) -> sparse.csr_array:
     """(M, N) +1 at the last radius at which `a` certifies an image, -1 at that of `b`, where the two are not one."""
+    from scipy import sparse  # here, since it takes long to load
+
     image = np.flatnonzero(a != b)
     last, values = np.concatenate([a[image], b[image]]), np.repeat(np.array([1.0, -1.0], np.float32), len(image))
     some = last > 0
