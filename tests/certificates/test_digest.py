@@ -12,7 +12,7 @@ import pytest
 
 from randsmooth.certificates import Certificates, columns, read, write_parquet
 from randsmooth.certificates.digest import damaged, digests
-from randsmooth.certificates.files import DIGESTS, KEY
+from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError, Note
 
 Make = Callable[..., Certificates]

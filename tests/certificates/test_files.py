@@ -14,7 +14,7 @@ from scipy import stats
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, Header, from_counts, read, write_parquet, write_tsv
-from randsmooth.certificates.files import DIGESTS, KEY
+from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError
 
 Make = Callable[..., Certificates]

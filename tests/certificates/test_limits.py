@@ -25,9 +25,9 @@ from randsmooth.certificates import (
     read,
     write_parquet,
 )
-from randsmooth.certificates.files import DIGESTS, KEY
 from randsmooth.certificates.limits import DEEP, LONG
 from randsmooth.certificates.limits import HEADER as MOST_BYTES
+from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError, Note
 
 Make = Callable[..., Certificates]

@@ -17,7 +17,7 @@ import torch
 from randsmooth import models, read
 from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
 from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
-from randsmooth.certificates.files import KEY
+from randsmooth.certificates.parquet import KEY
 from randsmooth.errors import Note
 
 Run = Callable[..., Any]

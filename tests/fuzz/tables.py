@@ -20,7 +20,7 @@ from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader, difference
 from randsmooth.certificates import Certificates, Journal, JournalRow, write_parquet
-from randsmooth.certificates.files import KEY
+from randsmooth.certificates.parquet import KEY
 from randsmooth.cli import reading
 from randsmooth.report import render
 

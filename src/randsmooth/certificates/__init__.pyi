@@ -3,16 +3,7 @@ from .files import (
     find_certificates as find_certificates,
 )
 from .files import (
-    parse_header as parse_header,
-)
-from .files import (
     read as read,
-)
-from .files import (
-    read_parquet as read_parquet,
-)
-from .files import (
-    write_parquet as write_parquet,
 )
 from .files import (
     write_tsv as write_tsv,
@@ -29,6 +20,8 @@ from .log_budgets import possible_budgets as possible_budgets
 from .log_budgets import require_reachable as require_reachable
 from .logs import looks_like_log as looks_like_log
 from .logs import read_tsv as read_tsv
+from .parquet import read_parquet as read_parquet
+from .parquet import write_parquet as write_parquet
 from .places import Place as Place
 from .places import method_named as method_named
 from .places import place_of as place_of
@@ -77,6 +70,7 @@ from .same_run import (
 from .same_run import (
     unchecked as unchecked,
 )
+from .stored_header import parse_header as parse_header
 from .table import (
     ABSTAIN as ABSTAIN,
 )

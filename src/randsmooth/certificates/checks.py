@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from randsmooth.certificates.columns import parquet
-from randsmooth.certificates.files import DIGESTS, derived, read, read_parquet
+from randsmooth.certificates.columns import open_parquet
+from randsmooth.certificates.files import read
 from randsmooth.certificates.journal import read_journal
+from randsmooth.certificates.parquet import DIGESTS, derived, read_parquet
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
 
@@ -31,7 +32,7 @@ def check(path: Path | str) -> str:
 
 def _check_table(path: Path) -> str:
     table = read_parquet(path)
-    with parquet(path) as file:
+    with open_parquet(path) as file:
         signed = DIGESTS in (file.metadata.metadata or {})
         names = [name for name in derived(table) if name in file.schema_arrow.names]
         stored = {name: column.to_numpy() for name, column in zip(names, file.read(names).columns, strict=True)}

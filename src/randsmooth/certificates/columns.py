@@ -93,7 +93,7 @@ class Columns:
 
 
 @contextmanager
-def parquet(path: Path) -> Iterator[pq.ParquetFile]:
+def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     """The Parquet file at `path`; whatever Arrow finds wrong with it in here, page checksums among it, in one sentence.
 
     Raises:

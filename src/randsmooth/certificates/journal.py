@@ -15,10 +15,10 @@ import numpy as np
 
 from randsmooth.atomic import sync_folder
 from randsmooth.certificates.digest import link
-from randsmooth.certificates.files import parse_header
 from randsmooth.certificates.header import WITH_DIGESTS, Header
 from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.same_run import check_same_run
+from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, NoDigest

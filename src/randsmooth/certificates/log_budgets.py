@@ -6,7 +6,7 @@ a log tells its budget: 3.81 sigma is n = 100,000 at alpha .001, and 3.91 sigma 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
     if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
         return []
     printed = np.unique(radius[radius > 0.0])[::-1]
-    scaled, off = printed / sigma, _rounding(printed) / sigma
+    scaled, off = printed / sigma, _rounding(printed.tobytes()) / sigma
     tried = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
     return [at for at in tried if at[0] >= bounds.smallest_n(at[1]) and _explains(_largest(*at), scaled, off)]
 
@@ -60,8 +60,10 @@ def _largest(n: int, alpha: float) -> Floats:
     return bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), 1.0)
 
 
-def _rounding(radii: Floats) -> Floats:
-    """By how much each may be off as printed: half a unit of the last digit that any of its magnitude shows."""
+@lru_cache(maxsize=16)  # the budget of a log is asked for several times while it is read
+def _rounding(printed: bytes) -> Floats:
+    """By how much each radius may be off as printed: half a unit of the last digit that any of its magnitude shows."""
+    radii = np.frombuffer(printed)
     decimals = np.array([len(np.format_float_positional(r, trim="-").partition(".")[2]) for r in radii])
     magnitude = np.floor(np.log10(radii))
     shown = np.array([decimals[magnitude == m].max() for m in magnitude])

@@ -79,7 +79,8 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL) -> tuple
     centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
     low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-    return np.where(successes == 0, 0.0, low), np.where(successes == n, 1.0, high)  # exact, but for rounding
+    low, high = np.where(successes == 0, 0.0, low), np.where(successes == n, 1.0, high)  # exactly, despite rounding
+    return low[()], high[()]
 
 
 def mean(values: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Estimate:

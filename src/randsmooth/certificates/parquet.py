@@ -1,0 +1,119 @@
+"""Certificate tables as Parquet: the evidence, its header and digests, and columns for a reader's eye."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from randsmooth.atomic import write_atomically
+from randsmooth.certificates.columns import Columns, open_parquet, read_columns
+from randsmooth.certificates.digest import damaged, digests
+from randsmooth.certificates.header import WITH_DIGESTS, Header
+from randsmooth.certificates.rows import check_images
+from randsmooth.certificates.rules import Evidence
+from randsmooth.certificates.stored_header import parse_header
+from randsmooth.certificates.table import Certificates, from_counts
+from randsmooth.errors import ForeignFile, InputError, NoDigest
+
+KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
+
+
+def write_parquet(table: Certificates, path: Path | str) -> None:
+    """Write the table with its counts and its header. One row an image; p_lower is the lower bound on p_A.
+
+    Under the two-sided bound the radius comes from p_lower and the bound on the runner-up, so that p_lower may lie
+    below 1/2. `path` holds how often the picked class had come out at each look. Digests of the header and of each
+    column of evidence go with them, and a checksum with every page (see `digest`). On return file and name are synced.
+
+    Raises:
+        InputError: the table has no counts, or an image twice.
+    """
+    columns, header = Columns.of(table), table.header.model_dump_json().encode()
+    check_images(columns.idx)
+    stored = columns.to_arrow()
+    front = {name: stored.pop(name) for name in ("idx", "label")}
+    arrow = pa.table(front | derived(table) | stored)
+    arrow = arrow.replace_schema_metadata({KEY: header, DIGESTS: digests(header, columns.parts())})
+    buffer = io.BytesIO()
+    pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
+    write_atomically(Path(path), buffer.getvalue())
+
+
+def derived(table: Certificates) -> dict[str, NDArray[Any]]:
+    """The columns for a reader's eye: they follow from the evidence, and are not read."""
+    counts0, counts = table.evidence()
+    evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
+    q, _ = table.rule.claims(evidence)
+    return {
+        "predict": table.predict,
+        "radius": table.radius,
+        "correct": table.correct,
+        "picked": evidence.picked,
+        "n_A": np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0],
+        "p_lower": 1.0 - q,
+    }
+
+
+def read_parquet(path: Path | str) -> Certificates:
+    """The table that `write_parquet` wrote. Radii are derived anew from the counts; the columns for a reader's eye
+    (predict, radius, correct, picked, n_A, p_lower) are not read.
+
+    A file without digests, as they were before, is read with a `NoDigest`.
+
+    Raises:
+        ForeignFile: a Parquet file of something else.
+        InputError: damaged or cut short: header or evidence are not what was written, or cannot have been.
+    """
+    path = Path(path)
+    with open_parquet(path) as file:
+        metadata = file.metadata.metadata or {}
+        if KEY not in metadata:
+            raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
+        header = parse_header(metadata[KEY], path)
+        columns = read_columns(file, path, len(header.classes or ()))
+    _check_digests(metadata, header, columns, path)
+    try:
+        return from_counts(
+            header,
+            idx=columns.idx,
+            label=columns.label,
+            counts0=columns.counts0,
+            counts=columns.counts,
+            seconds=columns.seconds,
+            paths=columns.each_path(),
+            name=path.stem,
+        )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _without_header(path: Path, holds: set[bytes]) -> InputError:
+    """The error for a Parquet file without our header: it was lost where there is else what only ours hold."""
+    if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
+        return InputError(f"{path} is damaged: its header is lost. Take another copy or certify again")
+    return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
+
+
+def _check_digests(metadata: Mapping[bytes, bytes], header: Header, columns: Columns, path: Path) -> None:
+    if DIGESTS not in metadata and header.version >= WITH_DIGESTS:
+        raise InputError(
+            f"{path} is damaged: its digests are lost. Take another copy or certify again; a table that was changed on "
+            "purpose is written by write_parquet"
+        )
+    if DIGESTS not in metadata:
+        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", NoDigest, 3)
+        return
+    wrong = damaged(metadata[DIGESTS], digests(metadata[KEY], columns.parts()))
+    if wrong:
+        raise InputError(
+            f"{path} is damaged: not what was written, by sha256, is its {', '.join(wrong)}. Take another copy or "
+            "certify again; a table that was changed on purpose is written by write_parquet"
+        )

@@ -1,0 +1,37 @@
+"""The header of a table as it is stored: JSON of known facts, in a format that this version reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from randsmooth.certificates.header import VERSION, Header
+from randsmooth.certificates.limits import HEADER
+from randsmooth.certificates.rules import missing_rule
+from randsmooth.certificates.words import in_own_words
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError
+
+
+def parse_header(text: str | bytes, path: Path) -> Header:
+    """The header in `text`, as read from `path`, its guarantee and notes in our own words (see `in_own_words`).
+
+    Raises:
+        InputError: it is damaged or newer than this code, or a fact is beyond the limits of a header.
+    """
+    if len(text) > HEADER:
+        raise InputError(f"{path} has a damaged header: it takes {len(text):,} bytes; expected at most {HEADER:,}")
+    raw = parse_json(text, f"{path} has a damaged header: it")
+    if not isinstance(raw, dict):
+        raise InputError(f"{path} has a damaged header: it is no mapping of names to facts")
+    version = raw.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        told = shown(repr(version))
+        raise InputError(f"{path} is in format {told}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
+    try:
+        header = Header(**raw)
+        missing = missing_rule(header.rule, header.versions)
+        if missing is None:
+            return in_own_words(header, path)
+    except InputError as error:
+        raise InputError(f"{path} has a damaged header: {error}") from error
+    raise InputError(f"{path}: {missing}")
