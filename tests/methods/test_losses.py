@@ -68,6 +68,30 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 each_case = pytest.mark.parametrize(("name", "hyper"), CASES.values(), ids=CASES)
 
 
+def uncovered() -> set[str]:
+    """The methods without a slow derivation, or without a case of their own."""
+    return set(methods.METHODS) - (set(slowly.SLOW) & {name for name, _ in CASES.values()})
+
+
+def test_every_method_has_a_slow_derivation_and_a_case() -> None:
+    assert uncovered() == set()
+
+
+def test_a_method_without_a_slow_derivation_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(methods.METHODS._added, "plain", methods.METHODS["gaussian"])
+    assert uncovered() == {"plain"}
+
+
+@pytest.mark.parametrize("name", sorted(set(methods.METHODS)))
+def test_a_method_whose_derivation_or_case_is_taken_away_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(slowly, "SLOW", {other: slow for other, slow in slowly.SLOW.items() if other != name})
+        assert uncovered() == {name}
+    for case in [case for case, (method, _) in CASES.items() if method == name]:
+        monkeypatch.delitem(CASES, case)
+    assert uncovered() == {name}
+
+
 def noises(hyper: dict[str, Any]) -> int:
     return int(hyper.get("m", hyper.get("k")))
 

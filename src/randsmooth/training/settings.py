@@ -40,27 +40,34 @@ class TrainingSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str | None = Field(
-        None, description="Training method; see `randsmooth methods`. (default: the preset's, or gaussian)"
+        default=None, description="Training method; see `randsmooth methods`. (default: the preset's, or gaussian)"
     )
     sigma: float = Field(description="Standard deviation of the noise, for pixels in [0, 1].")
     arch: str | None = Field(
-        None, description="Architecture: small-cnn, lenet, resnet20 (any 6n+2), resnet50. (default: the data set's)"
+        default=None,
+        description="Architecture: small-cnn, lenet, resnet20 (any 6n+2), resnet50. (default: the data set's)",
     )
     preset: str | None = Field(
-        None, description="Published settings; see `randsmooth methods --presets`. (default: the method's usual ones)"
+        default=None,
+        description="Published settings; see `randsmooth methods --presets`. (default: the method's usual ones)",
     )
-    anywhere: bool = Field(False, description="Use the preset on a data set that it was not published for, too.")
+    anywhere: bool = Field(
+        default=False, description="Use the preset on a data set that it was not published for, too."
+    )
     epochs: int | None = Field(
-        None, description="Epochs; the preset's schedule is compressed or stretched to them. (default: the preset's)"
+        default=None,
+        description="Epochs; the preset's schedule is compressed or stretched to them. (default: the preset's)",
     )
     set: dict[str, Any] = Field(
         default_factory=dict,
         description="Override a setting of the method (m, E_t, p_t, ...) or of the optimisation (lr, batch, ...).",
     )
-    take: int | None = Field(None, description="Train on this many images, evenly spread over the file. (default: all)")
-    precision: Precision = Field("32", description="Arithmetic: 32 or bf16-mixed.")
-    compile: bool = Field(False, description="Compile the network with torch.compile.")
-    seed: int = Field(0, description="Seed of initialisation, order, augmentation and noise.")
+    take: int | None = Field(
+        default=None, description="Train on this many images, evenly spread over the file. (default: all)"
+    )
+    precision: Precision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
+    compile: bool = Field(default=False, description="Compile the network with torch.compile.")
+    seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
 
     if not TYPE_CHECKING:  # type checkers see the fields
 
