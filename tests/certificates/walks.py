@@ -1,40 +1,16 @@
 """What the tests of rules share: images walked through a rule, many at a time, and tables made of them."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 
-from randsmooth.certificates import Certificates, Evidence, Header, Rule, from_counts, rule_of
-from randsmooth.certificates.rules.base import Floats, Ints
+from randsmooth.certificates import Certificates, Header, Rule, from_counts, rule_of
+from randsmooth.certificates.rules.base import Ints
+from randsmooth.testing.walks import walks
 
 SEQUENTIAL = ["radius=0", "radius=0.5", "grid", "grid=0.1", "union", "anytime", "anytime=0.5"]
 RULES = ["fixed", "tolerance=0.3", *SEQUENTIAL]
 HEADER = Header(sigma=0.5, n0=20, n=2000, alpha=0.05, seed=7, classes=("zero", "one", "two"))
-
-
-def walks(rule: Rule, q: Floats, rng: np.random.Generator) -> list[tuple[int, ...]]:
-    """The path of an image for each failure probability in `q` (N,): successes are drawn as the rule asks for them."""
-    next_look = cache(rule.next_look)  # many paths begin alike
-    paths: list[tuple[int, ...]] = [()] * len(q)
-    seen = np.zeros(len(q), np.int64)
-    while True:
-        asked = np.array([next_look(path) or 0 for path in paths])
-        going = np.flatnonzero(asked)
-        if not len(going):
-            return paths
-        drawn = asked[going] - seen[going]
-        gained = drawn - rng.binomial(drawn, q[going])
-        seen[going] = asked[going]
-        for i, more in zip(going.tolist(), gained.tolist(), strict=True):
-            paths[i] = (*paths[i], (paths[i][-1] if paths[i] else 0) + more)
-
-
-def evidence_of(rule: Rule, paths: Sequence[Sequence[int]]) -> Evidence:
-    """The evidence of images with two classes, of which the first was picked."""
-    counts = np.array([(path[-1], rule.samples(path) - path[-1]) for path in paths], np.int64)
-    arrays = tuple(np.array(path, np.int64) for path in paths)
-    return Evidence(np.arange(len(paths)), np.zeros(len(paths), np.int64), counts, arrays)
 
 
 def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:

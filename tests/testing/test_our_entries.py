@@ -3,6 +3,7 @@
 import pytest
 
 from randsmooth import testing
+from randsmooth.certificates import RULES
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES
@@ -28,3 +29,25 @@ def test_architectures_of_grey_images(name: str) -> None:
 @pytest.mark.parametrize("name", DATASETS)
 def test_datasets(name: str) -> None:
     testing.check_dataset(name)
+
+
+SAMPLES = {  # as they are written, and the most samples of an image that they are tried with
+    "fixed": 500,
+    "radius=0": 500,
+    "radius=0.5": 500,
+    "grid": 500,
+    "grid=0.1": 500,
+    "union": 200,
+    "tolerance=0.3": 2000,
+    "anytime": 200,
+    "anytime=0.5": 200,
+}
+
+
+def test_the_table_covers_all_rules() -> None:
+    assert {text.partition("=")[0] for text in SAMPLES} == {*RULES}
+
+
+@pytest.mark.parametrize("text", SAMPLES)
+def test_rules(text: str) -> None:
+    testing.check_rule(text, n=SAMPLES[text])

@@ -1,3 +1,4 @@
 from .architectures import check_architecture as check_architecture
 from .datasets import check_dataset as check_dataset
 from .methods import check_method as check_method
+from .rules import check_rule as check_rule

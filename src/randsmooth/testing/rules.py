@@ -1,0 +1,140 @@
+"""The contract of certification rules."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import numpy as np
+
+from randsmooth import bounds
+from randsmooth.certificates import RULES, Rule, RuleEntry, make_rule
+from randsmooth.testing.requirements import Contract, one_line
+from randsmooth.testing.walks import evidence_of, walks
+
+SIGMA, ALPHA = 0.5, 0.05
+PATHS = 1000  # images that are simulated at each radius
+RADII = (0.0, 0.25, 0.5)  # in L2, at which a wrong certificate is tried for; sigma is 0.5
+
+
+def check_rule(rule: str | Rule, *, n: int = 500) -> None:
+    """Check a certification rule: when it looks, what it claims, and how often it errs.
+
+    Images whose true radius is a hair below 0, 0.25, 0.5 and the radii that the rule asks about are simulated,
+    1000 each with fixed seeds. The share with a larger radius claimed must stay below alpha plus four standard errors.
+    That finds rules that err about twice as often as they may; it does not prove that a rule is right.
+
+    Args:
+        rule: as on the command line, such as "grid=0.5", tried with sigma=0.5 and alpha=0.05; or a rule itself.
+        n: the most samples an image may take, of a rule that is given by its name. More take longer.
+
+    Raises:
+        AssertionError: saying what does not hold.
+
+    Example:
+        >>> check_rule("fixed")
+    """
+    contract = Contract(f"rule {rule if isinstance(rule, str) else type(rule).__name__!r}")
+    if isinstance(rule, str):
+        _check_entry(contract, rule, n)
+        made = contract.works("cannot be made", partial(make_rule, rule, sigma=SIGMA, n=n, alpha=ALPHA))
+        contract.require(type(made).name == rule.partition("=")[0], f"has a class of the name {type(made).name!r}")
+    else:
+        made = rule
+    contract.require(isinstance(made, Rule), f"is a {type(made).__name__}, no subclass of certificates.Rule")
+    _check_guarantee(contract, made)
+    paths = contract.works("cannot be walked", partial(_walked, made))
+    _check_looks(contract, made, paths)
+    _check_claims(contract, made, paths)
+    _check_order(contract, made, paths)
+    _check_ends(contract, made)
+    _check_errors(contract, made)
+
+
+def _check_entry(contract: Contract, text: str, n: int) -> None:
+    name = text.partition("=")[0]
+    entry = RULES[name]
+    contract.require(isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected certificates.RuleEntry")
+    contract.require(entry.usage.startswith(name), f"has usage={entry.usage!r}, which begins with another name")
+    contract.require(one_line(entry.help) and entry.help.endswith("."), "needs a help of one sentence")
+    make = partial(make_rule, sigma=SIGMA, n=n, alpha=ALPHA)
+    if entry.value is None:
+        contract.refuses("a number, for it has no `value`", partial(make, f"{name}=1"))
+    elif entry.required:
+        contract.refuses("to be without its number", partial(make, name))
+    contract.refuses("n=0", partial(make_rule, text, sigma=SIGMA, n=0, alpha=ALPHA), naming="n=0")
+    contract.refuses("alpha=1", partial(make_rule, text, sigma=SIGMA, n=n, alpha=1.0), naming="alpha")
+
+
+def _check_guarantee(contract: Contract, rule: Rule) -> None:
+    sentence = rule.guarantee()
+    level = f"Each certificate is wrong with probability at most {rule.alpha:g}"
+    contract.require(sentence.startswith(level), f"guarantees {sentence!r}, expected {level!r} to begin with")
+    single = one_line(sentence) and sentence.endswith(".") and not re.search(r"\.\s", sentence)
+    contract.require(single, f"guarantees {sentence!r}, expected one sentence")
+
+
+def _walked(rule: Rule) -> list[tuple[int, ...]]:
+    rng = np.random.default_rng(0)
+    return walks(rule, rng.uniform(0.0, 0.6, 200), rng)
+
+
+def _check_looks(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
+    for path in paths:
+        looks = [rule.samples(path[: i + 1]) for i in range(len(path))]
+        rising = looks and looks[0] > 0 and all(np.diff(looks) > 0) and looks[-1] <= rule.n
+        contract.require(rising, f"looks after {looks} samples, expected rising numbers up to n={rule.n}")
+        if rule.block is not None:
+            whole = all(look % rule.block == 0 for look in looks if look != rule.n)
+            contract.require(whole, f"looks after {looks} samples, expected multiples of its block, {rule.block}")
+        contract.require(rule.next_look(path) is None, "asks for more samples after it has stopped")
+        contract.require(rule.next_look(path[:-1]) == looks[-1], "does not answer the same when it is asked again")
+
+
+def _check_claims(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
+    """A table of many images is judged as each image alone, and no radius exceeds what q proves."""
+    q, radius = rule.claims(evidence_of(rule, paths))
+    claims = [rule.claim(path) for path in paths]
+    alone = np.array([(claim.q, claim.radius) for claim in claims])
+    same = np.allclose(alone[:, 0], q) and np.allclose(alone[:, 1], radius)
+    contract.require(same, "claims something else for a table (claims) than for its images (claim)")
+    contract.require(np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability")
+    certified = rule.certifies(q, radius)
+    contract.require(not np.any((radius > 0.0) & ~certified), "claims radii for images that it does not certify")
+    proved = np.where(q < 0.5, bounds.radius_of_tail(q, rule.sigma), 0.0)
+    if np.all(certified == (q < 0.5)):  # otherwise the runner-up is bounded too, and q alone proves less
+        contract.require(np.all(radius <= proved + 1e-9), "claims radii beyond sigma * Phi^-1(1 - q)")
+
+
+def _check_order(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
+    """More successes at the last look never prove less."""
+    for *before, last in paths:
+        most = rule.samples([*before, last]) - rule.samples(before) + (before[-1] if before else 0)
+        better = min(last + 5, most)
+        radii = [rule.claim([*before, successes]).radius for successes in (last, better)]
+        contract.require(radii[0] <= radii[1], f"proves {radii[0]:g} by {last} successes and {radii[1]:g} by {better}")
+
+
+def _check_ends(contract: Contract, rule: Rule) -> None:
+    """Of samples that all agree, and of those that all disagree."""
+    rng = np.random.default_rng(0)
+    ((sure,), (never,)) = (walks(rule, np.full(1, q), rng) for q in (0.0, 1.0))
+    best, worst = rule.claim(sure), rule.claim(never)
+    contract.require(best.q < 0.5, f"certifies nothing where all {rule.samples(sure)} samples agree")
+    contract.require(
+        best.radius >= rule.farthest, f"proves {best.radius:g} at most, its `farthest` is {rule.farthest:g}"
+    )
+    contract.require(worst.q >= 0.5 and worst.radius == 0.0, "certifies an image whose samples all disagree")
+
+
+def _check_errors(contract: Contract, rule: Rule) -> None:
+    allowed = rule.alpha + 4.0 * float(np.sqrt(rule.alpha * (1.0 - rule.alpha) / PATHS))
+    for i, radius in enumerate(sorted({*RADII, *(rule.asked_radii or ())[:3]})):
+        q = bounds.tail_of_radius(radius, rule.sigma) + 1e-9
+        paths = walks(rule, np.full(PATHS, q), np.random.default_rng(i))
+        found, claimed = rule.claims(evidence_of(rule, paths))
+        wrong = float(np.mean(rule.certifies(found, claimed) & (claimed >= radius)))
+        contract.require(
+            wrong <= allowed,
+            f"is wrong about {wrong:.3f} of {PATHS} images of radius {radius:g}, allowed are {allowed:.3f}",
+        )
