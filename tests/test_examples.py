@@ -24,9 +24,9 @@ WAITING = {
         Certificates InputError SmoothedClassifier certify read
     """,
     "randsmooth.bounds": """
-        Boundary assured bernstein_lower bernstein_upper boundary cached_boundary check_alpha check_counts
-        check_level check_sigma cohen_assured crossing_probability e_tail hard_moments hoeffding_lower
-        hoeffding_upper l1_radius largest_radius linf_radius log_e looks lower lower_tail radius
+        Boundary assured_accuracy bernstein_lower boundary cached_boundary check_alpha check_counts
+        check_level check_sigma crossing_probability e_tail hoeffding_lower
+        l1_radius largest_radius linf_radius log_e looks lower lower_tail radius
         radius_of_pair radius_of_tail randomised_lower_tail round_down sample_variance smallest_cap
         smallest_n successes_of_tail tail_of_radius top_k_radius top_k_radius_of_bounds two_sided_p_value
         two_sided_radius two_sided_tails union_levels union_tail upper
@@ -52,9 +52,9 @@ WAITING = {
         Comparison Crossing Difference Envelope Estimate GivenUp ImageProbabilities PABand PairedAccuracy
         Point Scope Stretch Summary Verdict Waterfall abstention accuracy_area accuracy_at accuracy_curve
         acr acr_at acr_difference acr_waterfall can_certify certified certified_accuracy certified_shares
-        chance_certified check_radius clean_accuracy compare conditional_difference contributions dkw
+        chance_certified check_radius compare conditional_difference contributions dkw
         elsewhere envelope expected_radius farthest fresh_difference given_up holm in_points judge mcnemar
-        mean p_a p_a_band p_a_curve p_a_quantiles pair paired_accuracy per_class require_same_images share
+        mean p_a p_a_band p_a_curve p_a_quantiles pair paired_accuracy require_same_images share
         summarize tells_abstention tells_p_a usual_radii verdict waterfall wilson
     """,
     "randsmooth.models": """

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -31,8 +32,7 @@ def test_the_other_metrics(log: Log) -> None:
     right = [radius for label, predict, radius in ROWS if label == predict]
     assert metrics.acr(table).value == pytest.approx(sum(right) / len(ROWS), abs=1e-15)
     assert metrics.abstention(table).value == 2 / 8
-    assert metrics.clean_accuracy(table) == metrics.certified_accuracy(table, 0.0)
-    assert metrics.clean_accuracy(table).value == 5 / 8
+    assert metrics.certified_accuracy(table, 0.0).value == 5 / 8
 
 
 def test_the_staircase_is_certified_accuracy_everywhere(log: Log) -> None:
@@ -49,22 +49,14 @@ def test_acr_is_the_area_under_the_staircase(log: Log) -> None:
     assert metrics.acr(table).value == pytest.approx(float(np.diff(radii) @ shares[1:]), abs=1e-15)
 
 
-def test_per_class_hits_add_up_to_the_whole(log: Log) -> None:
-    table = log(ROWS)
-    for r in (0.0, 0.25, 0.5):
-        by_class = metrics.per_class(table, [r])
-        assert sorted(by_class) == [0, 1, 2]
-        hits = sum(round(at[r].value * at[r].images) for at in by_class.values())
-        assert hits == metrics.certified(table, r).sum()
-        assert sum(at[r].images for at in by_class.values()) == len(table)
-
-
 def test_usual_radii_reach_as_far_as_a_right_image(log: Log) -> None:
     assert metrics.usual_radii([log(ROWS)]) == [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
     assert metrics.usual_radii([log([(0, 1, 9.0)])]) == [0.0]
 
 
-@pytest.mark.parametrize("metric", [metrics.acr, metrics.abstention, metrics.clean_accuracy, metrics.p_a])
+@pytest.mark.parametrize(
+    "metric", [metrics.acr, metrics.abstention, partial(metrics.certified_accuracy, r=0.0), metrics.p_a]
+)
 def test_no_metric_of_no_image(log: Log, metric: Callable[[Certificates], object]) -> None:
     with pytest.raises(InputError, match="no image"):
         metric(log([], sigma=0.5, n=100, alpha=0.01))

@@ -80,7 +80,7 @@ def test_resampling_has_this_mean(n: int, alpha: float | None) -> None:
     redrawn = [table.at(n=n, alpha=alpha, seed=seed) for seed in range(300)]
     for exact, figures in (
         (metrics.acr_at(table, n, alpha).value, [metrics.acr(t).value for t in redrawn]),
-        (metrics.accuracy_at(table, 0.0, n, alpha).value, [metrics.clean_accuracy(t).value for t in redrawn]),
+        (metrics.accuracy_at(table, 0.0, n, alpha).value, [metrics.certified_accuracy(t, 0.0).value for t in redrawn]),
         (metrics.accuracy_at(table, 0.3, n, alpha).value, [metrics.certified_accuracy(t, 0.3).value for t in redrawn]),
     ):
         error = np.std(figures) / np.sqrt(len(figures))

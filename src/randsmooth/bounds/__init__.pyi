@@ -1,5 +1,4 @@
 from .assurance import assured_accuracy as assured_accuracy
-from .assurance import cohen_assured as cohen_assured
 from .binomial import (
     check_alpha as check_alpha,
 )
@@ -68,16 +67,7 @@ from .soft import (
     bernstein_lower as bernstein_lower,
 )
 from .soft import (
-    bernstein_upper as bernstein_upper,
-)
-from .soft import (
-    hard_moments as hard_moments,
-)
-from .soft import (
     hoeffding_lower as hoeffding_lower,
-)
-from .soft import (
-    hoeffding_upper as hoeffding_upper,
 )
 from .soft import (
     sample_variance as sample_variance,

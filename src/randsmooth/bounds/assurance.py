@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
@@ -34,20 +32,6 @@ def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: fl
     """
     correct = check_assured(correct_certified, m, alpha, rho)
     return np.asarray(np.maximum(0.0, correct - most_failures(m, alpha, rho)) / m)
-
-
-def cohen_assured(correct_certified: ArrayLike, m: int, alpha: float, rho: float) -> Floats:
-    """`assured_accuracy` by Bernstein's inequality, a looser bound on the same number; for comparison.
-
-    share - alpha - sqrt(2 alpha (1 - alpha) log(1 / rho) / m) - log(1 / rho) / (3 m), never below 0. The factor 2 is
-    needed: the plotting script published with the paper leaves it out, and its bound fails more often than rho.
-
-    Source: Cohen et al. 2019, appendix B.
-    """
-    share = check_assured(correct_certified, m, alpha, rho) / m
-    log = -math.log(rho)
-    lost = alpha + math.sqrt(2.0 * alpha * (1.0 - alpha) * log / m) + log / (3.0 * m)
-    return np.asarray(np.maximum(0.0, share - lost))
 
 
 def most_failures(m: int, alpha: float, rho: float) -> int:

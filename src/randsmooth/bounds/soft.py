@@ -34,16 +34,6 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     return np.asarray(np.maximum(0.0, mean - np.sqrt(-math.log(alpha) / (2.0 * n))))
 
 
-def hoeffding_upper(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """Upper bound on an expectation: P(bound < expectation) <= alpha. Arguments as `hoeffding_lower`.
-
-    The largest of all classes' upper bounds, each at alpha, bounds the largest expectation at alpha: it fails only
-    where the bound of the class that attains it fails.
-    """
-    mean, n = check_mean(mean, n)  # here, so that an error names the mean and not its mirror image
-    return 1.0 - hoeffding_lower(1.0 - mean, n, alpha)
-
-
 def bernstein_lower(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """Lower bound z_A - sqrt(2 S^2 log(2 / alpha) / n) - 7 log(2 / alpha) / (3 (n - 1)), never below 0.
 
@@ -66,15 +56,6 @@ def bernstein_lower(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: f
     return np.asarray(np.maximum(0.0, mean - np.sqrt(2.0 * variance * log / n) - 7.0 * log / (3.0 * (n - 1.0))))
 
 
-def bernstein_upper(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """Upper bound on an expectation: P(bound < expectation) <= alpha. Arguments as `bernstein_lower`.
-
-    Largest of many classes: as `hoeffding_upper`.
-    """
-    mean, n = check_mean(mean, n)
-    return 1.0 - bernstein_lower(1.0 - mean, variance, n, alpha)
-
-
 def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Floats:
     """S^2 of n values from their sum and their sum of squares, never below 0 (Zhai et al. 2020, eq. 25).
 
@@ -84,20 +65,6 @@ def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Float
     n = at_least_two(n)
     total = np.asarray(total, np.float64)
     return np.asarray(np.maximum(0.0, (np.asarray(squares, np.float64) - total * total / n) / (n - 1.0)))
-
-
-def hard_moments(k: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
-    """Mean and sample variance of n values of which k are 1 and the others 0.
-
-    They are what the softmax tends to as beta grows, so the bound of these moments is the limit of soft
-    certification, and needs nothing but the counts (Zhai et al. 2020, appendix A.3 and figure 4).
-
-    Raises:
-        InputError: k outside 0..n, n < 2.
-    """
-    check_counts(k, n)
-    k = np.asarray(k, np.float64)
-    return np.asarray(k / np.asarray(n, np.float64)), sample_variance(k, k, n)
 
 
 def check_mean(mean: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:

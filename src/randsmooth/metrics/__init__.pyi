@@ -20,9 +20,6 @@ from .accuracy import (
     check_radius as check_radius,
 )
 from .accuracy import (
-    clean_accuracy as clean_accuracy,
-)
-from .accuracy import (
     knows_abstention as knows_abstention,
 )
 from .acr_alternatives import accuracy_area as accuracy_area
@@ -137,9 +134,6 @@ from .summary import (
 )
 from .summary import (
     Summary as Summary,
-)
-from .summary import (
-    per_class as per_class,
 )
 from .summary import (
     summarize as summarize,

@@ -35,11 +35,6 @@ def certified_shares(table: Certificates, radii: NDArray[np.float64]) -> NDArray
     return np.asarray(np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")])
 
 
-def clean_accuracy(table: Certificates) -> Estimate:
-    """Accuracy of the smoothed classifier at the images themselves: certified accuracy at radius 0."""
-    return certified_accuracy(table, 0.0)
-
-
 def knows_abstention(table: Certificates) -> bool:
     """Whether the share of abstentions can be had from `table`.
 

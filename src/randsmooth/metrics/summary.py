@@ -55,12 +55,3 @@ def usual_radii(tables: Sequence[Certificates]) -> list[float]:
     """0, 0.25, 0.5, ... as far as any table certifies a right image: the usual columns."""
     farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
     return [STEP * i for i in range(math.floor(farthest / STEP) + 1)]
-
-
-def per_class(table: Certificates, radii: Sequence[float]) -> dict[int, dict[float, Estimate]]:
-    """Certified accuracy of each class that occurs, at each radius."""
-    result = {}
-    for label in np.unique(table.label):
-        rows = table.rows(table.label == label)
-        result[int(label)] = {r: certified_accuracy(rows, r) for r in radii}
-    return result
