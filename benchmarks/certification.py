@@ -56,7 +56,7 @@ def measure(case: Case, device: torch.device, backend: str) -> list[Figure]:
     network = models.build(case.arch, in_channels=case.channels, image_size=case.side, num_classes=CLASSES)
     network = network.eval().to(device)
     x = torch.rand(case.channels, case.side, case.side, device=device)
-    engine = Engine(network, SIGMA, device=device, precision=case.precision, backend=backend)
+    engine = Engine(network, sigma=SIGMA, device=device, precision=case.precision, backend=backend)
     chosen = engine.prepare(x.shape).name
     n = case.samples * (ON_CUDA if device.type == "cuda" else 1)
 

@@ -47,7 +47,7 @@ def main() -> None:
     network = models.build(options.arch, in_channels=3, image_size=SIDE, num_classes=CLASSES).eval()
     loaded = peak()
     cpu = torch.device("cpu")
-    engine = Engine(network, SIGMA, device=cpu, precision=options.precision, backend=options.backend)
+    engine = Engine(network, sigma=SIGMA, device=cpu, precision=options.precision, backend=options.backend)
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(options.seconds)
     with contextlib.suppress(Enough):

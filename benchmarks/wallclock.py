@@ -87,7 +87,7 @@ def model_in(folder: Path) -> models.Classifier:
 def figures(options: argparse.Namespace) -> Sequence[Figure]:
     network, images = model_in(options.model), data.load("mnist", "test")
     x, _ = images.batch(data.take(len(images), options.images))
-    smoothed = SmoothedClassifier(network, SIGMA, seed=0, precision=options.precision, backend=options.backend)
+    smoothed = SmoothedClassifier(network, sigma=SIGMA, seed=0, precision=options.precision, backend=options.backend)
     few = x[:: max(1, len(x) // 60)]
     return [
         share_on_the_clock(smoothed, x, "radius=0.5", 4),

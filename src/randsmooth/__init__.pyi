@@ -12,6 +12,7 @@ from . import testing as testing
 from . import training as training
 from .certificates import ABSTAIN as ABSTAIN
 from .certificates import Certificates as Certificates
+from .certificates import CertificationSettings as CertificationSettings
 from .certificates import read as read
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify

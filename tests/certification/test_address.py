@@ -29,7 +29,7 @@ def false_claims(images: torch.Tensor) -> np.ndarray:
     """(SEEDS,) how many of these images, certified in a call each, get a radius beyond their distance."""
     totals = []
     for seed in range(SEEDS):
-        smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=seed)
+        smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=seed)
         radii = [smoothed.certify(x, n0=N0, n=N, alpha=ALPHA).radius[0] for x in images]
         totals.append(sum(radius > DISTANCE for radius in radii))
     return np.array(totals)
@@ -84,30 +84,30 @@ ASKS: dict[str, Ask] = {
 @pytest.mark.parametrize("ask", ASKS)
 def test_a_loop_a_batch_another_order_and_another_start_agree(ask: str) -> None:
     images, answer = beside(0.1, 24), ASKS[ask]
-    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=3)
+    smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=3)
     batch = answer(smoothed, images)
     order = np.random.default_rng(0).permutation(len(images))
     assert np.array_equal(np.concatenate([answer(smoothed, x) for x in images]), batch)
     assert np.array_equal(answer(smoothed, images[order]), batch[order])
     assert np.array_equal(answer(smoothed, images[7:]), batch[7:])
-    assert not np.array_equal(answer(SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=4), images), batch)
+    assert not np.array_equal(answer(SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=4), images), batch)
 
 
 def test_equal_images_share_their_certificate_and_others_share_no_noise() -> None:
     images = beside(0.1, 400)
-    counts = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(images, n=400).counts[:, 1]
+    counts = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(images, n=400).counts[:, 1]
     p = stats.norm.cdf(0.1 / SIGMA)
     statistic = np.sum((counts - 400 * p) ** 2) / (400 * p * (1 - p))
     assert 1e-3 < stats.chi2.sf(statistic, len(images)) < 1 - 1e-3  # as spread as independent draws
     after = stats.pearsonr(counts[:-1], counts[1:])
     assert after.pvalue > 1e-3
-    twice = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(images[[5, 9, 5]], n=400)
+    twice = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(images[[5, 9, 5]], n=400)
     assert np.array_equal(twice.counts[0], twice.counts[2]) and twice.radius[0] == twice.radius[2]
     assert not np.array_equal(twice.counts[0], twice.counts[1])
 
 
 def test_purposes_share_no_noise() -> None:
-    smoothed, x = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0), beside(0.0, 1)[0]
+    smoothed, x = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0), beside(0.0, 1)[0]
     names = ("certify/select", "certify/estimate", "predict", "attack/predict")
     counts = smoothed.engine.count(x, [(name, 10_000) for name in names])[:, 1]
     assert len(set(counts.tolist())) == len(names)
@@ -115,10 +115,10 @@ def test_purposes_share_no_noise() -> None:
 
 def test_the_seed_is_new_unless_told_and_can_be_read() -> None:
     model, x = HalfSpace().eval(), beside(0.05, 20)
-    first, second = SmoothedClassifier(model, SIGMA), SmoothedClassifier(model, SIGMA)
+    first, second = SmoothedClassifier(model, sigma=SIGMA), SmoothedClassifier(model, sigma=SIGMA)
     assert first.seed != second.seed
     assert not np.array_equal(first.certify(x, n=500).counts, second.certify(x, n=500).counts)
-    again = SmoothedClassifier(model, SIGMA, seed=first.seed)
+    again = SmoothedClassifier(model, sigma=SIGMA, seed=first.seed)
     assert again.seed == first.seed
     assert np.array_equal(first.certify(x, n=500).counts, again.certify(x, n=500).counts)
 
@@ -143,7 +143,7 @@ def test_a_table_of_a_part_has_the_rows_of_the_whole_and_repeats_itself(own: nn.
 
 
 def test_figure_4_compares_the_same_samples(own: nn.Module) -> None:
-    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=5)
+    smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=5)
     x = beside(0.3, 12)
     hard = smoothed.certify(x, n=1000)
     figure = figure_4(smoothed, x, [1] * 12, [0.0, 0.2], betas=(1.0,), n=1000)

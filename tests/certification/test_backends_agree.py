@@ -191,7 +191,7 @@ def test_counts_differ_at_most_where_the_logits_are_close(backend: str, exported
     model = exported("resnet8") if backend == "onnx" else network("resnet8")
     x = torch.rand(SHAPES["resnet8"], generator=torch.Generator().manual_seed(2))
     counts = [
-        Engine(which, 0.5, device=CPU, backend=name).count(x, [("a", SAMPLES)])[0]
+        Engine(which, sigma=0.5, device=CPU, backend=name).count(x, [("a", SAMPLES)])[0]
         for which, name in ((network("resnet8"), "torch"), (model, backend))
     ]
     moved = np.abs(counts[0] - counts[1]).sum() // 2
@@ -206,7 +206,7 @@ def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(batch: int, exported: 
     fixed, free = exported("small-cnn", batch), exported("small-cnn")
     assert (fixed.batch, free.batch, free.shape) == (batch, None, (1, 8, 8))
     x = torch.rand(SHAPES["small-cnn"])
-    counts = [Engine(model, 0.5, device=CPU, backend="onnx").count(x, [("a", 500)]) for model in (fixed, free)]
+    counts = [Engine(model, sigma=0.5, device=CPU, backend="onnx").count(x, [("a", 500)]) for model in (fixed, free)]
     np.testing.assert_array_equal(*counts)
 
 
@@ -279,7 +279,7 @@ def test_auto_keeps_the_usual_one_unless_another_is_clearly_faster(rate: float, 
 
 
 def test_auto_says_what_it_tried() -> None:
-    engine = Engine(network("small-cnn"), 0.5, device=CPU, backend="auto")
+    engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto")
     backend = engine.prepare(SHAPES["small-cnn"])
     assert backend.name in engine.rates and set(engine.rates) <= set(BACKENDS)
 

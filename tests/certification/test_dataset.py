@@ -28,7 +28,7 @@ def test_a_model_of_ones_own(own: nn.Module, tmp_path: Path) -> None:
     assert (again.header.model["arch"], *again.header.model) == ("Sequential", "weights", "identity", "arch")
     assert again.header.behaviour.keys() == {"made-up images", "own images"}
     x, _ = rs.data.load("digits", "test").batch(torch.tensor(table.idx))
-    direct = rs.SmoothedClassifier(own, 0.25, seed=0).certify(x, n=200)
+    direct = rs.SmoothedClassifier(own, sigma=0.25, seed=0).certify(x, n=200)
     assert np.array_equal(direct.counts, again.counts)
     assert "own" in rs.report.render([again])
 

@@ -61,7 +61,7 @@ def counted_slowly(network: nn.Module, x: torch.Tensor, name: str, n: int, seed:
 
 @pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, 3 * BLOCK + 7])
 def test_counts_are_those_of_one_sample_at_a_time(n: int, network: nn.Module, image: torch.Tensor) -> None:
-    counts = Engine(network, SIGMA, device=CPU).count(image, [("a", 100), ("b", n)])
+    counts = Engine(network, sigma=SIGMA, device=CPU).count(image, [("a", 100), ("b", n)])
     assert counts.tolist() == [counted_slowly(network, image, name, k) for name, k in (("a", 100), ("b", n))]
 
 
@@ -69,7 +69,7 @@ def test_counts_are_those_of_one_sample_at_a_time(n: int, network: nn.Module, im
 def test_the_batch_size_does_not_change_the_noise(batch: int, image: torch.Tensor) -> None:
     models = [Digits(), Digits()]
     counts = [
-        Engine(model, SIGMA, device=CPU, batch=size).count(image, [("a", 1000)])
+        Engine(model, sigma=SIGMA, device=CPU, batch=size).count(image, [("a", 1000)])
         for model, size in zip(models, (BLOCK, batch), strict=True)
     ]
     assert np.array_equal(*counts)
@@ -122,16 +122,16 @@ class Scaled(nn.Module):
 def test_neither_order_nor_neighbours_matter(kind: str, network: nn.Module) -> None:
     model = {"network": network, "digits": Digits(), "crooked": Crooked(Digits()), "scaled": Scaled(Digits())}[kind]
     images = torch.rand(40, 1, 8, 8, generator=torch.Generator().manual_seed(2))
-    engine = Engine(model, SIGMA, device=CPU)
+    engine = Engine(model, sigma=SIGMA, device=CPU)
     everything = numbered(engine, list(range(40)), images)
     assert engine.mixes == (kind not in ("crooked", "scaled"))
     assert numbered(engine, list(range(39, -1, -2)), images) == {i: everything[i] for i in range(1, 40, 2)}
     for i in (0, 3, 17):
-        assert numbered(Engine(model, SIGMA, device=CPU), [i], images) == {i: everything[i]}
+        assert numbered(Engine(model, sigma=SIGMA, device=CPU), [i], images) == {i: everything[i]}
 
 
 def test_images_share_batches(image: torch.Tensor) -> None:
-    engine, images = Engine(Digits(), SIGMA, device=CPU), image.expand(30, 1, 8, 8)
+    engine, images = Engine(Digits(), sigma=SIGMA, device=CPU), image.expand(30, 1, 8, 8)
     batches: list[int] = []
     tally = engine.tally
 
@@ -149,13 +149,13 @@ def test_another_address_has_other_noise(change: dict, image: torch.Tensor) -> N
     def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list:
         x = image.clone()
         x[0, 0, 0] = pixel  # which `Digits` does not look at
-        return Engine(Digits(), SIGMA, device=CPU, seed=seed).count(x, [(name, 1000)]).tolist()
+        return Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed).count(x, [(name, 1000)]).tolist()
 
     assert counts() == counts() != counts(**change)
 
 
 def test_selection_and_estimation_share_no_sample(image: torch.Tensor) -> None:
-    first, second = Engine(Digits(), SIGMA, device=CPU).count(image, [("a", 1000), ("b", 1000)])
+    first, second = Engine(Digits(), sigma=SIGMA, device=CPU).count(image, [("a", 1000), ("b", 1000)])
     assert first.tolist() != second.tolist()
 
 
@@ -167,14 +167,14 @@ def test_samples_are_gaussian_around_the_image(image: torch.Tensor) -> None:
             above = (x[:, 0, 2, 5] > image[0, 2, 5] + SIGMA).float()
             return torch.stack([1 - above, above], dim=1)
 
-    counts = Engine(Sign(), SIGMA, device=CPU).count(image, [("a", 20_000)])[0]
+    counts = Engine(Sign(), sigma=SIGMA, device=CPU).count(image, [("a", 20_000)])[0]
     assert stats.binomtest(int(counts[1]), 20_000, stats.norm.sf(1.0)).pvalue > 1e-3
 
 
 def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Tensor) -> None:
     model = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
     before = models.weights_hash(model)
-    engine = Engine(model, SIGMA, device=CPU, precision="bf16")
+    engine = Engine(model, sigma=SIGMA, device=CPU, precision="bf16")
     counts = engine.count(image, [("a", 500)])
     assert models.weights_hash(model) == before
     assert all(parameter.requires_grad for parameter in model.parameters())
@@ -247,7 +247,7 @@ class AlwaysDropout(nn.Module):
 
 def test_a_model_that_answers_at_random_is_refused_by_layer(image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"differently from call to call, from layer doubt \(AlwaysDropout\) on"):
-        Engine(Sometimes().eval(), SIGMA, device=CPU).count(image, [("a", 10)])
+        Engine(Sometimes().eval(), sigma=SIGMA, device=CPU).count(image, [("a", 10)])
 
 
 class Answer(nn.Module):
@@ -264,31 +264,31 @@ class Answer(nn.Module):
 @pytest.mark.parametrize("logits", [[0.0, float("nan")], [float("inf"), 0.0], [-float("inf"), 0.0]])
 def test_logits_that_are_not_finite_name_the_image(logits: list[float], image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"NaN or infinite logits for 50 of 50 noisy copies of image 17"):
-        Engine(Answer(logits), SIGMA, device=CPU).count(image, [("a", 50)], number=17)
+        Engine(Answer(logits), sigma=SIGMA, device=CPU).count(image, [("a", 50)], number=17)
 
 
 @pytest.mark.parametrize("logits", [0.0, [[0.0, 1.0]]])
 def test_answers_that_are_no_logits(logits: list, image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"expected logits \(256, K\)"):
-        Engine(Answer(logits), SIGMA, device=CPU).count(image, [("a", 50)])
+        Engine(Answer(logits), sigma=SIGMA, device=CPU).count(image, [("a", 50)])
 
 
 def test_bad_settings(network: nn.Module) -> None:
     with pytest.raises(InputError, match="fp8"):
-        Engine(network, SIGMA, device=CPU, precision="fp8")
+        Engine(network, sigma=SIGMA, device=CPU, precision="fp8")
 
 
 @pytest.mark.parametrize(("shape", "least"), [((3, 8, 8), BLOCK), ((3, 224, 224), FINE)])
 def test_a_batch_holds_a_block(shape: tuple[int, ...], least: int) -> None:
     model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
     with pytest.raises(InputError, match=f"batch={least - 1} must be at least {least}"):
-        Engine(model, SIGMA, device=CPU, batch=least - 1).prepare(shape)
-    counts = Engine(model, SIGMA, device=CPU, batch=least).count(torch.full(shape, 0.5), [("a", least + 1)])
+        Engine(model, sigma=SIGMA, device=CPU, batch=least - 1).prepare(shape)
+    counts = Engine(model, sigma=SIGMA, device=CPU, batch=least).count(torch.full(shape, 0.5), [("a", least + 1)])
     assert counts.sum() == least + 1
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_counts_do_not_depend_on_the_batch(network: nn.Module, image: torch.Tensor) -> None:
     cuda = torch.device("cuda")
-    counts = [Engine(network, SIGMA, device=cuda, batch=b).count(image, [("a", 10_000)]) for b in (BLOCK, 4096)]
+    counts = [Engine(network, sigma=SIGMA, device=cuda, batch=b).count(image, [("a", 10_000)]) for b in (BLOCK, 4096)]
     assert np.array_equal(*counts)

@@ -192,7 +192,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 def smoothed(model: nn.Module) -> SmoothedClassifier:
-    return SmoothedClassifier(model, 0.25)  # its own seed: what is checked does not depend on it
+    return SmoothedClassifier(model, sigma=0.25)  # its own seed: what is checked does not depend on it
 
 
 def test_answers_are_checked_without_the_data(certified: Certificates) -> None:

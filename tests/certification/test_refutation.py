@@ -121,7 +121,7 @@ class TestHalfSpaces:
 def test_a_step_that_does_not_climb_would_be_seen() -> None:
     """A control on the test above: points of the same length in other directions change nothing."""
     model = HalfSpace().eval()
-    engine = SmoothedClassifier(model, SIGMA, seed=0).engine
+    engine = SmoothedClassifier(model, sigma=SIGMA, seed=0).engine
     x, y = IMAGES.batch(torch.arange(len(IMAGES)))
     random = torch.randn(x.shape, generator=torch.Generator().manual_seed(2))
     points = x + within_ball(1000 * random, 1.0) * 1.1 * torch.tensor(np.abs(SIGNED)).float().view(-1, 1, 1, 1)
@@ -154,7 +154,7 @@ def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> No
     alarms = careless = 0
     for seed in range(runs):
         found = attack(model, table, images[0], steps=1, m=1, n=100, alpha=alpha, seed=seed)
-        engine = SmoothedClassifier(model, SIGMA, seed=seed).engine
+        engine = SmoothedClassifier(model, sigma=SIGMA, seed=seed).engine
         points = map(torch.from_numpy, found.points)
         each = [predict_anywhere(engine, point, 100, alpha) for point in points]
         alarms += found.failed.any()
@@ -283,7 +283,7 @@ def test_the_certified_precision_is_attacked(precision: str, alike: bool) -> Non
 
 
 def test_the_point_may_leave_the_unit_cube() -> None:
-    engine = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).engine
+    engine = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).engine
     point = 0.5 + 40.0 * HalfSpace().w.view(1, SIDE, SIDE)
     assert predict_anywhere(engine, point, 100, 0.001) == 1
     assert predict_anywhere(engine, 1.0 - point, 100, 0.001) == 0

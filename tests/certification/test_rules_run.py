@@ -66,10 +66,10 @@ def test_a_run_cut_short_and_resumed_is_the_whole_one(rule: str, model: Classifi
 @pytest.mark.parametrize("rule", RULES)
 def test_a_table_is_what_the_api_gives_for_one_image_alone(rule: str, model: Classifier, images, whole: Whole) -> None:
     table = whole(rule)
-    smoothed = SmoothedClassifier(model, SIGMA, seed=0)
+    smoothed = SmoothedClassifier(model, sigma=SIGMA, seed=0)
     for row in (0, TAKE // 2, TAKE - 1):
         x, _ = images.batch(torch.tensor(table.idx[row : row + 1]))
-        alone = smoothed.certify(x, 50, N, 0.01, rule=rule)
+        alone = smoothed.certify(x, n0=50, n=N, alpha=0.01, rule=rule)
         assert np.array_equal(alone.counts[0], table.counts[row])
         assert np.array_equal(alone.paths[0], (table.paths or ())[row])
         assert alone.predict[0] == table.predict[row]
@@ -139,7 +139,7 @@ def test_sound_certification_from_end_to_end(rule: str, model: Classifier, whole
 
 
 def test_sound_refuses_images_between_the_levels(model: Classifier) -> None:
-    smoothed = SmoothedClassifier(model, SIGMA, sound=True, seed=0)
+    smoothed = SmoothedClassifier(model, sigma=SIGMA, sound=True, seed=0)
     with pytest.raises(InputError, match="255"):
         smoothed.certify(torch.full((1, 1, 8, 8), 0.5), n=N)
     assert smoothed.certify(torch.full((1, 1, 8, 8), 128 / 255), n=N).counts.sum() == N

@@ -36,16 +36,16 @@ def model() -> Classifier:
 
 
 def run(model: Classifier, images, out: Path, *, seed: int = 0, sigma: float = 0.5, **options) -> Certificates:
-    smoothed = SmoothedClassifier(model, sigma, seed=seed)
     budget = {key: options.pop(key, usual) for key, usual in (("n0", 20), ("n", 300), ("alpha", 0.01))}
-    header = make_header(smoothed, model, images, INDICES, selection="some", **budget)
+    smoothed = SmoothedClassifier(model, sigma=sigma, seed=seed, **budget)
+    header = make_header(smoothed, model, images, INDICES, selection="some")
     return certify_images(smoothed, images, INDICES, header, out, **options)
 
 
 def test_the_table_is_what_the_api_gives(model: Classifier, images, tmp_path: Path) -> None:
     table = run(model, images, tmp_path / "a.parquet")
     x, y = images.batch(torch.tensor(INDICES))
-    direct = SmoothedClassifier(model, 0.5, seed=0).certify(x, 20, 300, 0.01)
+    direct = SmoothedClassifier(model, sigma=0.5, seed=0).certify(x, n0=20, n=300, alpha=0.01)
     assert table.idx.tolist() == INDICES
     assert table.label.tolist() == y.tolist()
     assert np.array_equal(table.counts, direct.counts)

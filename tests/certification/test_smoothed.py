@@ -21,7 +21,9 @@ DISTANCES = [0.02, 0.1, 0.3, -0.3, 0.8, -1.5]
 
 
 def test_radii_stay_below_the_true_distance_and_come_near() -> None:
-    certified = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(at_distance(DISTANCES), n0=1000, n=20_000)
+    certified = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(
+        at_distance(DISTANCES), n0=1000, n=20_000
+    )
     for distance, predict, radius in zip(DISTANCES, certified.predict, certified.radius, strict=True):
         if predict == ABSTAIN:
             assert (radius, abs(distance)) == (0.0, 0.02)
@@ -31,7 +33,7 @@ def test_radii_stay_below_the_true_distance_and_come_near() -> None:
 
 
 def test_the_counts_are_binomial() -> None:
-    certified = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(at_distance(DISTANCES), n=20_000)
+    certified = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(at_distance(DISTANCES), n=20_000)
     for distance, counts in zip(DISTANCES, certified.counts, strict=True):
         p = stats.norm.cdf(distance / SIGMA)
         assert counts.sum() == 20_000
@@ -41,7 +43,7 @@ def test_the_counts_are_binomial() -> None:
 def test_certify_holds_its_level() -> None:
     """At alpha = 0.05 fewer than 5% of radii pass the true distance, beyond what chance allows."""
     images = 400
-    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0)
+    smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0)
     certified = smoothed.certify(beside(0.25, images), n0=20, n=200, alpha=0.05)
     failures = int((certified.radius > 0.25).sum())
     assert stats.binom.sf(failures - 1, images, 0.05) > 1e-3
@@ -49,9 +51,11 @@ def test_certify_holds_its_level() -> None:
 
 
 def test_a_certain_answer_certifies_the_largest_radius() -> None:
-    certified = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0).certify(at_distance([50.0]).clamp(0, 1), n=1000)
+    certified = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0).certify(
+        at_distance([50.0]).clamp(0, 1), n=1000
+    )
     assert certified.radius[0] < 1.8  # the corner (1, ..., 1) lies at sqrt(12) / 2 = 1.73
-    sure = SmoothedClassifier(Constant(2).eval(), SIGMA, seed=0).certify(at_distance([0.0]), n=1000)
+    sure = SmoothedClassifier(Constant(2).eval(), sigma=SIGMA, seed=0).certify(at_distance([0.0]), n=1000)
     assert sure.radius[0] == bounds.largest_radius(1000, 0.001, SIGMA)
 
 
@@ -65,13 +69,15 @@ class Constant(nn.Module):
 
 
 def test_predict_answers_or_abstains() -> None:
-    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0)
+    smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0)
     assert smoothed.predict(at_distance([1.0, -1.0, 0.0]), n=1000).tolist() == [1, 0, ABSTAIN]
-    assert SmoothedClassifier(Constant(3).eval(), SIGMA, seed=0).predict(at_distance([0.0]), n=100).tolist() == [3]
+    assert SmoothedClassifier(Constant(3).eval(), sigma=SIGMA, seed=0).predict(at_distance([0.0]), n=100).tolist() == [
+        3
+    ]
 
 
 def test_one_image_is_a_batch_of_one() -> None:
-    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0)
+    smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0)
     one, batch = smoothed.certify(at_distance([0.4])[0], n=500), smoothed.certify(at_distance([0.4]), n=500)
     assert np.array_equal(one.counts, batch.counts)
 
@@ -80,8 +86,8 @@ def test_bf16_certifies_the_bf16_classifier() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Flatten(), nn.Linear(12, 2)).eval()
     x = torch.rand(1, 3, 2, 2)
-    coarse = SmoothedClassifier(model, SIGMA, precision="bf16", seed=0).certify(x, n=5000)
-    rounded = SmoothedClassifier(model.to(torch.bfloat16), SIGMA, precision="bf16", seed=0).certify(x, n=5000)
+    coarse = SmoothedClassifier(model, sigma=SIGMA, precision="bf16", seed=0).certify(x, n=5000)
+    rounded = SmoothedClassifier(model.to(torch.bfloat16), sigma=SIGMA, precision="bf16", seed=0).certify(x, n=5000)
     assert np.array_equal(coarse.counts, rounded.counts)
 
 
@@ -112,11 +118,11 @@ WITH_NAN = IMAGE.clone().index_fill_(3, torch.tensor(0), float("nan"))
 )
 def test_bad_input(call, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        call(SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0))
+        call(SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0))
 
 
 def test_a_round_number_of_samples_may_be_written_as_a_float() -> None:
-    smoothed = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0)
+    smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0)
     assert smoothed.certify(IMAGE, n=1e3).counts.sum() == 1000
 
 
@@ -131,32 +137,32 @@ def test_a_round_number_of_samples_may_be_written_as_a_float() -> None:
 )
 def test_bad_classifiers(model, options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        SmoothedClassifier(model, SIGMA, **options)
+        SmoothedClassifier(model, sigma=SIGMA, **options)
 
 
 def test_images_that_the_model_refuses_are_named() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Linear(12, 2)).eval()
     with pytest.raises(InputError, match=r"refuses images of shape \(1, 4, 4\)"):
-        SmoothedClassifier(model, SIGMA, seed=0).certify(torch.rand(2, 1, 4, 4), n=100)
+        SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(torch.rand(2, 1, 4, 4), n=100)
 
 
 def test_one_logit_certifies_nothing() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Linear(12, 1)).eval()
     with pytest.raises(InputError, match="K >= 2"):
-        SmoothedClassifier(model, SIGMA, seed=0).certify(IMAGE, n=100)
+        SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(IMAGE, n=100)
 
 
 @pytest.mark.parametrize("sigma", [0.0, -0.5, float("nan"), float("inf"), "a", None])
 def test_bad_sigma(sigma: float) -> None:
     with pytest.raises(InputError, match=f"sigma={sigma!r}"):
-        SmoothedClassifier(HalfSpace().eval(), sigma, seed=0)
+        SmoothedClassifier(HalfSpace().eval(), sigma=sigma, seed=0)
 
 
 def test_a_model_in_train_mode_is_refused() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(12, 2)).eval()
     model[1].train()
     with pytest.raises(InputError, match=r"1 is in train mode.*model.eval\(\)"):
-        SmoothedClassifier(model, SIGMA, seed=0)
+        SmoothedClassifier(model, sigma=SIGMA, seed=0)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 0.001])
@@ -166,7 +172,7 @@ def test_smallest_predict_n(alpha: float) -> None:
 
 
 def test_one_may_stop_at_any_look() -> None:
-    smoothed, x = SmoothedClassifier(HalfSpace().eval(), SIGMA, seed=0), at_distance(DISTANCES)
+    smoothed, x = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0), at_distance(DISTANCES)
     asked: list[int] = []
 
     def enough(claim: Claim, samples: int) -> bool:

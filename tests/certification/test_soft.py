@@ -40,7 +40,7 @@ def true_mean(distance: float, beta: float) -> float:
 
 @pytest.fixture(scope="module")
 def smoothed() -> SmoothedClassifier:
-    return SmoothedClassifier(Slope().eval(), SIGMA, seed=0)
+    return SmoothedClassifier(Slope().eval(), sigma=SIGMA, seed=0)
 
 
 def test_means_are_those_of_quadrature(smoothed: SmoothedClassifier) -> None:
@@ -84,7 +84,9 @@ def test_an_image_does_not_feel_its_neighbours_or_the_batch(smoothed: SmoothedCl
     together = certify_soft(smoothed, at_distance(DISTANCES), n=700, betas=BETAS)
     alone = certify_soft(smoothed, at_distance(DISTANCES[3:4]), n=700, betas=BETAS)
     assert np.array_equal(together.mean[:, 3:4], alone.mean)
-    other = certify_soft(SmoothedClassifier(Slope().eval(), SIGMA, batch=160, seed=0), at_distance(DISTANCES), n=700)
+    other = certify_soft(
+        SmoothedClassifier(Slope().eval(), sigma=SIGMA, batch=160, seed=0), at_distance(DISTANCES), n=700
+    )
     assert other.mean[0] == pytest.approx(together.mean[1], abs=1e-6)
 
 
@@ -141,5 +143,5 @@ def test_logits_that_are_not_finite_are_refused() -> None:
 
     with pytest.raises(InputError, match="NaN or infinite logits for noisy copies of image 0"):
         certify_soft(
-            SmoothedClassifier(Broken().eval(), SIGMA, seed=0), at_distance([0.0]), n=2000, betas=(1.0, math.inf)
+            SmoothedClassifier(Broken().eval(), sigma=SIGMA, seed=0), at_distance([0.0]), n=2000, betas=(1.0, math.inf)
         )

@@ -61,7 +61,7 @@ def test_counts_do_not_depend_on_the_lanes(backend: str, two_threads: None) -> N
     counts = []
     for threads in (1, 2):
         torch.set_num_threads(threads)
-        engine = Engine(network, 0.5, device=CPU, backend=backend)
+        engine = Engine(network, sigma=0.5, device=CPU, backend=backend)
         counts.append(engine.count(x, [("a", 3000), ("b", 100)]))
         assert engine._lanes.number == threads
     np.testing.assert_array_equal(*counts)
@@ -69,7 +69,7 @@ def test_counts_do_not_depend_on_the_lanes(backend: str, two_threads: None) -> N
 
 def test_large_images_take_one_lane_with_all_threads(two_threads: None) -> None:
     network = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 4)).eval()
-    engine = Engine(network, 0.5, device=CPU)
+    engine = Engine(network, sigma=0.5, device=CPU)
     engine.prepare((3, 224, 224))
     assert engine._lanes.number == 1 and engine.size == 32
 
@@ -77,4 +77,4 @@ def test_large_images_take_one_lane_with_all_threads(two_threads: None) -> None:
 def test_an_error_in_a_lane_reaches_the_caller(two_threads: None) -> None:
     network = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
     with pytest.raises(InputError, match="refuses images of shape"):
-        Engine(network, 0.5, device=CPU).count(torch.rand(3, 8, 8), [("a", 10)])
+        Engine(network, sigma=0.5, device=CPU).count(torch.rand(3, 8, 8), [("a", 10)])

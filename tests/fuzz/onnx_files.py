@@ -37,7 +37,7 @@ class Graph(Reader):
 
     def read(self, folder: Path) -> Any:
         model = OnnxModel(folder / GRAPH)
-        engine = Engine(model, 0.5, device=torch.device("cpu"), batch=BATCH, backend="onnx")
+        engine = Engine(model, sigma=0.5, device=torch.device("cpu"), batch=BATCH, backend="onnx")
         engine.prepare(model.shape)
         counts = engine.count(torch.full(model.shape, 0.5), [("fuzz", BATCH)])
         return {"identity": weights_hash(model), "shape": model.shape, "counts": counts}

@@ -129,7 +129,7 @@ def test_training_learns(tmp_path: Path) -> None:
     model = train("digits", GAUSSIAN.model_copy(update={"epochs": 15, "take": None}), out=tmp_path / "model")
     images = data.load("digits", "test")
     x, y = images.batch(torch.arange(0, len(images), 4))
-    predicted = SmoothedClassifier(model, 0.25, seed=0).predict(x, n=100)
+    predicted = SmoothedClassifier(model, sigma=0.25, seed=0).predict(x, n=100)
     assert (predicted == y.numpy()).mean() > 0.85
 
 

@@ -70,15 +70,30 @@ from .same_run import (
 from .same_run import (
     unchecked as unchecked,
 )
+from .settings import (
+    FORMATS as FORMATS,
+)
+from .settings import (
+    PRECISIONS as PRECISIONS,
+)
+from .settings import (
+    CertificationSettings as CertificationSettings,
+)
+from .settings import (
+    Precision as Precision,
+)
+from .settings import (
+    check_budget as check_budget,
+)
+from .settings import (
+    precision_named as precision_named,
+)
 from .stored_header import parse_header as parse_header
 from .table import (
     ABSTAIN as ABSTAIN,
 )
 from .table import (
     Certificates as Certificates,
-)
-from .table import (
-    check_budget as check_budget,
 )
 from .table import (
     decide as decide,

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
+from pydantic import ConfigDict, Strict, model_validator
 
 from randsmooth.certificates.limits import check_facts, check_size
-from randsmooth.documents import shown
+from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.errors import InputError
+from randsmooth.frozen_record import FrozenRecord
 
 # 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`).
 # 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
 VERSION = 3
 WITH_DIGESTS = 3  # from this format on, a file without digests has lost them
+CLOPPER_PEARSON = "clopper-pearson"
+OLD_BOUND = "Clopper-Pearson, one-sided"  # what the first tables called it, before there was another
 
 
 Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
 
 
-class Header(BaseModel):
+class Header(FrozenRecord):
     """The facts shared by all rows of a table. None means that the source (a published log) does not say.
 
     Types are taken as they are ("1", 1.0 and True are no 1), and every fact has a limit (see `limits`), so that what is
@@ -54,7 +56,8 @@ class Header(BaseModel):
         InputError: a fact that is unknown, of another type, or beyond its limit.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
+    unknown_field: ClassVar[str] = "is no fact of a header that this randsmooth knows"
 
     version: int = VERSION
     sigma: float | None = None
@@ -83,39 +86,22 @@ class Header(BaseModel):
     versions: dict[str, str] | None = None
     notes: Texts = ()
 
-    if not TYPE_CHECKING:  # there the fields are the arguments
-
-        def __init__(self, /, **facts: Any) -> None:
-            try:
-                super().__init__(**facts)
-            except ValidationError as error:
-                raise InputError(_told(error)) from None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _plain(cls, facts: Any) -> Any:
-        """NumPy's numbers as Python's, which is what a file will say."""
-        if not isinstance(facts, dict):
-            return facts
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in facts.items()}
-
     @model_validator(mode="after")
     def _limited(self) -> Self:
         check_facts(self)
         check_size(len(self.model_dump_json()))
         return self
 
-    def having(self, **facts: Any) -> Header:
-        """This header with other `facts`, checked like any."""
-        return Header(**(dict(self) | facts))
+    @property
+    def settings(self) -> CertificationSettings:
+        """The settings that this certification was made with, for another like it.
 
-
-def _told(error: ValidationError) -> str:
-    """The first fault in a sentence."""
-    first = error.errors()[0]
-    if first["type"] == "value_error":  # ours
-        return str(first["ctx"]["error"])
-    name = ".".join(map(str, first["loc"]))
-    if first["type"] == "extra_forbidden":
-        return f"{shown(repr(name))} is no fact of a header that this randsmooth knows"
-    return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"
+        Raises:
+            InputError: the header does not tell them, as that of a log, or they are no longer usable.
+        """
+        missing = [name for name in ("sigma", "n0", "n", "alpha", "precision") if getattr(self, name) is None]
+        if missing:
+            raise InputError(f"the header does not say its {missing[0]} (of a TSV log?)")
+        facts = {name: getattr(self, name) for name in CertificationSettings.model_fields}
+        facts["bound"] = CLOPPER_PEARSON if self.bound in (None, OLD_BOUND) else self.bound
+        return CertificationSettings(**facts | {"precision": precision_named(self.precision or "")})

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, setting
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
 ALIKE = (2, 3)  # formats whose counts mean the same
 
-# What a user gives, in the order that it is told; `selection` stands for take and skip.
-SETTINGS = ("sigma", "n0", "n", "alpha", "rule", "bound", "label_aware", "sound", "seed", "dataset", "split")
-CHOSEN = ("selection", "backend", "precision", "batch")
+# What a user gives, in the order of an error; `selection` stands for take and skip.
+SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection")
 # What a user has, and how to go on with what the run was begun with.
 HAD = {
     "data": "the images and labels that it was begun with (an older version hashed others)",
@@ -98,7 +98,7 @@ def unchecked(header: Header) -> str:
 
 def _fields(begun: Header, now: Header) -> list[str]:
     """Names of the fields that differ and follow from no other that does, but for behaviour."""
-    names = [*SETTINGS, *CHOSEN, "model", *HAD, *FOLLOWS]
+    names = [*SETTINGS, "model", *HAD, *FOLLOWS]
     differ = [name for name in dict.fromkeys(names) if _told(begun, name) != _told(now, name)]
     if begun.version in ALIKE and now.version in ALIKE and "version" in differ:
         differ.remove("version")
@@ -174,10 +174,17 @@ def _ways_on(begun: Header, different: list[str], apart: tuple[str, str] | None)
 
 def _arguments(begun: Header, different: list[str]) -> dict[str, Any]:
     """The settings that differ, as the run was begun with them, by the names that users give them."""
-    found = {name: getattr(begun, name) for name in different if name in (*SETTINGS, "backend", "batch")}
+    found = {name: getattr(begun, name) for name in different if name in SETTINGS}
     if "precision" in different and begun.precision is not None:
-        short = {"bfloat16": "bf16", "float16": "fp16"}
-        found["precision"] = next((short[kind] for kind in short if begun.precision.startswith(kind)), "32")
-    if "selection" in different and (how := re.match(r"(take|every) (\d+)", begun.selection or "")):
+        found["precision"] = _precision(begun.precision)
+    if found.pop("selection", None) is not None and (how := re.match(r"(take|every) (\d+)", begun.selection or "")):
         found["take" if how[1] == "take" else "skip"] = int(how[2])
     return {name: value for name, value in found.items() if value is not None and str(value).isprintable()}
+
+
+def _precision(arithmetic: str) -> str | None:
+    """As a user writes it; None where this randsmooth does not know it."""
+    try:
+        return precision_named(arithmetic)
+    except InputError:
+        return None

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import bounds
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_rows
-from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule, check_samples
+from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
+from randsmooth.certificates.settings import check_budget
 from randsmooth.certificates.words import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.errors import InputError
 
@@ -160,16 +160,6 @@ def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> He
         notes += (judged_at(header.alpha, alpha),)
         judged = judged.having(alpha=alpha, notes=notes)
     return judged if header.guarantee is None else judged.having(guarantee=guarantee_of(judged))
-
-
-def check_budget(n0: int, n: int, alpha: float) -> None:
-    """Raise InputError for a budget that could not certify any image."""
-    bounds.check_level(alpha)
-    check_samples("n0", n0)
-    check_samples("n", n)
-    least = bounds.smallest_n(alpha)
-    if n < least:
-        raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
 
 
 def thin(counts: Ints, n: int, seed: int) -> Ints:

@@ -6,12 +6,11 @@ import re
 import warnings
 from pathlib import Path
 
-from randsmooth.certificates.header import Header
+from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
 from randsmooth.certificates.rules import Rule, make_rule
 from randsmooth.errors import InputError, Note
 
 LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
-OLD_BOUND = "Clopper-Pearson, one-sided"  # what the first tables called it, before there was another
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?)"
 _THINNED = re.compile(rf"n {_NUMBER} thinned to {_NUMBER}, seed -?\d{{1,20}}", re.ASCII)
@@ -26,7 +25,7 @@ def rule_of(header: Header) -> Rule:
     """
     if header.sigma is None or header.n is None or header.alpha is None:
         raise InputError("judging counts needs sigma, n and alpha in the header")
-    bound = "clopper-pearson" if header.bound in (None, OLD_BOUND) else header.bound
+    bound = CLOPPER_PEARSON if header.bound in (None, OLD_BOUND) else header.bound
     return make_rule(
         header.rule,
         sigma=header.sigma,

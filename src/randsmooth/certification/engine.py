@@ -8,19 +8,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import (
     CLEARLY,
-    PRECISIONS,
     Backend,
     candidates,
     fastest,
     make_backend,
+    usual_backend,
 )
 from randsmooth.certification.checks import check_repeats, rows_stand_alone
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
@@ -35,7 +37,8 @@ from randsmooth.certification.segments import (
     usual_block,
 )
 from randsmooth.certification.workers import WorkerPool
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
+from randsmooth.frozen_record import settings_from
 from randsmooth.models import OnnxModel
 from randsmooth.noise import Stream, address_of, check_on_grid, grid_sampler, perturb
 
@@ -53,34 +56,30 @@ class Engine:
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
-        sigma: standard deviation of the noise.
-        precision: "32", "bf16" or "fp16": the arithmetic of the network, and so a part of the base classifier.
-        batch: samples a forward pass, at least 128, of large images 32; None: as many as suit device and image.
-        seed: of the noise.
-        backend: a name of BACKENDS, or "auto": the fastest that is installed.
-        sound: draw the exact distribution of a noisy image rounded to the grid k/255 (see `noise.grid_sampler`).
+        settings: those that decide how samples are drawn and answered: sigma, sound, backend, precision, batch (at
+            least 128, of large images 32) and seed (None: 0). Or as keywords.
+        device: where to draw and to answer.
+
+    Raises:
+        InputError: a setting that cannot be used, or none for sigma.
     """
 
     def __init__(
         self,
         model: nn.Module | OnnxModel,
-        sigma: float,
+        settings: CertificationSettings | None = None,
         *,
         device: torch.device,
-        precision: str = "32",
-        batch: int | None = None,
-        seed: int = 0,
-        backend: str = "torch",
-        sound: bool = False,
+        **fields: Any,
     ) -> None:
-        if precision not in PRECISIONS:
-            raise unknown("precision", str(precision), PRECISIONS)
-        self.sigma, self.seed, self.device, self.batch = sigma, seed, device, batch
-        self.precision, self.sound, self.model = precision, sound, model
+        settings = settings_from(CertificationSettings, settings, fields)
+        sigma, backend = settings.known_sigma, settings.backend or usual_backend(model)
+        self.settings, self.model, self.device = settings, model, device
+        self.sigma, self.seed = sigma, settings.seed or 0
         self.rates: dict[str, float] = {}  # images a second of the backends that "auto" has tried
         self.mixes, self.classes = True, 0
-        self._perturb = grid_sampler(sigma).perturb if sound else partial(perturb, sigma=sigma)
-        self._backend = None if backend == "auto" else make_backend(backend, model, device, precision)
+        self._perturb = grid_sampler(sigma).perturb if settings.sound else partial(perturb, sigma=sigma)
+        self._backend = None if backend == "auto" else make_backend(backend, model, device, settings.precision)
         self._shape: tuple[int, ...] = ()  # of a batch
         self._lanes = WorkerPool(1)
 
@@ -107,7 +106,7 @@ class Engine:
             InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
         """
         if self._shape[1:] != tuple(shape):
-            batch, block = self.batch or usual_batch(self.device, shape), usual_block(shape)
+            batch, block = self.settings.batch or usual_batch(self.device, shape), usual_block(shape)
             if batch < block:
                 raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
             if self._backend is None:
@@ -138,8 +137,8 @@ class Engine:
             return images_a_second(backend, self._lanes_for(backend, shape), (batch, *shape))
 
         names = candidates(self.model, self.device)
-        self._backend, self.rates = fastest(names, self.model, self.device, self.precision, measure)
-        for larger in larger_batches(batch, shape) if self.batch is None else ():
+        self._backend, self.rates = fastest(names, self.model, self.device, self.settings.precision, measure)
+        for larger in larger_batches(batch, shape) if self.settings.batch is None else ():
             rate = measure(self._backend, larger)
             if rate > CLEARLY * self.rates[self._backend.name]:
                 batch, self.rates[self._backend.name] = larger, rate
@@ -164,7 +163,7 @@ class Engine:
 
     def _receive(self, job: Job[T]) -> None:
         """The job's image on the device, checked."""
-        if self.sound:
+        if self.settings.sound:
             check_on_grid(job.x)
         job.x = job.x.to(self.device, torch.float32)
         self.prepare(job.x.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,12 +19,10 @@ from randsmooth.certificates import (
     Journal,
     JournalRow,
     Rule,
-    check_budget,
     check_same_run,
     decide,
     guarantee_of,
     journal_header,
-    make_rule,
     read_parquet,
     rule_of,
     rule_origin,
@@ -52,39 +51,25 @@ def make_header(
     images: Images,
     indices: Sequence[int],
     *,
-    n0: int,
-    n: int,
-    alpha: float,
     selection: str,
-    rule: str = "fixed",
-    bound: str = "clopper-pearson",
-    label_aware: bool = False,
     identity: str | None = None,
 ) -> Header:
-    """The header of a certification of the images at `indices`: equal headers give equal counts.
+    """The header of a certification by `smoothed` of the images at `indices`: equal headers give equal counts.
 
     Raises:
-        InputError: the budget could not certify any image, the model is not for these images, or it needs an `identity`
-            (see `models.identity_of`).
+        InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).
     """
-    check_budget(n0, n, alpha)
     described = describe_model(model, identity)
-    judge = make_rule(rule, sigma=smoothed.sigma, n=n, alpha=alpha, bound=bound, seed=smoothed.engine.seed)
-    engine = smoothed.engine
+    settings, engine = smoothed.settings, smoothed.engine
+    rule = settings.stopping_rule()
     backend = engine.prepare(images.spec.shape)
     _check_classes(engine.classes, images.spec)
-    block = judge.block or usual_block(images.spec.shape)
+    block = rule.block or usual_block(images.spec.shape)
+    decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
+    decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
     header = Header(
-        sigma=smoothed.sigma,
-        n0=n0,
-        n=n,
-        alpha=alpha,
-        bound=getattr(judge, "bound", None),
-        rule=rule,
-        notes=judge.notes,
-        label_aware=label_aware,
-        seed=engine.seed,
-        sound=engine.sound,
+        **dict(settings) | decided,
+        notes=rule.notes,
         noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})",
         dataset=images.spec.name,
         split=images.split,
@@ -93,12 +78,9 @@ def make_header(
         classes=images.spec.classes,
         model=described,
         behaviour=behaviour(engine, images, indices),
-        backend=backend.name,
-        precision=backend.arithmetic,
-        batch=engine.size,
         device=backend.processor,
         instructions=backend.instructions,
-        versions=versions(*backend.packages) | rule_origin(rule),
+        versions=versions(*backend.packages) | rule_origin(settings.rule),
     )
     return header.having(guarantee=guarantee_of(header))
 
@@ -118,7 +100,7 @@ def fingerprint(images: Images, indices: Sequence[int]) -> str:
 
 def _generator(engine: Engine) -> str:
     generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
-    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.sound else generator
+    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
 
 
 def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:

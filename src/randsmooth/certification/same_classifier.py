@@ -8,19 +8,24 @@ from typing import Any
 from torch import nn
 
 from randsmooth import models
-from randsmooth.certificates import ANOTHER_MODEL, Certificates, Header, told_apart, unchecked
-from randsmooth.certification.backends.base import FORMATS
+from randsmooth.certificates import (
+    ANOTHER_MODEL,
+    Certificates,
+    CertificationSettings,
+    Header,
+    precision_named,
+    told_apart,
+    unchecked,
+)
 from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier, OnnxModel
 from randsmooth.versions import versions
 
-PRECISIONS = {name: precision for precision, name in FORMATS.items()}  # as a header says it
 
-
-def certified_as(table: Certificates) -> dict[str, Any]:
-    """What makes a `SmoothedClassifier` the certified one, besides the model: sigma, precision, backend, batch, sound.
+def certified_as(table: Certificates) -> CertificationSettings:
+    """The settings that make the certified base classifier and its noise: sigma, sound, backend, precision and batch.
 
     Raises:
         InputError: the header does not say them or which model it is about, as that of a log does not, or names
@@ -29,16 +34,16 @@ def certified_as(table: Certificates) -> dict[str, Any]:
     header = table.header
     said = {"sigma": header.sigma, "model's weights": _weights(table), "precision": header.precision}
     missing = [name for name, value in said.items() if value is None]
-    if header.sigma is None or header.precision is None or missing:
+    if missing:
         raise InputError(
             f"{called(table)} does not say its {missing[0]} (a TSV log?), so there is no telling which classifier it "
             "is about: give the Parquet file that `randsmooth certify` wrote"
         )
-    kind = header.precision.split(",")[0].split()[0]
-    if kind not in PRECISIONS:
-        raise InputError(f"{called(table)} was made in {kind}; known are {' and '.join(PRECISIONS)}")
-    told = {"sigma": header.sigma, "precision": PRECISIONS[kind], "backend": header.backend}
-    return told | {"batch": header.batch, "sound": header.sound}
+    facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch")}
+    try:
+        return CertificationSettings(**facts, precision=precision_named(header.precision or ""))
+    except InputError as error:
+        raise InputError(f"{called(table)}: {error}") from error
 
 
 def describe_model(model: nn.Module | OnnxModel, identity: str | None = None) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import index
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import ABSTAIN, Evidence, check_budget, decide, make_rule
+from randsmooth.certificates import ABSTAIN, CertificationSettings, Evidence, decide
 from randsmooth.certification.algorithm import PREDICT, ImageEvidence, Until, certify_steps
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
 from randsmooth.errors import InputError
+from randsmooth.frozen_record import settings_from
 from randsmooth.models import OnnxModel
 from randsmooth.noise import fresh_seed
 
+OF_THE_CLASSIFIER = ("sigma", "sound", "backend", "precision", "batch", "seed")  # settings that one call cannot change
 ROW_BITS = 63  # of an image's address that stand for its row where there is no table: what int64 holds
 
 
@@ -49,101 +51,107 @@ class SmoothedClassifier:
     Args:
         model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
             normalisation must be inside it. A copy of it is taken. Or an ONNX file, as `OnnxModel` reads it.
-        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        settings: how to certify (see `CertificationSettings`); sigma must be among them. Or as keywords, each in
+            place of the one in `settings`. Without a seed one is drawn from the operating system.
         device: where to run; default: where the model is.
-        precision: "32", "bf16" or "fp16". Certifying in bf16 certifies the bf16 classifier.
-        batch: samples a forward pass; default: as many as suit device and image.
-        seed: of the noise; default: one from the operating system, kept in `seed`. What an image is, its seed and what
-            for decide its noise: alone, in a batch, in any order and on any machine it gets the same counts, and
-            another image gets noise of its own. Equal images share theirs, and so their certificate. Certificates
-            hold for images that were chosen without sight of the noise: whoever knows the seed can search for one
-            that is certified falsely, so give none where images come from strangers.
-        backend: "torch", "compile", "openvino", "onnx" or "auto", the fastest that is installed; default: "torch",
-            "onnx" for an ONNX file.
-        sound: certify the base classifier that rounds a noisy image to the grid k/255 first, under its exact
-            distribution: no rounding of floats stands between proof and program. Images must be on that grid.
 
     Raises:
-        InputError: sigma is not positive, the model is in train mode, or seed, precision, batch or backend is
-            impossible.
+        InputError: a setting that cannot be used, or no sigma; or the model is in train mode.
+
+    The seed, what an image is and what for decide its noise: alone, in a batch, in any order and on any machine it
+    gets the same counts. Equal images share their noise, and so their certificate; others have none in common.
+    Certificates hold for images that were chosen without sight of the noise: whoever knows the seed can search for one
+    that is certified falsely, so give none where images come from strangers.
 
     Attributes:
-        seed: the one given, or the one drawn: given to another, it repeats all answers.
+        settings: those given, with the seed that was drawn: given to another, they repeat all answers.
+
+    Example:
+        >>> import torch
+        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
+        >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
+        >>> certified = SmoothedClassifier(bright, sigma=0.25, n=1000, seed=0).certify(torch.ones(1, 1, 2, 2))
+        >>> certified.predict, certified.radius.round(2)
+        (array([1]), array([0.62]))
     """
 
     def __init__(
         self,
         model: nn.Module | OnnxModel,
-        sigma: float,
+        settings: CertificationSettings | None = None,
         *,
         device: torch.device | str | None = None,
-        precision: str = "32",
-        batch: int | None = None,
-        seed: int | None = None,
-        backend: str | None = None,
-        sound: bool = False,
+        **fields: Any,
     ) -> None:
-        bounds.check_sigma(sigma)
         if not isinstance(model, nn.Module | OnnxModel):
             raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module that gives logits")
+        settings = settings_from(CertificationSettings, settings, fields)
+        self.settings = settings.having(seed=fresh_seed()) if settings.seed is None else settings
         if isinstance(model, nn.Module):
             check_eval_mode(model)
         shape = getattr(model, "shape", None)
-        self.seed = _seed(seed)
-        self.sigma, self.shape = sigma, None if shape is None else tuple(shape)
-        self.engine = Engine(
-            model,
-            sigma,
-            device=_device(model, device),
-            precision=precision,
-            batch=batch,
-            seed=self.seed,
-            backend=backend or ("onnx" if isinstance(model, OnnxModel) else "torch"),
-            sound=sound,
-        )
+        self.shape = None if shape is None else tuple(shape)
+        self.engine = Engine(model, self.settings, device=_device(model, device))
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise, in units of pixels in [0, 1]."""
+        return self.settings.known_sigma
+
+    @property
+    def seed(self) -> int:
+        """Of the noise."""
+        return self.engine.seed
 
     def certify(
         self,
         x: Tensor,
-        n0: int = 100,
-        n: int = 100_000,
-        alpha: float = 0.001,
+        settings: CertificationSettings | None = None,
         *,
-        rule: str = "fixed",
-        bound: str = "clopper-pearson",
         until: Until | None = None,
+        **fields: Any,
     ) -> Certified:
         """Certify images (CERTIFY of Cohen et al. 2019): each certificate is wrong with probability <= alpha.
 
         Args:
             x: (B, C, H, W), or one image (C, H, W), in [0, 1].
-            n0: samples that pick the class.
-            n: the most other samples that bound its probability.
-            alpha: probability of a wrong certificate, per image.
-            rule: how many of the n are drawn: "fixed", all; "radius=0.5", "grid", "union", "tolerance=0.05" or
-                "anytime" (see `make_rule`).
-            bound: of the fixed rule: "clopper-pearson", "two-sided" or "randomised".
+            settings: in place of the classifier's own, for another n0, n, alpha, rule or bound. Or as keywords.
             until: stops an image early: asked at every look with the `Claim` so far and the samples behind it, for a
                 rule that holds wherever one stops (all but "fixed" and "tolerance").
 
         Raises:
-            InputError: images outside [0, 1] or of the wrong shape, a budget that could not certify anything,
-                or logits that are not finite.
+            InputError: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
+                of the wrong shape; or logits that are not finite.
         """
-        n0, n = whole("n0", n0), whole("n", n)
-        check_budget(n0, n, alpha)
-        judge = make_rule(rule, sigma=self.sigma, n=n, alpha=alpha, bound=bound, seed=self.seed)
+        settings = self._settings(settings, fields)
+        rule = settings.stopping_rule()
         if until is not None and not callable(until):
             raise InputError(f"until={until!r} must be a function of a Claim and the samples behind it")
-        if until is not None and not judge.sequential:
-            raise InputError(f"rule {rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
-        jobs = [Job(i, image, certify_steps(judge, n0, until=until)) for i, image in enumerate(self.checked(x))]
-        seen: list[ImageEvidence] = self._run(jobs)
-        counts0, counts = (np.stack([getattr(each, part) for each in seen]) for part in ("counts0", "counts"))
-        paths = tuple(each.path for each in seen)
+        if until is not None and not rule.sequential:
+            raise InputError(f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
+        jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(self.checked(x))]
+        found: list[ImageEvidence] = self._run(jobs)
+        counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))
+        paths = tuple(each.path for each in found)
         rows = np.array([job.address >> (256 - ROW_BITS) for job in jobs], np.int64)  # "randomised" draws by row
         evidence = Evidence.of(counts0, counts, idx=rows, paths=paths)
-        return Certified(*decide(judge, evidence), counts0, counts, paths)
+        return Certified(*decide(rule, evidence), counts0, counts, paths)
+
+    def _settings(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
+        """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
+
+        Raises:
+            InputError: they are of another base classifier or noise, or label-aware: there are no labels here.
+        """
+        settings = settings_from(CertificationSettings, self.settings if settings is None else settings, fields)
+        open_ = {name: value for name, value in self.settings if getattr(settings, name) is None}
+        settings = settings.having(**open_)
+        for name in OF_THE_CLASSIFIER:
+            if (wanted := getattr(settings, name)) != (own := getattr(self.settings, name)):
+                raise InputError(f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier")
+        if settings.label_aware:
+            raise InputError("label_aware=True needs labels: certify a data set with `randsmooth.certify`")
+        return settings
 
     def predict(self, x: Tensor, n: int = 1000, alpha: float = 0.001) -> NDArray[np.int64]:
         """The smoothed class of images, or ABSTAIN (PREDICT of Cohen et al. 2019).
@@ -189,14 +197,6 @@ def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
     runner_up, top = np.sort(counts)[-2:]
     clear = bounds.two_sided_p_value(int(top), int(top + runner_up)) <= alpha
     return int(counts.argmax()) if clear else ABSTAIN
-
-
-def _seed(seed: int | None) -> int:
-    """`seed` as an integer, or one from the operating system."""
-    try:
-        return fresh_seed() if seed is None else index(seed)
-    except TypeError:
-        raise InputError(f"seed={seed!r} must be a whole number, or None for one from the operating system") from None
 
 
 def _device(model: nn.Module | OnnxModel, device: torch.device | str | None) -> torch.device:

@@ -46,7 +46,7 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Command:
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(**APPEARANCE)
-    app.command(verb, help=paragraphs(run.__doc__ or ""))(callback)
+    app.command(verb, help=paragraphs(run.__doc__ or ""), epilog=settings.epilog() or None)(callback)
     return typer.main.get_command(app)
 
 

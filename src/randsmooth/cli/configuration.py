@@ -30,6 +30,8 @@ def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
         return settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "value_error" and not first["loc"]:  # a check of ours on several settings, which it names
+            raise InputError(str(first["ctx"]["error"])) from None
         key = str(first["loc"][0]) if first["loc"] else verb
         option = as_given(key, settings.model_fields.get(key))
         if first["type"] == "value_error":  # ours, from reading the option

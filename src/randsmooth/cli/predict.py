@@ -11,10 +11,11 @@ from randsmooth.errors import InputError
 from randsmooth.escape import say
 
 if TYPE_CHECKING:
-    from randsmooth.certificates import Certificates
+    from randsmooth.certificates import Certificates, CertificationSettings
     from randsmooth.data import DatasetSpec
     from randsmooth.models import Classifier, OnnxModel
 
+BASE = ("sigma", "precision", "backend")  # options that make the base classifier
 MOST_CLASSES = 100_000  # names for the classes of an ONNX file that does not say how many it has
 
 
@@ -47,47 +48,46 @@ def predict(settings: Predict) -> None:
 
     from randsmooth import certificates, certification, data, models
 
-    certificates.check_budget(settings.n0, settings.n, settings.alpha)
+    asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
     model = certification.load(settings.model)
     table = None if settings.like is None else certificates.read(settings.like)
-    base = base_of(settings, model, table)
-    smoothed = certification.SmoothedClassifier(
-        model, device=models.pick_device(settings.device), seed=settings.seed, **base
-    )
+    how = completed(asked, settings, model, table)
+    smoothed = certification.SmoothedClassifier(model, how, device=models.pick_device(settings.device))
     if table is not None:
         certification.check_answers(smoothed, model.shape, table)
     spec = spec_of(model)
     x = torch.stack([data.read_image(path, spec) for path in settings.images])
-    result = smoothed.certify(x, settings.n0, settings.n, settings.alpha)
+    result = smoothed.certify(x)
     pairs = zip(settings.images, result.predict, result.radius, strict=True)
     answers = [_answer(path, int(k), float(r), spec.classes) for path, k, r in pairs]
-    facts = {"sigma": base["sigma"], "n": settings.n, "alpha": settings.alpha, "seed": smoothed.seed}
+    facts = {"sigma": smoothed.sigma, "n": settings.n, "alpha": settings.alpha, "seed": smoothed.seed}
     show([answer | facts for answer in answers], settings.format)
     if settings.format == "text" and settings.seed is None:
         say(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
 
 
-def base_of(settings: Predict, model: Classifier | OnnxModel, table: Certificates | None) -> dict[str, Any]:
-    """What makes the base classifier beside the model: as given, else as in the `table` to be like, else the usual.
+def completed(
+    asked: CertificationSettings, settings: Predict, model: Classifier | OnnxModel, table: Certificates | None
+) -> CertificationSettings:
+    """`asked` with what makes the base classifier: as given, else as in the `table` to be like, else the usual.
 
     Raises:
         InputError: no sigma, a table about another model, or an option that contradicts it.
     """
     from randsmooth import certification
 
-    given = {key: getattr(settings, key) for key in ("sigma", "precision", "backend")}
-    base = {key: value for key, value in given.items() if value is not None}
+    given = {key: value for key in BASE if (value := getattr(settings, key)) is not None}
     if table is not None:
         certification.check_same(model, table)
-        told = certification.certified_as(table)
-        for key, value in base.items():
-            if told[key] != value:
-                raise InputError(f"--{key} {value} is not what {settings.like} was certified with ({told[key]})")
-        return told
-    base.setdefault("sigma", getattr(model, "provenance", {}).get("sigma"))
-    if base["sigma"] is None:
+        certified = certification.certified_as(table)
+        for key, value in given.items():
+            if (was := getattr(certified, key)) != value:
+                raise InputError(f"--{key} {value} is not what {settings.like} was certified with ({was})")
+        return asked.having(**{key: getattr(certified, key) for key in (*BASE, "batch", "sound")})
+    given.setdefault("sigma", getattr(model, "provenance", {}).get("sigma"))
+    if given["sigma"] is None:
         raise InputError(f"{settings.model} does not say which sigma it was trained with; pass --sigma")
-    return base
+    return asked.having(**given)
 
 
 def spec_of(model: Classifier | OnnxModel) -> DatasetSpec:

@@ -15,6 +15,11 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @classmethod
+    def epilog(cls) -> str:
+        """What `--help` says below the options, in paragraphs."""
+        return ""
+
 
 def argument(help: str, **kwargs: Any) -> Any:
     """A setting given by its place on the command line."""

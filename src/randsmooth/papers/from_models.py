@@ -178,7 +178,7 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
             images = data.load(context.scale.dataset_of(row), "test")
             chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
             x, y = images.batch(torch.as_tensor(chosen))
-            smoothed = SmoothedClassifier(model, sigma, seed=0)
+            smoothed = SmoothedClassifier(model, sigma=sigma, seed=0)
             told = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
             lines = [Line("hard, Clopper-Pearson", radii, 100.0 * told.hard, "step")]
             lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in told.soft.items()]

@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from randsmooth.certificates import FORMATS, Precision
 from randsmooth.certification.backends.processor import processor, with_torch
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-
-PRECISIONS = ("32", "bf16", "fp16")
-FORMATS = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 
 
 class Backend(ABC):
@@ -31,7 +29,7 @@ class Backend(ABC):
     parallel: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ()
     lanes: int = 1
-    precision: str
+    precision: Precision
     device: torch.device
 
     @property

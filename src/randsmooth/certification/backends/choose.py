@@ -8,7 +8,8 @@ from importlib.util import find_spec
 import torch
 from torch import nn
 
-from randsmooth.certification.backends.base import PRECISIONS, Backend
+from randsmooth.certificates import PRECISIONS, Precision
+from randsmooth.certification.backends.base import Backend
 from randsmooth.certification.backends.onnx_backend import Onnx
 from randsmooth.certification.backends.openvino_backend import OpenVINO
 from randsmooth.certification.backends.torch_backend import Compiled, Torch
@@ -19,7 +20,7 @@ BACKENDS: dict[str, type[Backend]] = {"torch": Torch, "compile": Compiled, "open
 CLEARLY = 1.15  # a rival must be faster by this factor, so that two runs on one machine choose alike
 
 
-def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, precision: str) -> Backend:
+def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, precision: Precision) -> Backend:
     """The backend called `name` around `model`.
 
     Raises:
@@ -37,9 +38,14 @@ def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, 
     return BACKENDS[name](model, device, precision)  # type: ignore[call-arg]
 
 
+def usual_backend(model: nn.Module | OnnxModel) -> str:
+    """The backend of a model where the user names none."""
+    return "onnx" if isinstance(model, OnnxModel) else "torch"
+
+
 def candidates(model: nn.Module | OnnxModel, device: torch.device) -> list[str]:
     """Backends that `auto` chooses among: the usual one first, then the others that are installed."""
-    usual = "onnx" if isinstance(model, OnnxModel) else "torch"
+    usual = usual_backend(model)
     installed = {"onnx": find_spec("onnxruntime"), "openvino": find_spec("openvino"), "torch": True}
     rivals = ["openvino"] if device.type == "cpu" else []
     return [name for name in (usual, *rivals) if installed[name]] or [usual]
@@ -49,7 +55,7 @@ def fastest(
     names: Sequence[str],
     model: nn.Module | OnnxModel,
     device: torch.device,
-    precision: str,
+    precision: Precision,
     measure: Callable[[Backend], float],
 ) -> tuple[Backend, dict[str, float]]:
     """The fastest backend, and images a second of each that could be tried, as `measure` finds them.

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from randsmooth.certificates import Precision
 from randsmooth.certification.backends.base import Backend, refused
 from randsmooth.certification.backends.processor import highest
 from randsmooth.errors import InputError
@@ -18,7 +19,7 @@ class Onnx(Backend):
     name = "onnx"
     packages = ("onnxruntime",)
 
-    def __init__(self, model: OnnxModel, device: torch.device, precision: str) -> None:
+    def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
         import onnxruntime as runtime  # there, or the model could not have been read
 
         if precision != "32":

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from randsmooth.certification.backends.base import FORMATS, Backend, own_copy, refused
+from randsmooth.certificates import FORMATS, Precision
+from randsmooth.certification.backends.base import Backend, own_copy, refused
 from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
@@ -27,7 +28,7 @@ class OpenVINO(Backend):
     parallel = True
     packages = ("openvino",)
 
-    def __init__(self, model: nn.Module | OnnxModel, device: torch.device, precision: str) -> None:
+    def __init__(self, model: nn.Module | OnnxModel, device: torch.device, precision: Precision) -> None:
         try:
             import openvino
         except ImportError:
@@ -88,7 +89,7 @@ class OpenVINO(Backend):
             raise refused(example, error) from error
 
 
-def computes(core: Any, precision: str) -> bool:
+def computes(core: Any, precision: Precision) -> bool:
     """Whether OpenVINO runs a convolution and a matrix product in `precision` on this processor.
 
     Tried out: where it lacks the units it takes another format without a word, or fails at the first image, and what

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from randsmooth.certificates import Precision
 from randsmooth.certification.backends.base import Backend, own_copy, refused
 from randsmooth.certification.backends.folding import fold_batch_norm
 
@@ -19,7 +20,7 @@ class Torch(Backend):
     name = "torch"
     parallel = True
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
+    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
         self.device, self.precision = device, precision
         self.dtype = DTYPES[precision]
         folded = fold_batch_norm(own_copy(model)).to(device, self.dtype).requires_grad_(False)
@@ -49,7 +50,7 @@ class Compiled(Torch):
     name = "compile"
     parallel = False
 
-    def __init__(self, model: nn.Module, device: torch.device, precision: str) -> None:
+    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
         super().__init__(model, device, precision)
         mode = "reduce-overhead" if device.type == "cuda" else "default"
         self.model = torch.compile(self.model, mode=mode, dynamic=False)

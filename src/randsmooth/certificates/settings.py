@@ -1,0 +1,130 @@
+"""How to certify: the settings that decide counts and claims, in one object for Python, command line and YAML."""
+
+from __future__ import annotations
+
+import re
+import typing
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from randsmooth import bounds
+from randsmooth.certificates.limits import check_facts
+from randsmooth.certificates.rules import CONFIDENCE_BOUNDS, ConfidenceBound, Rule, check_samples, make_rule
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+from randsmooth.frozen_record import FrozenRecord
+
+Precision = Literal["32", "bf16", "fp16"]
+PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
+WHOLE = re.compile(r"[-+]?\d{1,20}", re.ASCII)
+FORMATS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
+
+
+class CertificationSettings(FrozenRecord):
+    """How images are certified. Together with model, images and processor it decides every count and every claim.
+
+    The descriptions of the fields are those of `randsmooth certify --help`.
+
+    Raises:
+        InputError: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
+            that could not certify any image.
+
+    Example:
+        >>> settings = CertificationSettings(sigma=0.5, n=10_000)
+        >>> settings.having(rule="grid").n
+        10000
+        >>> CertificationSettings(n=5)
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: alpha=0.001 needs n >= 10 to certify anything; got n=5
+    """
+
+    sigma: float | None = Field(
+        None,
+        description="Standard deviation of the noise, for pixels in [0, 1]. (default: the one that the model was "
+        "trained with)",
+    )
+    n0: int = Field(100, description="Samples an image that pick the class to certify.")
+    n: int = Field(100_000, description="The most other samples an image, which bound the probability of that class.")
+    alpha: float = Field(0.001, description="Probability that an image's certificate is wrong.")
+    rule: str = Field(
+        "fixed", description="How many of the n samples are drawn: fixed, or a sequential rule such as grid."
+    )
+    bound: ConfidenceBound = Field(
+        "clopper-pearson", description=f"Confidence bound of the fixed rule: {', '.join(CONFIDENCE_BOUNDS)}."
+    )
+    label_aware: bool = Field(
+        False, description="Stop where the class picked is not the label. For evaluation only, and the table says so."
+    )
+    sound: bool = Field(
+        False,
+        description="Round noisy images to the grid k/255, under the exact distribution: no rounding of floats stands "
+        "between proof and program.",
+    )
+    backend: str | None = Field(
+        None,
+        description="What runs the base classifier: torch, compile, openvino, onnx, or auto, the fastest installed. "
+        "(default: torch; onnx for an ONNX file)",
+    )
+    precision: Precision = Field(
+        "32", description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}. It is a part of the classifier."
+    )
+    batch: int | None = Field(
+        None, description="Samples a forward pass, 128 or more. (default: what suits device and image)"
+    )
+    seed: int | None = Field(
+        None, description="Seed of the noise. (default: 0 for a data set, a new one for a SmoothedClassifier)"
+    )
+
+    @field_validator("n0", "n", "batch", "seed", mode="before")
+    @classmethod
+    def _whole(cls, value: Any, info: ValidationInfo) -> Any:
+        """Whole numbers may be written as floats, such as 1e5."""
+        fraction = isinstance(value, float) and not value.is_integer()
+        if fraction or isinstance(value, bool) or (isinstance(value, str) and not WHOLE.fullmatch(value.strip())):
+            raise InputError(f"{info.field_name}={shown(repr(value))} must be a whole number")
+        return value
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        check_facts((name, getattr(self, name)) for name in CertificationSettings.model_fields)
+        check_budget(self.n0, self.n, self.alpha)
+        if self.sigma is not None:
+            self.stopping_rule()
+        return self
+
+    @property
+    def known_sigma(self) -> float:
+        """Sigma. InputError where it is None."""
+        bounds.check_sigma(self.sigma)  # type: ignore[arg-type]
+        assert self.sigma is not None
+        return self.sigma
+
+    def stopping_rule(self) -> Rule:
+        """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
+        return make_rule(
+            self.rule, sigma=self.known_sigma, n=self.n, alpha=self.alpha, bound=self.bound, seed=self.seed or 0
+        )
+
+
+def check_budget(n0: int, n: int, alpha: float) -> None:
+    """Raise InputError for a budget that could not certify any image."""
+    bounds.check_level(alpha)
+    check_samples("n0", n0)
+    check_samples("n", n)
+    least = bounds.smallest_n(alpha)
+    if n < least:
+        raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
+
+
+def precision_named(arithmetic: str) -> Precision:
+    """The precision that a header means by `arithmetic`, such as "bfloat16" or "float32 (TF32 convolutions)".
+
+    Raises:
+        InputError: another number format.
+    """
+    words = arithmetic.replace(",", " ").split()
+    found: list[Precision] = [precision for precision, name in FORMATS.items() if words[:1] == [name]]
+    if not found:
+        raise InputError(f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(FORMATS.values())}")
+    return found[0]

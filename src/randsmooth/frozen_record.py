@@ -1,0 +1,92 @@
+"""Facts or settings that travel together: checked once, when they are made, and unchangeable from then on."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator, model_validator
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+
+
+class FrozenRecord(BaseModel):
+    """A frozen pydantic model without unknown fields, whose faults are an `InputError` that names field and value.
+
+    `model_validate` raises pydantic's own error instead, for callers that have other names for the fields.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    unknown_field: ClassVar[str] = "is no setting"  # what the error says of such a name
+
+    if not TYPE_CHECKING:  # a type checker shall see the fields as the arguments
+
+        def __init__(self, /, **fields: Any) -> None:
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                raise InputError(_sentence(error, type(self))) from None
+
+        __init__.__pydantic_base_init__ = True  # or `model_validate` would call it, and lose which field was at fault
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_numbers(cls, fields: Any) -> Any:
+        """NumPy's numbers as Python's, which is what a file will hold."""
+        if not isinstance(fields, dict):
+            return fields
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in fields.items()}
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _one_of_its_choices(cls, value: Any, info: ValidationInfo) -> Any:
+        """A field that is typed as a `Literal` holds one of its values; the error names them all."""
+        field = cls.model_fields[str(info.field_name)]
+        if typing.get_origin(field.annotation) is Literal:
+            allowed = typing.get_args(field.annotation)
+            if value not in allowed:
+                raise unknown(str(info.field_name), str(value), allowed)
+        return value
+
+    def having(self, **fields: Any) -> Self:
+        """The same with other `fields`, checked like any."""
+        return type(self)(**dict(self) | fields)
+
+
+T = TypeVar("T", bound=FrozenRecord)
+
+
+def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) -> T:
+    """What a function that takes either a settings object or keywords was given: `settings` with `fields` changed.
+
+    Args:
+        kind: the class of the settings.
+        settings: None stands for the defaults.
+        fields: settings by name, each in place of the one in `settings`.
+
+    Raises:
+        InputError: `settings` is something else, or a field is unknown, of a wrong type or unusable.
+    """
+    if not isinstance(settings, kind | None):
+        raise InputError(
+            f"settings={shown(repr(settings))} is a {type(settings).__name__}; expected {kind.__name__}(...), or the "
+            "settings as keywords"
+        )
+    for name in fields:
+        if name not in kind.model_fields:
+            raise unknown("setting", name, kind.model_fields)
+    return kind(**fields) if settings is None else settings.having(**fields)
+
+
+def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
+    """The first fault in a sentence."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":  # raised by a check of ours
+        return str(first["ctx"]["error"])
+    name = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{shown(repr(name))} {kind.unknown_field}"
+    return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"
