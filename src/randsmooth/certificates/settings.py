@@ -72,9 +72,7 @@ class CertificationSettings(FrozenRecord):
     batch: int | None = Field(
         None, description="Samples a forward pass, 128 or more. (default: what suits device and image)"
     )
-    seed: int | None = Field(
-        None, description="Seed of the noise. (default: 0 for a data set, a new one for a SmoothedClassifier)"
-    )
+    seed: int | None = Field(None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)")
 
     @field_validator("n0", "n", "batch", "seed", mode="before")
     @classmethod
