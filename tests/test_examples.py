@@ -23,14 +23,6 @@ WAITING = {
     "randsmooth": """
         Certificates InputError SmoothedClassifier certify read
     """,
-    "randsmooth.bounds": """
-        Boundary assured_accuracy bernstein_lower boundary cached_boundary check_alpha check_counts
-        check_level check_sigma crossing_probability e_tail hoeffding_lower
-        l1_radius largest_radius linf_radius log_e looks lower lower_tail radius
-        radius_of_pair radius_of_tail randomised_lower_tail round_down sample_variance smallest_cap
-        smallest_n successes_of_tail tail_of_radius top_k_radius top_k_radius_of_bounds two_sided_p_value
-        two_sided_radius two_sided_tails union_levels union_tail upper
-    """,
     "randsmooth.certificates": """
         Certificates Claim Evidence Header Journal Place Row Rule budgets candidates check check_budget
         check_same_run check_samples decide from_counts guarantee_of infer is_log journal_header listed

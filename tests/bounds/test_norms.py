@@ -1,6 +1,8 @@
 """Radii in other norms: sampled perturbations stay inside the L2 ball, and the corners touch it."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -34,10 +36,10 @@ def test_shapes_are_kept_and_one_dimension_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("r", [-0.1, math.nan, math.inf])
-def test_a_radius_that_is_none_is_named(r: float) -> None:
-    for call in (lambda: linf_radius([0.1, r], 3), lambda: l1_radius([0.1, r])):
-        with pytest.raises(InputError, match=f"radius {r} "):
-            call()
+@pytest.mark.parametrize("call", [partial(linf_radius, d=3), l1_radius])
+def test_a_radius_that_is_none_is_named(call: Callable[[list[float]], object], r: float) -> None:
+    with pytest.raises(InputError, match=f"radius {r} "):
+        call([0.1, r])
 
 
 def test_a_dimension_below_one_is_named() -> None:

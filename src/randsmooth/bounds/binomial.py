@@ -15,16 +15,34 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-SMALLEST_ALPHA = 1e-15  # that anybody may ask for; exact boundaries end there
+SMALLEST_ALPHA = 1e-15  # that a user may ask for: below it, exact boundaries lose their digits
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1)."""
+    """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1).
+
+    Example:
+        >>> check_alpha(0.001)
+        >>> check_alpha(0.0)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: alpha=0.0 must lie strictly between 0 and 1; the literature uses 0.001
+    """
     check_probability("alpha", alpha, "; the literature uses 0.001")
 
 
 def check_level(alpha: float) -> None:
-    """Raise InputError unless `alpha` is a level to ask for: in [1e-15, 1). (Bounds that share one out go lower.)"""
+    """Raise InputError unless `alpha` is a level that a user may ask for: in [1e-15, 1).
+
+    Bounds that divide a level among several looks or classes may themselves use smaller ones.
+
+    Example:
+        >>> check_level(0.001)
+        >>> check_level(1e-16)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: alpha=1e-16 is below 1e-15, where exact boundaries end; 0.001 is usual
+    """
     check_alpha(alpha)
     if alpha < SMALLEST_ALPHA:
         raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
@@ -41,7 +59,15 @@ def check_probability(name: str, value: float, hint: str = "") -> None:
 
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:
-    """Raise InputError unless every 0 <= k <= n and n >= 1."""
+    """Raise InputError unless every 0 <= k <= n and n >= 1.
+
+    Example:
+        >>> check_counts([0, 7, 10], 10)
+        >>> check_counts(11, 10)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: successes must lie in 0..n; got k=11 of n=10
+    """
     k, n = np.asarray(k), np.asarray(n)
     if np.any(n < 1):
         raise InputError(f"a bound needs n >= 1 samples; got n={np.min(n)}")
@@ -60,6 +86,12 @@ def lower_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         alpha: probability of failure, in (0, 1).
 
     Source: Clopper & Pearson 1934; the quantile of Beta(k, n - k + 1).
+
+    Example:
+        >>> lower_tail([0, 50, 100], 100, alpha=0.001).round(4).tolist()
+        [1.0, 0.6552, 0.0667]
+        >>> float(lower_tail(100_000, 100_000, alpha=0.001))
+        6.907516699060702e-05
     """
     check_alpha(alpha)
     check_counts(k, n)
@@ -74,25 +106,44 @@ def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """One-sided lower bound p_lower: P(p_lower > p) <= alpha for k ~ Bin(n, p).
 
     Shapes and errors as `lower_tail`.
+
+    Example:
+        >>> lower([0, 50, 100], 100, alpha=0.001).round(4).tolist()
+        [0.0, 0.3448, 0.9333]
     """
     return np.asarray(1.0 - lower_tail(k, n, alpha))
 
 
 def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
-    """One-sided upper bound p_upper: P(p_upper < p) <= alpha; the failures' lower bound turned round."""
+    """One-sided upper bound p_upper: P(p_upper < p) <= alpha; 1 minus the lower bound of the failures.
+
+    Example:
+        >>> upper([0, 50, 100], 100, alpha=0.001).round(4).tolist()
+        [0.0667, 0.6552, 1.0]
+    """
     check_counts(k, n)  # here, so that an error names the successes and not the failures
     return lower_tail(np.asarray(n) - np.asarray(k), n, alpha)
 
 
 def two_sided_p_value(k: int, n: int) -> float:
-    """p-value of the exact two-sided test of p = 1/2 for k of n successes (Cohen et al. 2019, PREDICT)."""
+    """p-value of the exact two-sided test of p = 1/2 for k of n successes (Cohen et al. 2019, PREDICT).
+
+    Example:
+        >>> round(two_sided_p_value(8, 10), 6)  # 2 (45 + 10 + 1) / 1024
+        0.109375
+    """
     check_counts(k, n)
     tail = special.bdtr(min(k, n - k), n, 0.5)
     return min(1.0, 2.0 * float(tail))
 
 
 def smallest_n(alpha: float) -> int:
-    """Smallest n at which n of n successes certify a radius > 0, that is alpha^(1/n) > 1/2."""
+    """Smallest n at which n of n successes certify a radius > 0, that is alpha^(1/n) > 1/2.
+
+    Example:
+        >>> smallest_n(0.001)  # 0.001^(1/10) = 0.5012
+        10
+    """
     check_alpha(alpha)
     n = max(1, math.floor(math.log(alpha) / math.log(0.5)))
     while -math.expm1(math.log(alpha) / n) >= 0.5:
@@ -106,13 +157,18 @@ def successes_of_tail(q: ArrayLike, n: int, alpha: float) -> Ints:
     Args:
         q: 1 - p_lower, any shape, in (0, 1).
         n, alpha: as the certificate was made.
+
+    Example:
+        >>> q = lower_tail([51, 99, 100], 100, alpha=0.001)
+        >>> successes_of_tail(q, 100, alpha=0.001).tolist()
+        [51, 99, 100]
     """
     shape = np.shape(q)
     q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)  # printed radii repeat: invert each once
     return np.asarray(_inverted(q.tobytes(), n, alpha)[place].reshape(shape))
 
 
-@lru_cache(maxsize=64)  # a log is asked for its counts by every statistic
+@lru_cache(maxsize=64)  # every statistic of a log asks for the same counts
 def _inverted(tails: bytes, n: int, alpha: float) -> Ints:
     q = np.frombuffer(tails)
     low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)

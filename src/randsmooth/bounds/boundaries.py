@@ -1,4 +1,4 @@
-"""Exact group-sequential boundaries: how many successes certify, or make one give up, at each look."""
+"""Exact group-sequential boundaries: how many successes certify, or are too few to go on, at each look."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ class Boundary:
         looks: samples so far (K,).
         claim: smallest successes that claim p > p0 (K,); looks + 1 where none does.
         give_up: largest successes at which one gives up (K,); -1 where none. It lies below `claim`.
+
+    Example:
+        >>> table = boundary(0.5, [32, 64, 96], alpha=0.05)
+        >>> table.claim.tolist()
+        [23, 42, 57]
+        >>> table.give_up.tolist()
+        [10, 26, 44]
     """
 
     q0: float
@@ -51,9 +58,13 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> B
             the cap N; in (0, 1). It costs certificates, not soundness.
 
     Raises:
-        InputError: something out of its range.
+        InputError: an argument is out of its range.
 
     Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
+
+    Example:
+        >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
+        [23, 42, 57]
     """
     looks = check_question(q0, looks, alpha, beta)
     failures = _largest_counts(q0, 1.0 - q0, looks, spending(looks, alpha))
@@ -79,6 +90,10 @@ def smallest_cap(q0: float, alpha: float) -> int:
     """The smallest cap N at which N of N successes claim p > p0 = 1 - q0, that is p0^N <= alpha.
 
     No look before it can claim, so its boundary still has all of alpha at the cap.
+
+    Example:
+        >>> smallest_cap(0.5, alpha=0.05)  # 2^-5 < 0.05 < 2^-4
+        5
     """
     check_probability("q0", q0)
     check_alpha(alpha)
@@ -94,7 +109,7 @@ def check_question(q0: float, looks: ArrayLike, alpha: float, beta: float) -> In
 
 
 def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
-    """P(successes >= claim at some look) at failure probability `q`: the check on a boundary, made another way.
+    """P(successes >= claim at some look) at failure probability `q`, computed independently of `boundary` to check it.
 
     Successes are followed by plain convolution with SciPy's probabilities. Tails below 1e-30 are cut off and added
     to the answer, which is thus an upper bound, to within float64 rounding (a relative 1e-10).
@@ -105,7 +120,11 @@ def crossing_probability(claim: ArrayLike, looks: ArrayLike, q: float) -> float:
         q: failure probability, in (0, 1).
 
     Raises:
-        InputError: looks that do not increase, as many claims as looks missing, or q outside (0, 1).
+        InputError: looks that do not increase, more or fewer claims than looks, or q outside (0, 1).
+
+    Example:
+        >>> round(crossing_probability([5], [5], q=0.5), 5)  # five heads in five tosses
+        0.03125
     """
     looks, claim = check_looks(looks), np.asarray(claim)
     check_probability("q", q)

@@ -1,4 +1,4 @@
-"""Boundaries kept on disk, one file a table: it says what it answers, and is checked when made and when read."""
+"""Boundaries kept on disk, one file each: it names the arguments it was made for and is checked whenever it is used."""
 
 from __future__ import annotations
 
@@ -30,15 +30,19 @@ _one_at_a_time = Lock()  # threads share the name under which a file is written 
 
 
 def cached_boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> Boundary:
-    """`boundary(q0, looks, alpha, beta)`, from the cache where it is there: same arguments, errors and counts.
+    """The same as `boundary(q0, looks, alpha, beta)`, read from disk if it was computed before.
 
-    Tables lie in the folder `boundaries` of $RANDSMOOTH_CACHE, or else of the user's cache folder. A file that is
-    damaged, that answers another question, or whose crossing probability exceeds alpha is made anew, with a `Note`.
-    Where the folder cannot be written, tables last as long as the process.
+    Boundaries are kept in the folder `boundaries` of $RANDSMOOTH_CACHE or, if that is not set, of the user's cache
+    folder. A file that is damaged, was made for other arguments, or whose crossing probability exceeds alpha is
+    replaced, with a `Note`. Where the folder cannot be written to, boundaries are kept as long as the process runs.
 
     Raises:
         InputError: as `boundary`.
         RuntimeError: a new table failed the exact check of its level: a bug, to be reported.
+
+    Example:
+        >>> cached_boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()
+        [23, 42, 57]
     """
     looks = check_question(q0, looks, alpha, beta)
     with _one_at_a_time:

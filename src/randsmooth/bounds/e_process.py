@@ -32,6 +32,10 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
 
     Raises:
         InputError: counts that cannot be, or q0 outside (0, 1).
+
+    Example:
+        >>> round(math.exp(log_e(10, 10, 0.5)), 2)  # the mean of (p / 0.5)^10 over p from 0.5 to 1
+        186.09
     """
     check_counts(s, n)
     s, n, q0 = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (s, n, q0)))
@@ -66,6 +70,11 @@ def e_tail(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 
     Raises:
         InputError: counts that cannot be, or alpha outside (0, 1).
+
+    Example:
+        >>> p_lower = 1.0 - e_tail([90, 900], [100, 1000], alpha=0.05)
+        >>> p_lower.round(3).tolist()
+        [0.795, 0.868]
     """
     check_alpha(alpha)
     check_counts(s, n)

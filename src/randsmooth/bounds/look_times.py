@@ -27,6 +27,12 @@ def looks(cap: int, *, ratio: float = 1.1, first: int = 32, grain: int = 32) -> 
 
     Raises:
         InputError: a count that is no whole number >= 1, or a ratio below 1.001.
+
+    Example:
+        >>> looks(200).tolist()
+        [32, 64, 96, 128, 160, 192, 200]
+        >>> looks(1000, ratio=2.0).tolist()
+        [32, 64, 128, 256, 512, 1000]
     """
     for name, value in (("cap", cap), ("first", first), ("grain", grain)):
         _check_count(name, value)

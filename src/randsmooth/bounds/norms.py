@@ -22,6 +22,10 @@ def linf_radius(r: ArrayLike, d: int) -> Floats:
         InputError: a radius that is negative or not finite, d < 1.
 
     Source: Salman et al. 2019, who certify 2/255 on CIFAR-10 by the L2 radius 0.435.
+
+    Example:
+        >>> round(float(linf_radius(0.435, d=3 * 32 * 32)) * 255, 2)  # 2/255 on CIFAR-10
+        2.0
     """
     if d < 1:
         raise InputError(f"d={d} must be the number of inputs, at least 1; CIFAR-10 has 3 * 32 * 32 = 3072")
@@ -35,6 +39,10 @@ def l1_radius(r: ArrayLike) -> Floats:
 
     Raises:
         InputError: a radius that is negative or not finite.
+
+    Example:
+        >>> l1_radius([0.25, 0.5]).tolist()
+        [0.25, 0.5]
     """
     return check_radii(r)
 

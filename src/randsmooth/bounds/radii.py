@@ -16,7 +16,15 @@ SIGMAS = 1e-6, 100.0  # from noise that no image shows to a hundred times the wh
 
 
 def check_sigma(sigma: float) -> None:
-    """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a number from 1e-6 to 100."""
+    """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a number from 1e-6 to 100.
+
+    Example:
+        >>> check_sigma(0.5)
+        >>> check_sigma(0)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: sigma=0 must be a finite number > 0, from 1e-06 to 100 (...)
+    """
     least, most = SIGMAS
     try:
         usable = least <= sigma <= most
@@ -33,28 +41,52 @@ def radius_of_tail(q: ArrayLike, sigma: float) -> Floats:
     """Certified L2 radius R = sigma * Phi^-1(p_lower) for q = 1 - p_lower; 0 where p_lower <= 1/2.
 
     Source: Cohen et al. 2019, theorem 1 with p_B = 1 - p_A.
+
+    Example:
+        >>> radius_of_tail([0.1587, 0.0228], sigma=0.5).round(3).tolist()  # 1 and 2 sigma
+        [0.5, 1.0]
     """
     check_sigma(sigma)
     return np.asarray(np.maximum(0.0, -sigma * special.ndtri(np.asarray(q, np.float64))))
 
 
 def radius(p_lower: ArrayLike, sigma: float) -> Floats:
-    """`radius_of_tail` for p_lower itself: fine below 0.999, digits are lost nearer to 1."""
+    """Certified L2 radius for p_lower itself; above 0.999 digits are lost, which `radius_of_tail` keeps.
+
+    Example:
+        >>> radius([0.5, 0.8413, 0.9772], sigma=0.5).round(3).tolist()  # 0, 1 and 2 sigma
+        [0.0, 0.5, 1.0]
+    """
     check_sigma(sigma)
     return np.asarray(np.maximum(0.0, sigma * special.ndtri(np.asarray(p_lower, np.float64))))
 
 
 def tail_of_radius(r: ArrayLike, sigma: float) -> Floats:
-    """The q = 1 - p_lower that certifies exactly radius `r`: Phi(-r / sigma)."""
+    """The q = 1 - p_lower that certifies exactly radius `r`: Phi(-r / sigma).
+
+    Example:
+        >>> tail_of_radius([0.0, 0.5], sigma=0.5).round(4).tolist()
+        [0.5, 0.1587]
+    """
     check_sigma(sigma)
     return np.asarray(special.ndtr(-np.asarray(r, np.float64) / sigma))
 
 
 def largest_radius(n: int, alpha: float, sigma: float) -> float:
-    """The radius that n successes of n certify: the ceiling of any certificate at this budget."""
+    """The radius that n successes of n certify: no certificate at this n and alpha is larger.
+
+    Example:
+        >>> round(largest_radius(100_000, alpha=0.001, sigma=1.0), 2)
+        3.81
+    """
     return float(radius_of_tail(-math.expm1(math.log(alpha) / n), sigma))
 
 
 def round_down(r: float, digits: int) -> Decimal:
-    """`r` with `digits` decimals, never above it: a radius printed is a radius certified."""
+    """`r` with `digits` decimals, never above it: a radius printed is a radius certified.
+
+    Example:
+        >>> round_down(0.98765, 2)
+        Decimal('0.98')
+    """
     return Decimal(float(r)).quantize(Decimal(1).scaleb(-digits), ROUND_DOWN)

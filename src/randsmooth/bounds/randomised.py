@@ -9,15 +9,16 @@ from scipy import special
 from randsmooth.bounds.binomial import Floats, check_alpha, lower_tail
 from randsmooth.errors import InputError
 
-CAP = 0.1  # how far, in sigma, its radius may lie above the plain bound's: where all agree it knows no end
+CAP = 0.1  # sigma by which its radius may exceed the plain bound's; without it, n of n successes have no limit
 STEPS = 60  # of bisection: far below the rounding of the distribution function
 
 
 def randomised_lower_tail(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike) -> Floats:
     """1 minus the randomised lower bound: the q at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, 1 - q).
 
-    The level is alpha exactly. `u` must be fixed before the samples are seen: drawn again, it picks its own luck.
-    The radius that follows is at most CAP * sigma above that of `lower_tail`, which only makes the bound safer.
+    The level is alpha exactly, provided that `u` is fixed before the samples are seen: to draw it again until the bound
+    pleases would break the level. The radius that follows is kept to at most CAP * sigma above that of `lower_tail`,
+    which only makes the bound safer.
 
     Args:
         k: successes, n: samples, u: uniform numbers in (0, 1); shapes broadcast.
@@ -27,6 +28,12 @@ def randomised_lower_tail(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike
         InputError: as `lower_tail`, or a u outside (0, 1).
 
     Source: Voracek, "Treatment of Statistical Estimation Problems in Randomized Smoothing", NeurIPS 2024.
+
+    Example:
+        >>> plain = lower_tail(95, 100, alpha=0.001)
+        >>> lucky = randomised_lower_tail(95, 100, alpha=0.001, u=0.01)
+        >>> float(plain.round(4)), float(lucky.round(4))
+        (0.1554, 0.1404)
     """
     check_alpha(alpha)
     k, n, u = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (k, n, u)))

@@ -28,6 +28,10 @@ def hoeffding_lower(mean: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         InputError: a mean outside [0, 1], n < 1, alpha out of range.
 
     Source: Zhai et al. 2020 (MACER), eq. 23 and CERTIFYHOEFFDING of algorithm 2.
+
+    Example:
+        >>> float(hoeffding_lower(0.9, 1000, alpha=0.001).round(3))  # 0.9 - sqrt(log(1000) / 2000)
+        0.841
     """
     check_alpha(alpha)
     mean, n = check_mean(mean, n)
@@ -48,6 +52,10 @@ def bernstein_lower(mean: ArrayLike, variance: ArrayLike, n: ArrayLike, alpha: f
         InputError: a variance that no values in [0, 1] with this mean have, n < 2; and as `hoeffding_lower`.
 
     Source: Maurer & Pontil 2009, theorem 4; Zhai et al. 2020 (MACER), eq. 26 and CERTIFYBERNSTEIN of algorithm 2.
+
+    Example:
+        >>> float(bernstein_lower(0.9, 0.01, 1000, alpha=0.001).round(3))
+        0.87
     """
     check_alpha(alpha)
     mean, n = check_mean(mean, n)
@@ -61,6 +69,11 @@ def sample_variance(total: ArrayLike, squares: ArrayLike, n: ArrayLike) -> Float
 
     Raises:
         InputError: n < 2.
+
+    Example:
+        >>> values = np.array([0.1, 0.5, 0.9])
+        >>> float(sample_variance(values.sum(), (values**2).sum(), 3).round(4)), float(values.var(ddof=1).round(4))
+        (0.16, 0.16)
     """
     n = at_least_two(n)
     total = np.asarray(total, np.float64)

@@ -30,7 +30,8 @@ def top_k_radius(counts: ArrayLike, label: ArrayLike, k: int, sigma: float, alph
         counts: (N, K) class counts of the n samples.
         label: (N,) classes, chosen without these samples.
         k: 1..K-1.
-        sigma, alpha: as everywhere.
+        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        alpha: probability that the radius is wrong.
 
     Returns:
         (N,) radii.
@@ -39,6 +40,11 @@ def top_k_radius(counts: ArrayLike, label: ArrayLike, k: int, sigma: float, alph
         InputError: k outside 1..K-1, shapes that do not match, a class outside 0..K-1, alpha or sigma out of range.
 
     Source: Jia et al. 2020 (ICLR), theorem 1, with Clopper-Pearson bounds.
+
+    Example:
+        >>> counts = [[400, 390, 200, 10]]  # the first two classes are close, the others are not
+        >>> [float(top_k_radius(counts, [0], k, sigma=0.5, alpha=0.001)[0].round(3)) for k in (1, 2)]
+        [0.0, 0.074]
     """
     check_alpha(alpha)
     own, rivals, n = own_and_rivals(counts, label, k)
@@ -65,6 +71,10 @@ def top_k_radius_of_bounds(q: ArrayLike, rivals: ArrayLike, sigma: float) -> Flo
         InputError: a bound outside (0, 1], sigma out of range.
 
     Source: Jia et al. 2020 (ICLR), theorem 1.
+
+    Example:
+        >>> float(top_k_radius_of_bounds([0.6], [[0.45, 0.2]], sigma=0.5)[0].round(3))
+        0.147
     """
     check_sigma(sigma)
     q, rivals = np.asarray(q, np.float64)[:, None], np.asarray(rivals, np.float64)

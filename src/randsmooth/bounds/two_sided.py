@@ -26,12 +26,18 @@ def two_sided_radius(counts: ArrayLike, picked: ArrayLike, sigma: float, alpha: 
     Args:
         counts: (N, K) class counts of the n samples.
         picked: (N,) classes, chosen by other samples.
-        sigma, alpha: as everywhere.
+        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        alpha: probability that the radius is wrong.
 
     Raises:
         InputError: shapes that do not match, a class outside 0..K-1, alpha or sigma out of range.
 
     Source: Cohen et al. 2019, theorem 1; the bounds are Clopper-Pearson's.
+
+    Example:
+        >>> counts = [[600, 200, 200], [600, 400, 0]]  # the runner-up of the first is weaker
+        >>> two_sided_radius(counts, [0, 0], sigma=0.5, alpha=0.001).round(3).tolist()
+        [0.203, 0.06]
     """
     return radius_of_pair(*two_sided_tails(counts, picked, alpha), sigma)
 
@@ -40,6 +46,11 @@ def two_sided_tails(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple
     """Upper bounds (N,) on 1 - p_A and on p_B that hold together with probability at least 1 - alpha.
 
     Args and errors as `two_sided_radius`, which says why they hold.
+
+    Example:
+        >>> q, p_b = two_sided_tails([[600, 300, 100]], [0], alpha=0.001)
+        >>> float(q[0].round(3)), float(p_b[0].round(3))  # above 0.4 and 0.3
+        (0.452, 0.35)
     """
     check_alpha(alpha)
     own, rivals, n = own_and_rivals(counts, picked, k=1)
@@ -54,6 +65,10 @@ def radius_of_pair(q: ArrayLike, p_b: ArrayLike, sigma: float) -> Floats:
         p_b: upper bound on every other class's probability; where it exceeds q, q takes its place.
 
     Source: Cohen et al. 2019, theorem 1.
+
+    Example:
+        >>> float(radius_of_pair(0.1587, 0.0228, sigma=0.5).round(3))  # (1 sigma + 2 sigma) / 2
+        0.75
     """
     check_sigma(sigma)
     q = np.asarray(q, np.float64)

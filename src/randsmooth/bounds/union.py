@@ -11,7 +11,12 @@ from randsmooth.errors import InputError
 
 
 def union_levels(K: int, alpha: float) -> Floats:
-    """The level of each of `K` looks (K,): half of alpha at the cap, the other half shared evenly by the rest."""
+    """The level of each of `K` looks (K,): half of alpha at the cap, the other half shared evenly by the rest.
+
+    Example:
+        >>> union_levels(3, alpha=0.001).tolist()
+        [0.00025, 0.00025, 0.0005]
+    """
     check_alpha(alpha)
     if isinstance(K, bool) or not isinstance(K, int | np.integer) or K < 1:
         raise InputError(f"K={K!r} must be a whole number of looks, at least 1")
@@ -35,6 +40,10 @@ def union_tail(successes: ArrayLike, looks: ArrayLike, alpha: float) -> Floats:
 
     Raises:
         InputError: looks that do not increase, or successes that cannot be at these looks.
+
+    Example:
+        >>> float(union_tail([32, 64], [32, 64, 96], alpha=0.05).round(4))  # all of 64 at alpha / 4: 1 - 0.0125^(1/64)
+        0.0662
     """
     successes, looks = np.asarray(successes), check_looks(looks)
     levels = union_levels(looks.size, alpha)
