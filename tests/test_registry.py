@@ -35,6 +35,7 @@ def test_our_entries_come_first_and_in_order(numbers: Number, installed: Path) -
     install(installed, "other", pi="math:pi", inf="math:inf")
     assert list(numbers) == ["tau", "e", "inf", "pi"] and len(numbers) == 4
     assert [numbers.source(name) for name in numbers] == ["randsmooth", "randsmooth", "other", "other"]
+    assert [numbers.credit(name) for name in numbers] == ["", "", "from other", "from other"]
     assert numbers["pi"] == pytest.approx(3.14159, abs=1e-5)
 
 

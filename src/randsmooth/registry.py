@@ -73,6 +73,11 @@ class Registry(Mapping[str, T], Generic[T]):
             return "this program"
         return " and ".join(sorted(_package(point) for point in self._points(name)))
 
+    def credit(self, name: str) -> str:
+        """ "from PACKAGE", for listings; empty for an entry of ours."""
+        source = self.source(name)
+        return "" if source == "randsmooth" else f"from {source}"
+
     def __getitem__(self, name: str) -> T:
         """The entry called `name`.
 

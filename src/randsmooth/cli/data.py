@@ -21,7 +21,8 @@ def list_(settings: List) -> None:
     from randsmooth import data
 
     for name in data.DATASETS:
-        say(f"{name:15} {data.DATASETS[name].description}")
+        credit = data.DATASETS.credit(name)
+        say(f"{name:15} {data.DATASETS[name].description}" + (f" ({credit})" if credit else ""))
 
 
 def describe(settings: Describe) -> None:

@@ -30,7 +30,7 @@ def methods(settings: Methods) -> None:
         say("\n".join(by_paper(names)))
         return
     for name, method in chosen.items():
-        say(f"{name}  ({method.source})")
+        say(f"{name}  ({'; '.join(filter(None, [method.source, METHODS.credit(name)]))})")
         for line in inspect.cleandoc(method.__doc__ or "").splitlines():
             say(f"  {line}".rstrip())
         defaults = [f"{field.name}={field.default!r}" for field in dataclasses.fields(method)]

@@ -1,0 +1,39 @@
+"""The package in tests/plugin_package: what it announces, and how it is installed for a test."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from randsmooth.certificates import RULES
+from randsmooth.data import DATASETS
+from randsmooth.methods import METHODS
+from randsmooth.models import ARCHITECTURES
+from randsmooth.registry import Registry
+
+SOURCE = Path(__file__).parents[1] / "plugin_package"
+PROJECT: dict[str, Any] = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+POINTS: dict[str, dict[str, str]] = PROJECT["entry-points"]
+REGISTRIES: dict[str, Registry[Any]] = {
+    registry.group: registry for registry in (METHODS, RULES, DATASETS, ARCHITECTURES)
+}
+
+
+def announce(site: Path) -> None:
+    """Write into `site` the metadata that installers make of the package's pyproject.toml."""
+    info = site / f"{PROJECT['name'].replace('-', '_')}-{PROJECT['version']}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n")
+    lines: list[str] = []
+    for group, points in POINTS.items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+
+
+def forget_packages() -> None:
+    """Have every registry look again at which packages are installed."""
+    for registry in REGISTRIES.values():
+        vars(registry).pop("_others", None)
+        for name in POINTS.get(registry.group, {}):
+            registry._loaded.pop(name, None)

@@ -1,0 +1,1 @@
+"""One method, rule, data set, architecture, backend and report panel for randsmooth."""

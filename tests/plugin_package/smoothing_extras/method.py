@@ -1,0 +1,39 @@
+"""Cross-entropy of the images themselves, mixed with that of noisy copies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from randsmooth.methods import Loss, LossInputs, Method
+from randsmooth.methods.checks import at_least, check_noise, within
+from randsmooth.noise import noisy_logits
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanAndNoisy(Method):
+    """`share` times the cross-entropy of clean images, and the rest of noisy ones.
+
+    Attributes:
+        m: noise samples an image.
+        share: of the clean images in the loss.
+    """
+
+    source: ClassVar[str] = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019"
+    m: int = 1
+    share: float = 0.2
+
+    def check(self) -> None:
+        at_least("m", self.m, 1)
+        within("share", self.share, 0.0, 1.0)
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+        """The mixed cross-entropy; arguments as for every `Method`."""
+        check_noise(self, x, noise)
+        noisy = noisy_logits(model, x, noise).flatten(0, 1)  # (m*B, K)
+        clean = self.share * cross_entropy(model(x), y)
+        rest = (1.0 - self.share) * cross_entropy(noisy, y.repeat(self.m))
+        return Loss(clean + rest, {"clean": clean.detach(), "noisy": rest.detach()}, {})

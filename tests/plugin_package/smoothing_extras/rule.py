@@ -1,0 +1,45 @@
+"""Half of the samples, and the other half only where none of the first was wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from randsmooth import bounds
+from randsmooth.certificates import Claim, Rule, RuleEntry
+
+
+@dataclass(frozen=True)
+class Halves(Rule):
+    """Stops at a first look unless it shows nothing but successes; alpha is shared by the two looks.
+
+    Attributes:
+        share: of the n samples that come before the first look.
+    """
+
+    name: ClassVar[str] = "halves"
+    share: float = 0.5
+
+    def guarantee(self) -> str:
+        return (
+            f"Each certificate is wrong with probability at most {self.alpha:g}: up to {self.n} samples an image in "
+            "two looks, p_A bounded by one-sided Clopper-Pearson, alpha/2 each."
+        )
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        first = max(1, int(self.share * self.n))
+        if not path:
+            return first
+        return self.n if len(path) == 1 and path[0] == first < self.n else None
+
+    def claim(self, path: Sequence[int]) -> Claim:
+        return self.by_tail(float(bounds.lower_tail(path[-1], self.samples(path), self.alpha / 2.0)))
+
+
+ENTRY = RuleEntry(
+    kind="smoothing_extras.rule:Halves",
+    usage="halves[=SHARE]",
+    help="a share of the samples, half if none is given, and the rest where all of them agree.",
+    value="share",
+)
