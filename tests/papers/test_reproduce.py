@@ -213,7 +213,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(tmp_path: Path
         with_accuracies(folder / "logs" / "cifar10-sigma0.5" / "gaussian.tsv", far, images, 1.91)
         result = reproduce(f"{paper}/{object}", source=folder / "logs", out=folder / "out")
         assert result.made is not None and result.missing[0] == result.missing[1]  # shown, and missing still
-        assert "by more than print and chance: the released log is not the run of the table" in result.made.notes[0]
+        assert "by more than rounding and chance: the released log is not the run of the table" in result.made.notes[0]
         assert f"--preset {paper}/gaussian --sigma 0.5" in told(result)
 
 
@@ -230,7 +230,7 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     context = Context(tuple(scanned), SCALES["paper"], tmp_path / "runs")
     shown = context.of(printed_as)
     assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lacks(printed_as)
-    (note,) = (note for note in context.told([printed_as]) if "logs that fit" in note)
+    (note,) = (note for note in context.notes_on([printed_as]) if "logs that fit" in note)
     assert "smoothadv.tsv" in note and "nearer to the paper" not in note
     only = Context(tuple(f for f in scanned if f.place is not None and f.place.put), SCALES["paper"], tmp_path)
     assert only.of(printed_as) is not None and only.lacks(printed_as)
@@ -323,7 +323,9 @@ def test_the_run_of_a_row_is_found_among_the_released_logs(logs: Path, tmp_path:
     notes = "\n".join(result.made.notes)
     assert "smoothadv at sigma 0.5 differs" not in notes
     assert "salman/noise_0.5.tsv is shown of 2 logs that fit" in notes  # it is the run that another paper released
-    assert "gaussian at sigma 0.25 differs in 5 of 5 cells by more than print and chance: the released log is" in notes
+    assert (
+        "gaussian at sigma 0.25 differs in 5 of 5 cells by more than rounding and chance: the released log is" in notes
+    )
     assert len([line for line in result.skipped if "log of predictions" in line]) == 2
 
 

@@ -23,7 +23,7 @@ from randsmooth.report import Axes, Line, envelope_axes
 
 
 class Best(NamedTuple):
-    """Accuracy in percent at one radius, the sigma that gives it, the 95% interval and the images; NaN: unknown."""
+    """The best accuracy at one radius, in percent: its sigma, 95% interval and number of images; NaN where unknown."""
 
     accuracy: float = math.nan
     sigma: float = math.nan
@@ -43,13 +43,13 @@ def section_7(context: Context, rows: list[PaperRow]) -> Output:
     tables, notes = _tables(context, groups)
     published = {} if context.scale.dataset else {m: _published(part, radii) for m, part in groups.items()}
     here = {method: _measured(own, radii) for method, own in tables.items()}
-    told = [
+    lines = [
         (m, what, _images(own[m], of), *map(str, own[m]))
         for m, rows_of_it in groups.items()
         for what, own, of in (("paper", published, None), ("here", here, rows_of_it[0].images))
         if m in own
     ]
-    table = pd.DataFrame(told, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
+    table = pd.DataFrame(lines, columns=["method", "", IMAGES, *(f"{r:g}" for r in radii)])
     drawn = _crossed(envelope_axes(tables), radii, published)
     data = {"": _tidy([*groups], radii, published, here), "figure": numbers(drawn)}
     marks = "in brackets the sigma; a dash is farther than the sigmas at hand can certify" + (
@@ -60,13 +60,13 @@ def section_7(context: Context, rows: list[PaperRow]) -> Output:
 
 
 def _images(best: Sequence[Best], paper: int | None) -> str:
-    """How many images a line rests on; a star where they are not as many as the `paper`'s."""
+    """The number of images behind a line; with a star where it differs from the `paper`'s."""
     count = best[0].images
     return "" if math.isnan(count) else f"{int(count):,}{'*' * (paper not in (None, count))}"
 
 
 def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[str, list[Certificates]], list[str]]:
-    """The certificates of each method that can stand together, and what must be said of the others."""
+    """The certificates of each method that can be combined, and notes on those that cannot."""
     tables: dict[str, list[Certificates]] = {}
     notes: list[str] = []
     partial: dict[str, list[str]] = {}
@@ -94,13 +94,13 @@ def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[s
 
 
 def _together(tables: Sequence[Certificates]) -> list[Certificates]:
-    """The tables on the images that all of them share."""
+    """The tables, restricted to the images that all of them share."""
     shared = reduce(lambda first, other: metrics.pair(first, other)[0], tables)
     return [metrics.pair(shared, table)[1] for table in tables]
 
 
 def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> list[Best]:
-    """The largest of the paper's figures at each radius; of no sigma where that is 0."""
+    """The largest of the paper's figures at each radius; without a sigma where that figure is 0."""
     best = []
     for metric in (f"{ACCURACY}{r:g}" for r in radii):
         top = max(
@@ -125,7 +125,7 @@ def _crossed(panels: list[Axes], radii: Sequence[float], published: dict[str, li
 
 
 def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Best]:
-    """Ours at each radius; unknown where it is farther than any of the tables' sigma can certify."""
+    """Our best accuracy at each radius; unknown beyond the largest radius that any of the tables can certify."""
     end, images = max(map(metrics.farthest, tables)), len(tables[0])
     found = metrics.envelope(tables, radii)
     sigmas = [math.nan if table.header.sigma is None else table.header.sigma for table in tables]
@@ -142,7 +142,7 @@ def _measured(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Be
 def _tidy(
     methods: Sequence[str], radii: Sequence[float], published: dict[str, list[Best]], here: dict[str, list[Best]]
 ) -> pd.DataFrame:
-    """For programs: a row a method and radius, at full precision."""
+    """For programs: one row per method and radius, at full precision."""
     nothing = [Best()] * len(radii)
     lines = [
         (method, r, paper.accuracy, paper.sigma, *ours)

@@ -13,16 +13,18 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.row_agreement import ACCURACY, agreement_of, digits, figures, has_other_images, is_another_run
 from randsmooth.papers.rows import PaperRow, metrics_of, named
 
-IMAGES = "images"  # head of the column that counts them
+IMAGES = "images"  # heading of the column with the number of images
 
 
 @dataclass(frozen=True)
 class CellComparison:
-    """A table of rows, each with the paper's figures, ours where there are any, and the differences.
+    """The rows of a table with the paper's figures, and ours where there are certificates.
 
     Attributes:
-        rows: the paper's. metrics: the columns.
-        found: for each row its certificates; None where there are none. ours: their figures.
+        rows: those of the paper.
+        metrics: the columns.
+        found: the certificates of each row; None where there are none.
+        ours: the figures of each row's certificates; empty where there are none.
     """
 
     rows: tuple[PaperRow, ...]
@@ -32,7 +34,7 @@ class CellComparison:
 
 
 def compare_cells(rows: Sequence[PaperRow], found: Sequence[CertificateFile | None]) -> CellComparison:
-    """The table of `rows` and the certificates found for each."""
+    """Compare each row of a paper with the certificates found for it."""
     columns = metrics_of(rows) or ["acr", *(f"{ACCURACY}{r:g}" for r in _radii(found))]
     ours = tuple({} if f is None else figures(f, columns) for f in found)
     return CellComparison(tuple(rows), tuple(columns), tuple(found), ours)
@@ -44,7 +46,7 @@ def _radii(found: Sequence[CertificateFile | None]) -> list[float]:
 
 
 def differences(table: CellComparison) -> list[dict[str, float]]:
-    """Ours minus the paper's, for each row and the metrics that both have."""
+    """Our figure minus the paper's, for each row and each metric that both have."""
     return [
         {m: ours[m] - row.figures[m] for m in table.metrics if m in ours and m in row.figures}
         for row, ours in zip(table.rows, table.ours, strict=True)
@@ -52,42 +54,46 @@ def differences(table: CellComparison) -> list[dict[str, float]]:
 
 
 def findings(table: CellComparison) -> list[str]:
-    """In words: which rows differ by more than their printed digits explain, and which rest on other images."""
+    """In words: which rows differ by more than rounding explains, and which are measured on other images."""
     parts = zip(table.rows, table.found, strict=True)
-    told = [_finding(row, found) for row, found in parts if found is not None]
-    return [*filter(None, told), *_other_images(table)]
+    sentences = [_finding(row, found) for row, found in parts if found is not None]
+    return [*filter(None, sentences), *_other_images(table)]
 
 
 def _finding(row: PaperRow, found: CertificateFile) -> str:
     agreed = agreement_of(row, found)
-    if not agreed.large:
+    if not agreed.unexplained:
         return ""
-    cells = ", ".join(f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in agreed.large.items())
-    chance = "" if agreed.same_images else " by more than print and chance"
+    cells = ", ".join(
+        f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in agreed.unexplained.items()
+    )
+    chance = "" if agreed.same_images else " by more than rounding and chance"
     why = ": the released log is not the run of the table" if is_another_run(row, found) else ""
-    return f"{named([row])} differs in {len(agreed.large)} of {len(agreed.telling)} cells{chance}{why} ({cells})"
+    return (
+        f"{named([row])} differs in {len(agreed.unexplained)} of {len(agreed.differences)} cells{chance}{why} ({cells})"
+    )
 
 
 def _other_images(table: CellComparison) -> list[str]:
-    """That rows rest on other images than the paper's, once for all that do alike."""
+    """A sentence for each group of rows whose number of images differs from the paper's in the same way."""
     counts: dict[tuple[int, int], list[PaperRow]] = {}
     for row, found in zip(table.rows, table.found, strict=True):
         if found is not None and has_other_images(row, found):
             counts.setdefault((int(row.images or 0), len(found.table)), []).append(row)
     return [
         f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance: "
-        "cells are said to differ where it is more than print and a 99% interval for the fewer images allow"
+        "a cell is said to differ where rounding and a 99% interval for the smaller number do not explain it"
         for (theirs, ours), rows in counts.items()
     ]
 
 
 def title(metric: str) -> str:
-    """What heads a column."""
+    """The heading of a metric's column."""
     return "ACR" if metric == "acr" else metric.removeprefix(ACCURACY) if metric.startswith(ACCURACY) else metric
 
 
 def wide(table: CellComparison) -> pd.DataFrame:
-    """As a person reads it: up to three lines a row (paper, ours, difference), figures as text."""
+    """The comparison for a person to read: up to three lines per row (paper, here, difference), figures as text."""
     lines = []
     for row, found, ours, difference in zip(table.rows, table.found, table.ours, differences(table), strict=True):
         what = {"sigma": "" if math.isnan(row.sigma) else f"{row.sigma:g}", "method": row.name}
@@ -103,7 +109,7 @@ def wide(table: CellComparison) -> pd.DataFrame:
 
 
 def _counts(row: PaperRow, found: CertificateFile | None) -> dict[str, str]:
-    """How many images the figures rest on; a star where they are not as many as the paper's."""
+    """The number of images behind the figures; with a star where it differs from the paper's."""
     counts = {} if row.images is None else {"paper": f"{row.images:,}"}
     if found is not None:
         counts["here"] = f"{len(found.table):,}{'*' * has_other_images(row, found)}"
@@ -111,7 +117,7 @@ def _counts(row: PaperRow, found: CertificateFile | None) -> dict[str, str]:
 
 
 def _cell(value: float | None, metric: str, row: PaperRow, source: str, sign: str) -> str:
-    """The paper's as it prints it, ours with a digit to compare by."""
+    """A figure as text: the paper's as printed, ours with at least as many digits."""
     if value is None:
         return ""
     decimals = row.decimals.get(metric, digits(metric))
@@ -120,7 +126,7 @@ def _cell(value: float | None, metric: str, row: PaperRow, source: str, sign: st
 
 
 def tidy(table: CellComparison) -> pd.DataFrame:
-    """For programs: a row a cell, at full precision."""
+    """The comparison for programs: one row per cell, at full precision."""
     lines = []
     for row, found, ours in zip(table.rows, table.found, table.ours, strict=True):
         what = (row.dataset, row.sigma, row.method, row.setting)

@@ -1,4 +1,4 @@
-"""What a reproduction has to work with, and what it makes."""
+"""The certificates and models that a reproduction can use, and the output that it makes of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from randsmooth.report import Axes
 
 @dataclass(frozen=True)
 class Context:
-    """Certificates and models at hand.
+    """The certificates and models at hand.
 
     Attributes:
-        found: certificates. scale: of the models that are or would be made, in `folder`.
-        skipped: files that could not be used, in sentences.
+        found: the certificate files.
+        scale: the size of the models that are made, or would be, in `folder`.
+        skipped: a sentence for each file that could not be used.
     """
 
     found: tuple[CertificateFile, ...]
@@ -30,7 +31,7 @@ class Context:
     skipped: tuple[str, ...] = ()
 
     def of(self, row: PaperRow) -> CertificateFile | None:
-        """The certificates of a row: of its preset if there are any; of several logs the first by `_rank`."""
+        """The certificates to show for a row, the first by `_order` where several fit; None where none do."""
         fit = self._fitting(row)
         return fit[0] if len(fit) == 1 else min(fit, key=lambda found: _order(row, found), default=None)
 
@@ -39,42 +40,42 @@ class Context:
         found = self.of(row)
         return found is None or is_another_run(row, found)
 
-    def told(self, rows: Sequence[PaperRow]) -> list[str]:
-        """What was found out of the rows' logs or done to them, and where a row had more than one to choose from."""
+    def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
+        """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
         there = [(row, found) for row in rows if (found := self.of(row)) is not None]
         notes: dict[str, list[PaperRow]] = {}
         for row, found in there:
             for note in found.table.header.notes:
                 notes.setdefault(note, []).append(row)
-        said = [f"{'all' if len(of) == len(there) > 1 else named(of)}: {note}" for note, of in notes.items()]
-        return said + [note for row, found in there if (note := self._choice(row, found))]
+        sentences = [f"{'all' if len(of) == len(there) > 1 else named(of)}: {note}" for note, of in notes.items()]
+        return sentences + [note for row, found in there if (note := self._choice(row, found))]
 
     def _choice(self, row: PaperRow, shown: CertificateFile) -> str:
-        """Which other logs would have done, and whether the paper's figures are theirs."""
+        """A note that names the other logs that fit the row, and says if one of them is closer to the paper."""
         others = [found for found in self._fitting(row) if found.log and found is not shown]
         if not shown.log or not others:
             return ""
         listed = ", ".join(f.path.name if f.path.parent == shown.path.parent else str(f.path) for f in others)
-        nearer = min(others, key=lambda found: agreement_of(row, found).off)
-        told = f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
+        nearer = min(others, key=lambda found: agreement_of(row, found).mean_error)
+        choice = f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
         agreed = agreement_of(row, nearer)
-        if agreed.off > agreement_of(row, shown).off - EXACT:
-            return told
-        return f"{told}; nearer to the paper is {nearer.path}, of which {len(agreed.large)} cells differ"
+        if agreed.mean_error > agreement_of(row, shown).mean_error - EXACT:
+            return choice
+        return f"{choice}; nearer to the paper is {nearer.path}, of which {len(agreed.unexplained)} cells differ"
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
         return certificates_for(self.found, self._datasets(row), row.sigma, row.method, row.preset)
 
     def trained(self, row: PaperRow) -> bool:
-        """Whether a run trained the row's model."""
+        """Whether a run of `reproduce` has trained the row's model."""
         return (self.folder / self.scale.key(row) / "config.json").exists()
 
     def model(self, row: PaperRow) -> Path | None:
-        """The folder of a row's model, which lies beside its certificates and is called as they are."""
+        """The folder of a row's model: of a `reproduce` run, or the one beside the certificates with their name."""
         found = self.of(row)
-        beside = None if found is None else found.path.with_suffix("")
+        neighbour = None if found is None else found.path.with_suffix("")
         own = self.folder / self.scale.key(row)
-        return next((path for path in (own, beside) if path is not None and (path / "config.json").exists()), None)
+        return next((path for path in (own, neighbour) if path is not None and (path / "config.json").exists()), None)
 
     def _datasets(self, row: PaperRow) -> Sequence[str]:
         return [self.scale.dataset] if self.scale.dataset else [row.dataset]
@@ -82,11 +83,14 @@ class Context:
 
 @dataclass
 class Output:
-    """What was made of an object: parts by name, "" for an object of one part.
+    """What was made of a table or figure, its parts by name; the only part of most objects is called "".
 
     Attributes:
-        tables: texts as a person reads them. data: the same for programs. panels: of a figure.
-        notes: what must be said with it. under: those of the notes that stand below the tables in files too.
+        tables: figures as text, for a person to read.
+        data: the same at full precision, for programs.
+        panels: those of a figure.
+        notes: what a reader has to know.
+        under: the notes that files print below their tables too.
     """
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -97,12 +101,13 @@ class Output:
 
 
 def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, float, bool, float]:
-    """Least for the certificates to show: of the preset, not refuted on as many images, put by hand, then agreement.
+    """The sorting key by which the certificates to show come first.
 
-    Few images agree with many a row by chance; so on other images than the row's a log does not come before one that
-    was put there.
+    First come those of the row's preset, then logs that are not refuted on equally many images, then logs that a user
+    put at DATASET-sigmaSIGMA/METHOD.tsv, then those that agree best. Certificates of few images agree with many a row
+    by chance: a log of another number of images therefore does not come before one that a user put there.
     """
     agreed = agreement_of(row, found)
     put = found.place is not None and found.place.put
     refuted = is_another_run(row, found) or not agreed.same_images
-    return found.preset != row.preset, refuted, not put, agreed.share, not agreed.same_images, agreed.off
+    return found.preset != row.preset, refuted, not put, agreed.share, not agreed.same_images, agreed.mean_error

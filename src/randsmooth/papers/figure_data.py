@@ -14,18 +14,18 @@ KINDS = {"line": "curve", "step": "staircase", "points": "points"}
 
 
 def figure_output(panels: Sequence[Axes], *notes: str) -> Output:
-    """The panels that have a line, and their numbers for programs."""
+    """The panels that have at least one line, and their numbers for programs."""
     drawn = [panel for panel in panels if panel.lines]
     return Output(panels={"": drawn}, data={"": numbers(drawn)} if drawn else {}, notes=[*notes])
 
 
 def numbers(panels: Sequence[Axes]) -> pd.DataFrame:
-    """A row a point, at full precision.
+    """The points of a figure, one per row, at full precision.
 
     Returns:
-        panel, line: title and name, as drawn. drawn: "curve", "staircase" (the height between two points is that of
-        the right one) or "points"; ", behind" where the line stands back, as published figures do. x, y, and what
-        each is; label: written beside the point, if anything.
+        panel, line: their titles as drawn. drawn: "curve", "staircase" (the height between two points is that of the
+        right one) or "points", with ", behind" for lines drawn in the background, as published figures are. x, y, and
+        what each measures. label: what is written beside the point, if anything.
     """
     parts = [_points(panel, line) for panel in panels for line in panel.lines]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)

@@ -19,10 +19,10 @@ NAMED = 3  # how many files a note names of those that say too little
 
 @dataclass(frozen=True)
 class CertificateFile:
-    """A certificate file and what it was made from.
+    """A certificate file, and what its certificates are about.
 
     Attributes:
-        preset: as its header says; empty for a log and for a model of no preset.
+        preset: of the model, as the header says; empty for a log and for a model without a preset.
         place: what the path of a published log says; None for a table of counts.
     """
 
@@ -36,13 +36,13 @@ class CertificateFile:
 
     @property
     def log(self) -> bool:
-        """Whether it is a published log, whose model is known by what its path says alone."""
+        """Whether it is a published log, about whose model only its path says anything."""
         return self.place is not None
 
 
 @dataclass(frozen=True)
 class FolderScan:
-    """What a folder holds, and what of it could not be used, in sentences."""
+    """The certificates of a folder, and a sentence for each file that could not be used."""
 
     found: tuple[CertificateFile, ...] = ()
     skipped: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class FolderScan:
 
 
 class IncompleteProvenance(InputError):
-    """Certificates of which neither header nor path tells all of data set, sigma and method.
+    """Certificates whose data set, sigma or method neither the header nor the path gives.
 
     Attributes:
         lacks: what is not known, such as "sigma and method".
@@ -97,7 +97,7 @@ def _left_out(lacks: str, paths: Sequence[Path]) -> str:
 
 
 def _read(path: Path) -> CertificateFile:
-    """The certificates at `path`. Raises IncompleteProvenance where header and path do not tell what they are of."""
+    """The certificates at `path`. Raises IncompleteProvenance where header and path do not say what they are about."""
     table = certificates.infer(certificates.read(path), path)
     header, model = table.header, table.header.model or {}
     known = {"data set": header.dataset, "sigma": header.sigma, "method": model.get("method")}
@@ -127,7 +127,7 @@ def certificates_for(
 
 
 def _main(found: CertificateFile, preset: str) -> bool:
-    """Whether it is a main run of its method; a log is one unless its path says what the preset has otherwise."""
+    """Whether it is a main run of its method; a log is, unless its path contradicts the settings of the preset."""
     place = found.place
     if place is None:
         return is_main(found.preset)

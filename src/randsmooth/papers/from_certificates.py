@@ -1,4 +1,4 @@
-"""Objects that certificates alone give: tables beside the published ones, curves, distributions of p_A."""
+"""What is drawn from certificates alone: tables beside the published ones, curves, distributions of p_A."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
 def table(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures."""
-    told = compare_cells(rows, [context.of(row) for row in rows])
-    return Output(tables={"": wide(told)}, data={"": tidy(told)}, notes=findings(told))
+    compared = compare_cells(rows, [context.of(row) for row in rows])
+    return Output(tables={"": wide(compared)}, data={"": tidy(compared)}, notes=findings(compared))
 
 
 def curves(context: Context, rows: list[PaperRow]) -> Output:
-    """Certified accuracy against the radius, a panel a sigma; published points stand back."""
+    """Certified accuracy against the radius, one panel per sigma; published figures as crosses."""
     panels = [_curves(f"sigma = {sigma:g}", part, context) for sigma, part in by_sigma(rows)]
     return figure_output(panels, *_crosses(context))
 
 
 def ablations(context: Context, rows: list[PaperRow]) -> Output:
-    """The same, a panel for each setting that is varied."""
+    """Certified accuracy against the radius, one panel for each setting that an ablation varies."""
     return figure_output([_curves(what, part, context) for what, part in by_setting(rows)], *_crosses(context))
 
 
@@ -59,7 +59,7 @@ def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Axes:
 
 
 def p_a(context: Context, rows: list[PaperRow]) -> Output:
-    """Share of images with at least each p_A, a panel a sigma (one minus the cumulative distribution)."""
+    """Share of images with at least each p_A, one panel per sigma (one minus the cumulative distribution)."""
     panels, notes = [], []
     for sigma, part in by_sigma(rows):
         lines = []
@@ -86,11 +86,11 @@ def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
-        told = compare_cells(own, [context.of(row) for row in own])
+        compared = compare_cells(own, [context.of(row) for row in own])
         labels = tuple(row.setting.partition("=")[2] or row.setting for row in own)
         ours = [
             (o[_zero(row)], o[measure], label)
-            for row, o, label in zip(own, told.ours, labels, strict=True)
+            for row, o, label in zip(own, compared.ours, labels, strict=True)
             if measure in o and _zero(row) in o
         ]
         published = [
@@ -116,7 +116,7 @@ def _points(name: str, points: Sequence[tuple[float, float, str]], dashed: bool)
 
 
 def budget(context: Context, rows: list[PaperRow]) -> Output:
-    """ACR against the samples spent, exact from the stored counts: two methods' order may depend on it."""
+    """ACR against the samples spent, exact from the stored counts: the order of two methods may depend on it."""
     panels, lines, notes = [], [], []
     for sigma, part in by_sigma(rows):
         drawn, there = [], _found(context, part)
@@ -141,7 +141,7 @@ def by_sigma(rows: Sequence[PaperRow]) -> list[tuple[float, list[PaperRow]]]:
 
 
 def by_setting(rows: Sequence[PaperRow]) -> list[tuple[str, list[PaperRow]]]:
-    """Rows by what their setting varies, `k=16` and `k=4` together."""
+    """Rows grouped by the setting that they vary: `k=16` and `k=4` together."""
     groups: dict[str, list[PaperRow]] = {}
     for row in rows:
         groups.setdefault(row.setting.partition("=")[0] if "=" in row.setting else "parts", []).append(row)

@@ -1,4 +1,4 @@
-"""Objects that need the models themselves: gradient norms, training times, soft certification."""
+"""What is drawn from the models themselves: gradient norms, training times, soft certification."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from randsmooth.models import Classifier
     from randsmooth.training.gradients import GradientNorms
 
-MOST = 1000  # training images whose gradients are taken, evenly spread
+MOST = 1000  # training images, evenly spread, whose gradients are taken
 SOFT_BETAS = (1.0, 4.0, 16.0)
 THEOREM_1 = {"sigma": 0.5, "classes": 10}
 
@@ -41,35 +41,35 @@ def theorem_1(context: Context, rows: list[PaperRow]) -> Output:
     acr = _certified_constant(n)
     verdict = "above" if acr > wanted else "NOT above"
     note = f"certified on digits with n = {n:,}: ACR {acr:.3f}, {verdict} {wanted:g}, right on one class in ten"
-    return _told(frame, note)
+    return _table_output(frame, note)
 
 
 def _certified_constant(n: int) -> float:
-    """ACR of a classifier that always gives the commonest digit, certified with n samples an image."""
+    """ACR of a classifier that always gives the most common digit, certified with n samples an image."""
     import torch
     from torch import nn
 
     from randsmooth import data
     from randsmooth.certification import certify
 
-    commonest = int(data.load("digits", "test").labels.bincount().argmax())
+    most_common = int(data.load("digits", "test").labels.bincount().argmax())
 
     class Constant(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.eye(10, device=x.device)[commonest].expand(len(x), -1)
+            return torch.eye(10, device=x.device)[most_common].expand(len(x), -1)
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "constant.parquet"
-        named = f"always {commonest}"
+        named = f"always {most_common}"
         table = certify(Constant().eval(), "digits", sigma=THEOREM_1["sigma"], n0=10, n=n, out=out, identity=named)
     return metrics.acr(table).value
 
 
 def theorem_2(context: Context, rows: list[PaperRow]) -> Output:
-    """Points of one norm have one density."""
+    """Points of the same norm have the same density."""
     frame = theory.theorem_2()
     spread = float(np.ptp(frame["log density"]))
-    return _told(frame, f"the log densities differ by at most {spread:.1e}")
+    return _table_output(frame, f"the log densities differ by at most {spread:.1e}")
 
 
 def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
@@ -81,10 +81,10 @@ def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
         ours |= {"gradient-norm/ratio": norms.easy / norms.hard}
         if found is not None:
             ours = {"acr": metrics.acr(found.table).value} | ours
-        lines += [(row.method, *value) for value in _beside(row, ours)]
+        lines += [(row.method, *value) for value in _pairs(row, ours)]
     frame = pd.DataFrame(lines, columns=["method", "metric", "published", "here"])
     note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
-    return _told(frame, note)
+    return _table_output(frame, note)
 
 
 def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
@@ -109,42 +109,42 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
 
 
 def times(context: Context, rows: list[PaperRow]) -> Output:
-    """Seconds an epoch, epochs, hours in all and ACR of each model."""
+    """Seconds per epoch, epochs, hours of training and ACR of each model."""
     lines = []
     for row in rows:
         found, ours = context.of(row), _cost(_folder(context, row))
         ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
-        lines += [(row.dataset, row.name, *value) for value in _beside(row, ours)]
+        lines += [(row.dataset, row.name, *value) for value in _pairs(row, ours)]
     frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
-    return _told(frame, "times are of the machine that trained")
+    return _table_output(frame, "times are of the machine that trained")
 
 
 def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
-    """Certified accuracy and ACR beside the published figures, and what training took where the model is at hand."""
+    """Certified accuracy and ACR beside the published figures, and the cost of training where the model is at hand."""
     certified = compare_cells(rows, [context.of(row) for row in rows])
     costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
     columns = metrics_of(rows)
-    told = [
+    figures = [
         ours | {m: v for m, v in cost.items() if m in columns} for ours, cost in zip(certified.ours, costs, strict=True)
     ]
-    whole = replace(certified, ours=tuple(told))
+    whole = replace(certified, ours=tuple(figures))
     notes = [*findings(certified), *(["hours are of the machine that trained"] if any(costs) else [])]
     return Output(tables={"": wide(whole)}, data={"": tidy(whole)}, notes=notes)
 
 
 def _cost(folder: Path) -> dict[str, float]:
-    """Mean seconds an epoch, epochs and hours of the training that made a model folder."""
+    """Mean seconds per epoch, epochs and hours of the training run that made a model folder."""
     seconds = _history(folder)["seconds"]
     return {"seconds": float(seconds.mean()), "epochs": float(len(seconds)), "hours": float(seconds.sum()) / 3600.0}
 
 
 def _history(folder: Path) -> pd.DataFrame:
-    """The numbers of each epoch of the training that made a model folder; InputError where they cannot be read."""
+    """What the training run behind a model folder recorded of each epoch; InputError where it cannot be read."""
     path = folder / "history.csv"
     content = read_file(path)
     try:
         numbers = pd.read_csv(io.BytesIO(content), index_col=False).select_dtypes("number")
-    except ValueError as error:  # pandas' own are among these
+    except ValueError as error:  # pandas raises subclasses of it
         raise InputError(f"{path} is damaged ({shown(error)}): `train --resume` writes it again") from None
     if "seconds" not in numbers or numbers.empty:
         raise InputError(f"{path} does not say how many seconds an epoch took")
@@ -160,11 +160,11 @@ def remaining(context: Context, rows: list[PaperRow]) -> Output:
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
     frame = pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
-    return _told(frame)
+    return _table_output(frame)
 
 
 def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
-    """Certified accuracy by hard and by soft certification of the same samples, a panel a model."""
+    """Certified accuracy by hard and by soft certification of the same samples, one panel per model."""
     import torch
 
     from randsmooth import data
@@ -179,20 +179,20 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
             chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
             x, y = images.batch(torch.as_tensor(chosen))
             smoothed = SmoothedClassifier(model, sigma=sigma, seed=0)
-            told = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
-            lines = [Line("hard, Clopper-Pearson", radii, 100.0 * told.hard, "step")]
-            lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in told.soft.items()]
+            curves = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
+            lines = [Line("hard, Clopper-Pearson", radii, 100.0 * curves.hard, "step")]
+            lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in curves.soft.items()]
             panels.append(Axes(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
     return figure_output(panels, "soft: empirical Bernstein")
 
 
-def _beside(row: PaperRow, ours: dict[str, float]) -> list[tuple[str, float, float]]:
-    """Each metric with the paper's figure and ours, NaN for what one of them lacks."""
+def _pairs(row: PaperRow, ours: dict[str, float]) -> list[tuple[str, float, float]]:
+    """Each metric with the paper's figure and ours; NaN where one of them is missing."""
     names = dict.fromkeys([*row.figures, *ours])
     return [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
 
 
-def _told(frame: pd.DataFrame, *notes: str) -> Output:
+def _table_output(frame: pd.DataFrame, *notes: str) -> Output:
     return Output(tables={"": legible(frame)}, data={"": frame}, notes=[*notes])
 
 

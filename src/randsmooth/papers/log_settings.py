@@ -10,12 +10,12 @@ from randsmooth.errors import InputError
 
 PLAIN = re.compile(r"(num|lbd|eta|gamma|beta)_(\d+(?:\.\d+)?)")
 ATTACK = re.compile(r"(?:pgd|salman)_(\d+(?:\.\d+)?)_(\d+)(?:_\d+)?")  # size in 1/256 and steps
-NOISES = ("m", "k")  # what `num` is here
-CLOSE = 0.01  # 255/256 is called 1
+NOISES = ("m", "k")  # our names for what logs call `num`
+CLOSE = 0.01  # relative; some papers write 1 for 255/256
 
 
 def allows(preset: str, dataset: str, sigma: float, besides: Sequence[str]) -> bool:
-    """Whether each of `besides`, what a path says apart from the usual, is a setting of the preset at `sigma`."""
+    """Whether each of `besides`, the unusual parts of a log's path, is a setting of the preset at `sigma`."""
     if not besides:
         return True
     known = _hyperparameters(preset, dataset, sigma)
@@ -23,12 +23,12 @@ def allows(preset: str, dataset: str, sigma: float, besides: Sequence[str]) -> b
 
 
 def _is_setting(part: str, known: dict[str, float]) -> bool:
-    told = [(known.get(name), value) for name, value in _told(part, known)]
-    return bool(told) and all(here is not None and math.isclose(here, value, rel_tol=CLOSE) for here, value in told)
+    pairs = [(known.get(name), value) for name, value in _read(part, known)]
+    return bool(pairs) and all(here is not None and math.isclose(here, value, rel_tol=CLOSE) for here, value in pairs)
 
 
-def _told(part: str, known: dict[str, float]) -> Iterator[tuple[str, float]]:
-    """Names as here and values; nothing for a part that is no setting."""
+def _read(part: str, known: dict[str, float]) -> Iterator[tuple[str, float]]:
+    """The settings that a part of a path gives, by our names; none where the part is no setting."""
     plain, attack = PLAIN.fullmatch(part), ATTACK.fullmatch(part)
     if plain:
         yield (next((k for k in NOISES if k in known), "m") if plain[1] == "num" else plain[1]), float(plain[2])

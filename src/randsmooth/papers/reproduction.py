@@ -1,4 +1,4 @@
-"""Draw an object of a paper from the certificates at hand, and say or run what it lacks."""
+"""Draw a table or figure of a paper from the certificates at hand; list or run the commands that make the rest."""
 
 from __future__ import annotations
 
@@ -26,13 +26,23 @@ FIGURES = ("png", "pdf", "html")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of it.
+    """The result of `reproduce`.
 
     Attributes:
-        object: which. made: its parts; None where nothing could be drawn yet.
-        files: written. lacking: the steps that would make the missing rows.
-        missing: how many of how many rows are missing.
-        skipped: files that could not be used, in sentences.
+        object: what was to be drawn.
+        made: its parts; None where nothing could be drawn yet.
+        files: those written.
+        lacking: the commands that would make the missing rows.
+        missing: how many rows are missing, and of how many.
+        skipped: a sentence for each file that could not be used.
+
+    Example:
+        >>> from randsmooth.papers import reproduce
+        >>> result = reproduce("cat-rs/table7", out="here", scale="cpu")
+        >>> result.missing, result.files
+        ((4, 4), ())
+        >>> len(result.lacking), result.lacking[1].verb
+        (8, 'certify')
     """
 
     object: PaperObject
@@ -57,14 +67,20 @@ def reproduce(
 
     Args:
         name: such as "acr/table2".
-        source: folder of certificates and logs; also looked at: `out`/SCALE, where runs go.
-        out: folder of the results.
-        scale: "tiny", "cpu" or "paper": of the runs that make what is missing.
-        run_missing: run them; what is done is skipped, and an interrupted run goes on.
-        progress, say: for long work, and a line a command.
+        source: folder of certificates and logs; `out`/SCALE, where runs are written, is read as well.
+        out: folder for the results.
+        scale: the size of the runs that make what is missing: "tiny", "cpu" or "paper".
+        run_missing: run them. Finished runs are skipped and interrupted ones continued.
+        progress: receives the progress of long work.
+        say: receives each command before it runs.
 
     Raises:
         InputError: no such object, scale or folder.
+
+    Example:
+        >>> result = reproduce("acr/theorem2", out="here")
+        >>> [path.name for path in result.files]
+        ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
     thing = find_object(name)
     if scale not in SCALES:
@@ -86,18 +102,18 @@ def reproduce(
 
 
 def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:
-    """The object, with what was found out of its logs; None where nothing is there to draw it from."""
-    rows, besides = thing.rows(), thing.more_rows(context)
-    if rows and not besides and (missing == rows if thing.needs_models else not any(map(context.of, rows))):
+    """The object with notes on its logs; None where there is nothing to draw it from."""
+    rows, more = thing.rows(), thing.more_rows(context)
+    if rows and not more and (missing == rows if thing.needs_models else not any(map(context.of, rows))):
         return None
     there = [row for row in rows if row not in missing] if thing.needs_models else rows
-    made = thing.make(context, [*there, *besides])
-    made.notes += context.told([*there, *besides])
+    made = thing.make(context, [*there, *more])
+    made.notes += context.notes_on([*there, *more])
     return made
 
 
 def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale: str) -> Context:
-    """What the folders hold; what formulas give looks at none."""
+    """The certificates in the folders; an object that formulas give needs none."""
     if not thing.rows():
         return Context((), SCALES[scale], folder)
     there = FolderScan() if source is None else scan_folder(Path(source))
@@ -107,7 +123,7 @@ def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale:
 
 
 def lacking(missing: Sequence[PaperRow], context: Context) -> list[Step]:
-    """The steps that make the missing rows, each once."""
+    """The commands that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
     for row in missing:
         for step in steps_for(row, context.scale, context.folder):
@@ -116,7 +132,7 @@ def lacking(missing: Sequence[PaperRow], context: Context) -> list[Step]:
 
 
 def write(made: Output, stem: Path) -> list[Path]:
-    """Write all parts in all their formats beside each other; the files. InputError: another run is writing them."""
+    """Write all parts in all their formats; the paths. Raises InputError where another run is writing them."""
     with claimed(stem):
         return _write_parts(made, stem)
 
@@ -142,8 +158,8 @@ def _file(stem: Path, part: str, suffix: str) -> Path:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    told = frame.astype(object).where(frame.notna(), None)
-    return to_csv([list(frame.columns), *told.itertuples(index=False, name=None)])
+    cells = frame.astype(object).where(frame.notna(), None)
+    return to_csv([list(frame.columns), *cells.itertuples(index=False, name=None)])
 
 
 def _write(path: Path, text: str) -> Path:

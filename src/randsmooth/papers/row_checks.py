@@ -1,4 +1,4 @@
-"""Where the numbers in one row of a paper contradict each other: no classifier has them."""
+"""Where the numbers in one row of a paper contradict each other, so that no classifier can have them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ ACCURACY = "accuracy@"
 
 
 def inconsistencies() -> pd.DataFrame:
-    """The rows of the published tables that contradict themselves, and `what` does so; a line a contradiction.
+    """The contradictions in rows of the published tables, one per line.
 
-    Certified accuracy cannot rise with the radius, nor be above 0 where no count certifies, and ACR is the area under
-    its curve. Rounding is allowed for: half a unit of the last digit printed, in every number that takes part.
-    As they are typed here the papers have none, which a slip of the typing would change.
+    Certified accuracy cannot rise with the radius, nor be above 0 where no count can certify, and ACR is the area under
+    its curve. Every number involved may be off by its rounding, half a unit of the last digit printed. The tables as
+    typed here contain no contradiction; a slip in typing them would be likely to introduce one.
 
     Returns:
-        paper, object, version, dataset, sigma, method, setting, what.
+        A table with the columns paper, object, version, dataset, sigma, method, setting and `what` contradicts itself.
+
+    Example:
+        >>> len(inconsistencies())
+        0
     """
     lines = [(*key, what) for key, row in published_texts().groupby(ROW, sort=False) for what in _contradictions(row)]
     found = pd.DataFrame(lines, columns=[*ROW, "what"], dtype=str)
@@ -33,11 +37,11 @@ def inconsistencies() -> pd.DataFrame:
 
 
 def _contradictions(row: pd.DataFrame) -> Iterator[str]:
-    told = row[row["metric"].str.startswith(ACCURACY)]
-    if told.empty:
+    accuracies = row[row["metric"].str.startswith(ACCURACY)]
+    if accuracies.empty:
         return
-    radii = told["metric"].str.removeprefix(ACCURACY).astype(float).to_numpy()
-    percent, slack = told["value"].astype(float).to_numpy(), _rounding(told)
+    radii = accuracies["metric"].str.removeprefix(ACCURACY).astype(float).to_numpy()
+    percent, slack = accuracies["value"].astype(float).to_numpy(), _rounding(accuracies)
     farthest = bounds.largest_radius(N, ALPHA, float(row["sigma"].iloc[0]))
     within = radii <= farthest
     yield from _rises(radii, percent)
@@ -60,8 +64,8 @@ def _too_far(radii: Floats, percent: Floats, farthest: float) -> Iterator[str]:
 
 def _acr(row: pd.DataFrame) -> Iterator[tuple[float, float]]:
     """The ACR of a row and its rounding, if there is one."""
-    told = row[row["metric"] == "acr"]
-    yield from zip(told["value"].astype(float), _rounding(told), strict=True)
+    acr = row[row["metric"] == "acr"]
+    yield from zip(acr["value"].astype(float), _rounding(acr), strict=True)
 
 
 def area(radii: Floats, accuracy: Floats, farthest: float, slack: Floats | float = 0.0) -> tuple[float, float]:
@@ -71,14 +75,15 @@ def area(radii: Floats, accuracy: Floats, farthest: float, slack: Floats | float
         radii: (M,) ascending from 0, none above `farthest`, the largest radius that can be certified.
         accuracy: (M,) share of images certified at each, known to within `slack` (M,).
 
-    Between two radii the curve lies between its values at both: it falls at once, or only at the end.
+    Between two radii the curve lies between its values at both. It may fall right after the first, which gives the
+    least area, or only at the second, which gives the largest.
     """
     widths = np.diff(radii, append=farthest)  # (M,)
     low, high = np.maximum(accuracy - slack, 0.0), np.minimum(accuracy + slack, 1.0)
     return float(widths[:-1] @ low[1:]), float(widths @ high)
 
 
-def _rounding(told: pd.DataFrame) -> Floats:
+def _rounding(cells: pd.DataFrame) -> Floats:
     """Half a unit of the last digit of each printed value (M,)."""
-    decimals = np.array([len(value.partition(".")[2]) for value in told["value"]], np.float64)
+    decimals = np.array([len(value.partition(".")[2]) for value in cells["value"]], np.float64)
     return np.asarray(0.5 * 10.0**-decimals)

@@ -62,7 +62,7 @@ def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRo
         >>> row.name, row.sigma, row.preset
         ('gaussian', 0.5, 'acr/gaussian')
         >>> row.figures["acr"], row.figures["accuracy@1"]
-        (0.562, 22.3)
+        (0.562, 23.7)
     """
     printed = cells(paper, object)
     version = version or printed[0].version
@@ -102,7 +102,7 @@ def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
 
 
 def is_main(preset: str) -> bool:
-    """Whether a preset is of a main row, not one of an ablation's."""
+    """Whether a preset is that of a main row, not of an ablation."""
     return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
 
 

@@ -1,4 +1,4 @@
-"""How large a reproduction is, and the commands that make what it lacks."""
+"""How large a reproduction is, and the commands that make what is missing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ from randsmooth.progress import Progress
 
 @dataclass(frozen=True)
 class Scale:
-    """What stands between a paper's run and a computer's patience.
+    """How far the runs of a reproduction are reduced from those of the paper.
 
     Attributes:
-        help: in a few words.
-        dataset, arch: in place of the paper's; None: the paper's own.
-        epochs: None: the paper's. Fewer compress the schedule.
-        train_images: None: all.
-        images, n0, n: certified, and samples for each; 0 images: the paper's choice.
-        teacher_noises: that a teacher sees each image under; None: the paper's.
+        help: the scale in a few words.
+        dataset, arch: used in place of the paper's; None keeps the paper's.
+        epochs: None keeps the paper's; with fewer the schedule is compressed.
+        train_images: how many to train on; None for all.
+        images: how many to certify; 0 for as many as the paper.
+        n0, n: samples per image, to pick the class and to bound its probability.
+        teacher_noises: noisy copies of each image that a teacher sees; None keeps the paper's number.
+
+    Example:
+        >>> from randsmooth.papers import SCALES
+        >>> SCALES["cpu"].epochs, SCALES["cpu"].n
+        (8, 10000)
     """
 
     help: str
@@ -50,21 +56,24 @@ SCALES = {
     ),
     "paper": Scale("as published, n = 100,000", None, None, None, None, 0, 100, 100_000),
 }
-SKIPPED = {"imagenet": 100, "svhn": 20}  # the literature certifies every so many-th image; all of others
+SKIPPED = {
+    "imagenet": 100,
+    "svhn": 20,
+}  # every k-th test image is certified, as in the literature; all images of other data sets
 ABLATED = 20  # CAT-RS's ablations on CIFAR-10, tables 3 and 5 to 7, have 500 of its images (section 4.3)
 TEACHER_SIGMA = 0.25  # the released CAT-RS code: one Gaussian-trained teacher for every sigma, under 10,000 noises
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command of the tool: its verb, its arguments in order and its options."""
+    """A command of randsmooth: its verb, its argument and its options."""
 
     verb: str
     argument: str
     options: dict[str, Any]
 
     def command(self) -> str:
-        """As one would type it."""
+        """The command as a user would type it."""
         words = ["randsmooth", self.verb, self.argument]
         for key, value in self.options.items():
             flag = "--" + key.replace("_", "-")
@@ -78,7 +87,7 @@ class Step:
 
 
 def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
-    """Training and certification of a row's model in `folder`; first those of its teacher, if it has one."""
+    """The commands that train and certify a row's model in `folder`, preceded by that of its teacher if any."""
     wanted = _teacher(row)
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
     teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
@@ -90,7 +99,7 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
 
 
 def _teacher(row: PaperRow) -> str:
-    """The setting that names another model, for a row that needs one."""
+    """The name of the setting that names another model, for a row that needs one; else empty."""
     from randsmooth.training.presets import named
 
     preset = named(row.preset)[0]
@@ -114,7 +123,7 @@ def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> 
 
 
 def skip_of(row: PaperRow) -> int | None:
-    """Every so many-th test image is certified for the row; None: all are."""
+    """k where every k-th test image is certified for the row; None where all are."""
     if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10"):
         return ABLATED
     return SKIPPED.get(row.dataset)
@@ -128,7 +137,7 @@ def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
 
 
 def run_step(step: Step, progress: Progress, say: Callable[[str], None]) -> None:
-    """Run a step, or what is left of it."""
+    """Run a step, or what an interrupted run has left of it."""
     from randsmooth.certification import certify
     from randsmooth.training import train
 

@@ -1,4 +1,4 @@
-"""A table of texts in the formats that people take away."""
+"""A table of texts as plain text, Markdown or LaTeX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 
 
 def to_text(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
-    """Aligned columns, texts to the left and figures to the right; sentences below."""
+    """Aligned columns, texts to the left and figures to the right; the sentences `under` it below."""
     cells = [[printable(str(cell)) for cell in (head, *frame[head])] for head in frame.columns]
     aligned = [_align(column) for column in cells]
     lines = [" ".join(line).rstrip() for line in zip(*aligned, strict=True)]
@@ -23,7 +23,7 @@ def to_text(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
 
 
 def to_markdown(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
-    """A pipe table; sentences below."""
+    """A pipe table, with the sentences `under` it below."""
     rule = ["---:" if _is_figures(frame[head]) else "---" for head in frame.columns]
     head, *rest = [[markdown(cell) for cell in row] for row in _cells(frame)]
     lines = [f"| {' | '.join(row)} |" for row in [head, rule, *rest]]
@@ -31,16 +31,16 @@ def to_markdown(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
 
 
 def to_latex(frame: pd.DataFrame, under: Sequence[str] = ()) -> str:
-    """A tabular that needs no package; sentences below, each a paragraph."""
+    """A tabular that needs no package; each sentence `under` it is a paragraph below."""
     form = "".join("r" if _is_figures(frame[head]) else "l" for head in frame.columns)
     lines = [" & ".join(map(latex, row)) + r" \\" for row in _cells(frame)]
-    told = [f"\n{latex(sentence)}" for sentence in under]
+    paragraphs = [f"\n{latex(sentence)}" for sentence in under]
     body = [lines[0], r"\hline", *lines[1:]]
-    return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", *told, ""])
+    return "\n".join([rf"\begin{{tabular}}{{{form}}}", r"\hline", *body, r"\hline", r"\end{tabular}", *paragraphs, ""])
 
 
 def legible(frame: pd.DataFrame) -> pd.DataFrame:
-    """Numbers as texts that a person reads: five digits, whole numbers with commas, nothing for NaN."""
+    """Numbers as readable text: five digits, whole numbers with commas, nothing for NaN."""
     return frame.map(_legible)
 
 
@@ -56,7 +56,7 @@ def _legible(value: object) -> str:
 
 
 def _cells(frame: pd.DataFrame) -> list[list[str]]:
-    """The heads, then the rows."""
+    """The headings, then the rows."""
     return [
         [str(head) for head in frame.columns],
         *([str(cell) for cell in row] for row in frame.itertuples(index=False)),
@@ -68,8 +68,8 @@ def _align(column: list[str]) -> list[str]:
 
 
 def _is_figures(column: pd.Series) -> bool:
-    told = [str(cell) for cell in column if str(cell)]
-    return bool(told) and all(FIGURE.fullmatch(cell) for cell in told)
+    cells = [str(cell) for cell in column if str(cell)]
+    return bool(cells) and all(FIGURE.fullmatch(cell) for cell in cells)
 
 
 FORMATS: dict[str, Callable[[pd.DataFrame, Sequence[str]], str]] = {"txt": to_text, "md": to_markdown, "tex": to_latex}
