@@ -8,6 +8,7 @@ from .files import (
 from .files import (
     write_tsv as write_tsv,
 )
+from .from_arrays import from_radii as from_radii
 from .header import Header as Header
 from .inferred import COMMON_ALPHA as COMMON_ALPHA
 from .inferred import infer as infer

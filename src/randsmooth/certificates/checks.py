@@ -23,6 +23,12 @@ def check(path: Path | str) -> str:
     Raises:
         ForeignFile: a Parquet file of something else.
         InputError: damaged, cut short, or not what it says.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, write_tsv
+        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
+        >>> check("log.tsv")
+        'log: 2 images; ...'
     """
     path = Path(path)
     if path.suffix == ".parquet":

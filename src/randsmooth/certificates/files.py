@@ -21,6 +21,12 @@ def read(path: Path | str) -> Certificates:
 
     Raises:
         InputError: no such file, or one that is damaged or not a certificate table.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
+        >>> read("log.tsv").radius.tolist()
+        [0.0, 0.75]
     """
     path = Path(path)
     if not path.is_file():
@@ -42,6 +48,14 @@ def find_certificates(folder: Path) -> list[Path]:
 
     Raises:
         InputError: no such folder.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> Path("runs").mkdir()
+        >>> write_tsv(from_radii([0.0, 0.75]), "runs/gaussian.tsv")
+        >>> _ = Path("runs/notes.md").write_text("Trained twice.")
+        >>> [path.name for path in find_certificates(Path("runs"))]
+        ['gaussian.tsv']
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; give one that holds certificates or logs")
@@ -66,6 +80,12 @@ def write_tsv(table: Certificates, path: Path | str) -> None:
 
     Raises:
         InputError: a table that was made another way, whose log would be misread.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
+        >>> print(Path("log.tsv").read_text().splitlines()[2].expandtabs(4))
+        1   0   0   0.750000    1   0:00:00
     """
     _check_a_log_can_say(table)
     lines = ["\t".join(TSV_COLUMNS)]

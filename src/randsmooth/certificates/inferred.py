@@ -32,6 +32,12 @@ def infer(
 
     Raises:
         InputError: radii that the sigma, n and alpha given do not explain.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = infer(from_radii([0.2, 1.91, 1.91]), "cifar10-sigma0.5/macer.tsv")
+        >>> table.header.dataset, table.header.sigma, table.header.n, table.header.alpha
+        ('cifar10', 0.5, 100000, 0.001)
     """
     if not table.is_log:
         return table
@@ -97,6 +103,12 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
 
     Raises:
         InputError: sigma, n or alpha of the log is not known, or `alpha` makes no sense.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.005, 1.0], sigma=0.5, n=1000, alpha=0.01)
+        >>> log_at_alpha(table, 0.001).radius.round(3).tolist()
+        [0.0, 0.965]
     """
     sigma, n, made = table.header.sigma, table.header.n, table.header.alpha
     bounds.check_level(alpha)

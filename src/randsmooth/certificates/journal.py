@@ -36,6 +36,14 @@ class JournalRow:
         counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
         path: how often the picked class had come out at each look.
         seconds: what the image took.
+
+    Example:
+        >>> counts = np.array([99, 1])
+        >>> row = JournalRow(idx=0, label=0, counts0=counts, counts=counts, path=counts[:1], seconds=0.5)
+        >>> print(row.to_json())
+        {"idx": 0, "label": 0, "seconds": 0.5, "counts0": [99, 1], "counts": [99, 1], "path": [99]}
+        >>> JournalRow.from_json(row.to_json()).counts.tolist()
+        [99, 1]
     """
 
     idx: int
@@ -81,6 +89,15 @@ class Journal:
     Attributes:
         rows: those of all finished lines.
         safe: how many of them are known to be on the disk.
+
+    Example:
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> counts = np.array([99, 1])
+        >>> with Journal.create(Path("run.partial"), header) as journal:
+        ...     journal.append(JournalRow(0, 0, counts, counts, counts[:1], seconds=0.5))
+        >>> with Journal.resume(Path("run.partial"), header) as journal:
+        ...     journal.table([0]).radius.round(3).tolist()
+        [0.675]
     """
 
     path: Path
@@ -204,7 +221,13 @@ def read_journal(path: Path) -> Content | None:
 
 
 def journal_header(path: Path) -> Header | None:
-    """The header of the journal at `path` alone; None where it was not finished. Errors as `read_journal`."""
+    """The header of the journal at `path` alone; None where it was not finished. Errors as `read_journal`.
+
+    Example:
+        >>> Journal.create(Path("run.partial"), Header(sigma=0.5, n0=100, n=100, alpha=0.001)).close()
+        >>> journal_header(Path("run.partial")).sigma
+        0.5
+    """
     with path.open("rb") as file:
         line = file.readline()
     return parse_header(_checked([line[:-1]], path)[0][0], path) if line.endswith(b"\n") else None

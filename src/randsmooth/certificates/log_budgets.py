@@ -34,6 +34,10 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
     Args:
         radius: (N,) as a log prints them. A largest one that a single image has tells nothing.
         sigma: of the log. n, alpha: where they are known, only budgets with them.
+
+    Example:
+        >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
+        [(100000, 0.001)]
     """
     bounds.check_sigma(sigma)
     if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
@@ -85,6 +89,14 @@ def require_reachable(table: Certificates) -> None:
 
     Either they lie beyond the largest, or another usual budget explains the largest radii and this one does not. An n
     or alpha that is not known is taken to be the one that certifies the most: MOST_SAMPLES samples, and alpha LOOSEST.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> require_reachable(from_radii([1.0], sigma=0.5, n=1000, alpha=0.001))
+        >>> require_reachable(from_radii([4.0], sigma=0.5, n=1000, alpha=0.001, name="log"))
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: log: the radius of image 0 is above 1.231, the most that n=1000 samples ...
     """
     header = table.header
     if not table.is_log or header.sigma is None:
@@ -121,6 +133,11 @@ def _way_out(radius: Floats, header: Header) -> str:
 
 
 def name_images(idx: Ints) -> str:
-    """`image 3`, or `images 3, 17 and 40 more`."""
+    """`image 3`, or `images 3, 17 and 40 more`.
+
+    Example:
+        >>> name_images(np.arange(3)), name_images(np.arange(100))
+        ('images 0, 1, 2', 'images 0, 1, 2, 3, 4 and 95 more')
+    """
     shown, more = ", ".join(map(str, idx[:NAMED])), len(idx) - NAMED
     return f"image{'s' if len(idx) > 1 else ''} {shown}{f' and {more:,} more' if more > 0 else ''}"

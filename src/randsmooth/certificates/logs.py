@@ -36,7 +36,13 @@ TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
 
 def looks_like_log(path: Path) -> bool:
-    """Whether the first line is that of a log, of certificates or of predictions, whatever the file is called."""
+    """Whether the first line is that of a log, of certificates or of predictions, whatever the file is called.
+
+    Example:
+        >>> _ = Path("sigma_0.25").write_text("idx\\tlabel\\tpredict\\tradius\\tcorrect\\ttime\\n")
+        >>> looks_like_log(Path("sigma_0.25"))
+        True
+    """
     line = _first_line(path)
     return {"label", "predict"} <= set(line.split("\t")) or ROW.fullmatch(line) is not None
 
@@ -54,6 +60,13 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     Raises:
         InputError: a log of predictions, a form that says too little, a missing column, a row cut short, or a value
             that makes no sense; the line is named.
+
+    Example:
+        >>> lines = ["idx label predict radius correct time", "0 3 3 0.61 1 0:00:01.5", "20 8 -1 0.0 0 0:00:01.4"]
+        >>> _ = Path("log.tsv").write_text("\\n".join(lines).replace(" ", "\\t") + "\\n")
+        >>> table = read_tsv("log.tsv")
+        >>> table.predict.tolist(), table.seconds.tolist()
+        ([3, -1], [1.5, 1.4])
     """
     path = Path(path)
     bare = _is_bare(path)

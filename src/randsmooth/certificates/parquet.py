@@ -35,6 +35,20 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
 
     Raises:
         InputError: the table has no counts, or an image twice.
+
+    Example:
+        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> table = from_counts(
+        ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
+        ...     idx=np.arange(2),
+        ...     label=np.array([0, 1]),
+        ...     counts0=counts,
+        ...     counts=counts,
+        ...     seconds=np.zeros(2),
+        ... )
+        >>> write_parquet(table, "run.parquet")
+        >>> pq.read_table("run.parquet").column_names[:5]
+        ['idx', 'label', 'predict', 'radius', 'correct']
     """
     columns, header = Columns.of(table), table.header.model_dump_json().encode()
     check_images(columns.idx)
@@ -71,6 +85,20 @@ def read_parquet(path: Path | str) -> Certificates:
     Raises:
         ForeignFile: a Parquet file of something else.
         InputError: damaged or cut short: header or evidence are not what was written, or cannot have been.
+
+    Example:
+        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> table = from_counts(
+        ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
+        ...     idx=np.arange(2),
+        ...     label=np.array([0, 1]),
+        ...     counts0=counts,
+        ...     counts=counts,
+        ...     seconds=np.zeros(2),
+        ... )
+        >>> write_parquet(table, "run.parquet")
+        >>> read_parquet("run.parquet").counts.tolist()
+        [[990, 10], [480, 520]]
     """
     path = Path(path)
     with open_parquet(path) as file:

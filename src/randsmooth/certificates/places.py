@@ -42,6 +42,10 @@ class Place:
         by: the part of the path that names the method.
         put: somebody put it into a folder DATASET-sigmaSIGMA, as METHOD.tsv.
         arch: the architecture. besides: what else stands between, such as `lbd_5.0`: settings or variations.
+
+    Example:
+        >>> print(place_of(Path("cifar10-sigma0.5/macer.tsv")).told())
+        sigma 0.5, data set cifar10 and the method as the path says
     """
 
     sigma: float | None = None
@@ -79,6 +83,11 @@ def place_of(path: Path) -> Place:
     """What `path` says: `cifar10-sigma0.5/macer.tsv`, or the ways of the released repositories.
 
     `noise_` and `sigma_` where both stand are of training and of certification.
+
+    Example:
+        >>> place = place_of(Path("logs/cifar10/noise_0.50/consistency/N_1000.tsv"))
+        >>> place.dataset, place.sigma, place.n, place.method
+        ('cifar10', 0.5, 1000, 'consistency')
     """
     parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
     folder = OURS.fullmatch(path.parent.name)
@@ -102,7 +111,12 @@ def place_of(path: Path) -> Place:
 
 
 def method_named(name: str) -> str:
-    """The method's name here for what a log or a paper calls it."""
+    """The method's name here for what a log or a paper calls it.
+
+    Example:
+        >>> method_named("Cohen"), method_named("consistency")
+        ('gaussian', 'consistency')
+    """
     plain = name.lower().strip()
     return ALIASES.get(plain, plain)
 

@@ -50,3 +50,19 @@ def check_images(idx: Array) -> None:
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
         raise InputError(f"the table holds image {unique[times > 1][0]} twice; it has one row an image")
+
+
+def check_predictions(label: Array, predict: Array, radius: Array) -> None:
+    """Raise InputError unless these (N,) are labels from 0, classes or -1, and radii that such predictions can have."""
+    for what, wrong in (
+        ("radius", ~((radius >= 0.0) & np.isfinite(radius))),
+        ("label", label < 0),
+        ("predict", predict < -1),
+    ):
+        if np.any(wrong):
+            row = int(np.flatnonzero(wrong)[0])
+            value = {"radius": radius, "label": label, "predict": predict}[what][row]
+            raise InputError(f"{what}={value} in row {row} makes no sense: radii are finite numbers >= 0, classes >= 0")
+    held = np.flatnonzero((predict == -1) & (radius > 0.0))
+    if len(held):
+        raise InputError(f"radius={radius[held[0]]} in row {held[0]}, where predict=-1 abstains; expected 0")

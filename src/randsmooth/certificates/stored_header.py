@@ -17,6 +17,15 @@ def parse_header(text: str | bytes, path: Path) -> Header:
 
     Raises:
         InputError: it is damaged or newer than this code, or a fact is beyond the limits of a header.
+
+    Example:
+        >>> text = Header(sigma=0.5, n0=100, n=1000, alpha=0.001).model_dump_json()
+        >>> parse_header(text, Path("run.parquet")).n
+        1000
+        >>> parse_header('{"version": 99}', Path("run.parquet"))
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: run.parquet is in format 99; this randsmooth reads formats 1 to 3: upgrade it
     """
     if len(text) > HEADER:
         raise InputError(f"{path} has a damaged header: it takes {len(text):,} bytes; expected at most {HEADER:,}")

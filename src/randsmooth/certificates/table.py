@@ -37,6 +37,18 @@ class Certificates:
         counts0: (N, K) how often each class came out of the n0 selection samples; None for a published log.
         counts: (N, K) likewise for the estimation samples; None for a published log.
         paths: for each image, how often the picked class had come out at each look; None as for counts.
+
+    Example:
+        >>> counts = np.array([[990, 10], [600, 400], [480, 520]])
+        >>> header = Header(sigma=0.5, n0=1000, n=1000, alpha=0.001)
+        >>> label, seconds = np.zeros(3, np.int64), np.zeros(3)
+        >>> table = from_counts(
+        ...     header, idx=np.arange(3), label=label, counts0=counts, counts=counts, seconds=seconds
+        ... )
+        >>> table.predict.tolist(), table.radius.round(3).tolist()
+        ([0, 0, -1], [0.989, 0.064, 0.0])
+        >>> table.at(n=100).radius.round(3).tolist()  # a random 100 of the same samples
+        [0.75, 0.0, 0.0]
     """
 
     header: Header
@@ -184,6 +196,14 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
     Returns:
         predict: (N,) class or ABSTAIN.
         radius: (N,) certified radius, 0 where nothing is certified.
+
+    Example:
+        >>> from randsmooth.certificates import make_rule
+        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> rule = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001)
+        >>> predict, radius = decide(rule, Evidence.of(counts, counts))
+        >>> predict.tolist(), radius.round(3).tolist()
+        ([0, -1], [0.989, 0.0])
     """
     q, radius = rule.claims(evidence)
     return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64), radius
@@ -208,6 +228,19 @@ def from_counts(
         InputError: an array of another shape or type, an image below 0 or there twice, times that are none, a row's
             counts negative or not as many as the rule asks for, a label not among the K classes, or a budget that
             certifies nothing.
+
+    Example:
+        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> table = from_counts(
+        ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
+        ...     idx=np.arange(2),
+        ...     label=np.array([0, 1]),
+        ...     counts0=counts,
+        ...     counts=counts,
+        ...     seconds=np.zeros(2),
+        ... )
+        >>> table.predict.tolist(), table.radius.round(3).tolist()
+        ([0, -1], [0.989, 0.0])
     """
     rule = rule_of(header)
     check_budget(header.n0 or 0, rule.n, rule.alpha)

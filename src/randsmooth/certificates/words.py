@@ -22,6 +22,10 @@ def rule_of(header: Header) -> Rule:
 
     Raises:
         InputError: sigma, n or alpha are not known, or no such rule or bound.
+
+    Example:
+        >>> rule_of(Header(sigma=0.5, n=1000, alpha=0.001)).name
+        'fixed'
     """
     if header.sigma is None or header.n is None or header.alpha is None:
         raise InputError("judging counts needs sigma, n and alpha in the header")
@@ -38,7 +42,12 @@ def rule_of(header: Header) -> Rule:
 
 
 def guarantee_of(header: Header) -> str:
-    """What a certificate under `header` says, in a sentence; in two where images were given up. Errors as `rule_of`."""
+    """What a certificate under `header` says, in a sentence; in two where images were given up. Errors as `rule_of`.
+
+    Example:
+        >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
+        Each certificate is wrong with probability at most 0.001: 1000 samples an image, p_A is bounded by ...
+    """
     return rule_of(header).guarantee() + (LABEL_AWARE if header.label_aware else "")
 
 

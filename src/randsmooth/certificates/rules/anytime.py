@@ -25,6 +25,11 @@ class Anytime(Rule):
 
     Attributes:
         target: radius that is enough; None: go on to n.
+
+    Example:
+        >>> rule = Anytime(sigma=0.5, n=1000, alpha=0.001, target=0.25)
+        >>> rule.next_look([32]), round(rule.claim([32]).radius, 3)
+        (None, 0.345)
     """
 
     name: ClassVar[str] = "anytime"

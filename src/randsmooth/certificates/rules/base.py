@@ -24,6 +24,12 @@ class Claim:
     Attributes:
         q: upper bound on 1 - p_A; from 1/2 upward nothing is certified, unless by a bound on the runner-up too.
         radius: certified L2 radius, in units of pixels in [0, 1].
+
+    Example:
+        >>> from randsmooth.certificates import make_rule
+        >>> claim = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001).claim([990])
+        >>> round(claim.q, 3), round(claim.radius, 3)
+        (0.024, 0.989)
     """
 
     q: float
@@ -56,6 +62,12 @@ class Evidence:
         picked: (N,) class whose probability is bounded.
         counts: (N, K) class counts at the last look.
         paths: for each image, how often `picked` had come out at each look.
+
+    Example:
+        >>> counts = np.array([[90, 10], [30, 70]])
+        >>> evidence = Evidence.of(counts, counts)
+        >>> evidence.picked.tolist(), [path.tolist() for path in evidence.paths]
+        ([0, 1], [[90], [70]])
     """
 
     idx: Ints
@@ -85,6 +97,14 @@ class Rule(ABC):
         sigma: of the noise.
         n: the most samples an image may take.
         alpha: probability that one image's certificate is wrong.
+
+    Example:
+        >>> from randsmooth.certificates import make_rule
+        >>> rule = make_rule("radius=0.5", sigma=0.5, n=1000, alpha=0.001)
+        >>> rule.next_look([]), rule.next_look([32])
+        (32, 64)
+        >>> rule.claim([32]).radius, rule.claim([32, 64]).radius
+        (0.0, 0.5)
     """
 
     name: ClassVar[str]

@@ -23,8 +23,7 @@ def check_samples(name: str, n: object, most: int = MOST_SAMPLES) -> None:
         >>> check_samples("n0", 0)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; n0=100, n=100000 \
-are usual
+        randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
     """
     if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) <= most:
         raise InputError(

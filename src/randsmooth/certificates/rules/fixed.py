@@ -23,6 +23,13 @@ class Fixed(Rule):
     Attributes:
         bound: "clopper-pearson"; "two-sided", with an upper bound on the runner-up too; or "randomised".
         seed: with the row (outside tables, the image) commits the uniform number that the randomised bound needs.
+
+    Example:
+        >>> rule = Fixed(sigma=0.5, n=1000, alpha=0.001, bound="two-sided")
+        >>> rule.next_look([]), rule.next_look([990])
+        (1000, None)
+        >>> rule.level  # the other half of alpha is spent on the runner-up
+        0.0005
     """
 
     name: ClassVar[str] = "fixed"

@@ -37,6 +37,13 @@ class Grid(Rule):
 
     Attributes:
         step: of the radii, in units of pixels in [0, 1].
+
+    Example:
+        >>> rule = Grid(sigma=0.5, n=1000, alpha=0.001)
+        >>> rule.radii
+        (0.0, 0.25, 0.5, 0.75, 1.0)
+        >>> rule.claim([32, 64, 96]).radius  # after three looks at which all samples agreed
+        0.5
     """
 
     name: ClassVar[str] = "grid"
@@ -136,6 +143,11 @@ class OneRadius(Grid):
 
     Attributes:
         radius: in units of pixels in [0, 1].
+
+    Example:
+        >>> rule = OneRadius(sigma=0.5, n=1000, alpha=0.001, radius=0.5)
+        >>> rule.next_look([32]), rule.next_look([20])  # on, or given up after 20 of 32
+        (64, None)
     """
 
     name: ClassVar[str] = "radius"
@@ -169,7 +181,13 @@ class OneRadius(Grid):
 
 @dataclass(frozen=True)
 class Union(Grid):
-    """The grid's question, answered with a radius between its points: Clopper-Pearson, alpha shared by the looks."""
+    """The grid's question, answered with a radius between its points: Clopper-Pearson, alpha shared by the looks.
+
+    Example:
+        >>> rule = Union(sigma=0.5, n=1000, alpha=0.001)
+        >>> round(rule.claim([32, 64, 96]).radius, 3)
+        0.626
+    """
 
     name: ClassVar[str] = "union"
 

@@ -32,6 +32,11 @@ class Tolerance(Rule):
     share of the fresh samples that may come out. (Easier images need more samples: Phi^-1 is steeper there.)
 
     The pilot's samples choose and are not counted again: counted twice, they would break the level.
+
+    Example:
+        >>> rule = Tolerance(sigma=0.5, n=100_000, alpha=0.001, tolerance=0.05)
+        >>> [rule.next_look([successes]) for successes in (600, 900, 1024)]  # in all, after a pilot of 1,024
+        [10770, 13206, 84090]
     """
 
     name: ClassVar[str] = "tolerance"
