@@ -22,11 +22,11 @@ LOGS, IMAGES, ROUNDS = 21, 10_000, 3
 SECONDS, MEGABYTES = 20.0, 8.0
 
 
-def write_logs(folder: Path) -> list[Path]:
+def write_logs(folder: Path, logs: int = LOGS) -> list[Path]:
     """Logs as the literature writes them, the first called gaussian."""
     rng = np.random.default_rng(0)
     label, hard = rng.integers(0, 10, IMAGES), rng.normal(size=IMAGES)
-    paths = [folder / f"{'gaussian' if i == 0 else f'method-{i}'}.tsv" for i in range(LOGS)]
+    paths = [folder / f"{'gaussian' if i == 0 else f'method-{i}'}.tsv" for i in range(logs)]
     for path in paths:
         radius = np.clip(0.5 * (rng.normal(0.9, 0.5) + hard + 0.3 * rng.normal(size=IMAGES)), 0.0, 1.9)
         rows = zip(range(IMAGES), label, radius, strict=True)
