@@ -6,19 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol
-
-from rich import progress as rich_progress
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Column
+from typing import TYPE_CHECKING, Protocol
 
 from randsmooth.escape import printable, say, shortened
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
 
 LINE_EVERY = 10.0  # seconds between two plain lines
 
 
 class Reporter(Protocol):
-    """What long work tells about itself."""
+    """What long work reports about itself."""
 
     def advance(self, steps: int, info: str = "") -> None:
         """`steps` more are done; `info` is the newest figure to show."""
@@ -121,7 +120,16 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     if not sys.stdout.isatty():
         yield _Lines(title, total, unit)
         return
-    bar = rich_progress.Progress(
+    bar = _rich_bar()
+    with bar:
+        yield _Bar(bar, title, total, unit)
+
+
+def _rich_bar() -> rich_progress.Progress:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+
+    return Progress(
         TextColumn("{task.description}", markup=False),  # the title itself would be taken for a format
         BarColumn(bar_width=12),
         TaskProgressColumn(),
@@ -130,5 +138,3 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
         TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
         expand=True,  # so that the last column, which alone has a ratio, is what a narrow terminal cuts
     )
-    with bar:
-        yield _Bar(bar, title, total, unit)

@@ -29,7 +29,8 @@ def describe(settings: Describe) -> None:
     """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
     from randsmooth import data
 
-    spec = data.describe(settings.dataset)
+    name = settings.dataset
+    spec = data.DATASETS[name] if name in data.DATASETS else data.describe(name)  # which loads torch, for a folder
     sizes = ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items())
     classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
     rows = {

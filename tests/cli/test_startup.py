@@ -1,0 +1,119 @@
+"""A command loads no more than it needs: help, listings and errors nothing heavy, and no verb another verb."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import randsmooth
+from randsmooth.cli.command import make_command, paragraphs, settings_of
+from randsmooth.cli.groups import AllVerbs, DataVerbs
+from randsmooth.cli.settings import Settings
+from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.errors import InputError
+
+CLI = Path(randsmooth.__file__).parent / "cli"
+ALL = [pytest.param(name, verb, id=name) for name, verb in (VERBS | DATA_VERBS).items()]
+HEAVY = {
+    *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
+    *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub"),
+}
+
+LIGHT = [
+    *([name, "--help"] for name in VERBS),
+    *(["data", name, "--help"] for name in DATA_VERBS),
+    *(["--help"], ["--version"], ["data"], ["data", "list"], ["data", "describe", "mnist"], ["reproduce", "--list"]),
+    *(["methods"], ["methods", "amplify"], ["methods", "--presets"], ["methods", "acr/amplify"]),
+    *(["certifi"], ["data", "lst"], ["--colour"], ["certify", "--colour"], ["methods", "amplfy"]),
+    *(["train"], ["train", "digits", "--sigma", "half"], ["certify", "m", "--config", "none.yaml"], ["evaluate"]),
+    *(["predict", "m", "i.png", "--format", "xml"], ["attack", "m", "c.parquet", "--format", "xml"]),
+    *(["verify", "a", "--format", "xml"], ["reproduce"]),
+]
+
+# Runs the command lines in its argument, and prints for each of them which heavy packages it was the first to load.
+COUNTING = """
+import contextlib, io, json, sys
+from randsmooth.cli.main import main
+
+heavy, seen, found = set(json.loads(sys.argv[1])), set(), []
+for words in json.loads(sys.argv[2]):
+    sys.argv = ["randsmooth", *words]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code
+    loaded = heavy & {name.partition(".")[0] for name in sys.modules}
+    found.append([code or 0, sorted(loaded - seen)])
+    seen |= loaded
+print(json.dumps(found))
+"""
+
+
+@cache
+def loaded() -> list[tuple[int, list[str]]]:
+    """The exit code of each command line in LIGHT, and the heavy packages that it loaded first."""
+    command = [sys.executable, "-c", COUNTING, json.dumps(sorted(HEAVY)), json.dumps(LIGHT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return [(code, packages) for code, packages in json.loads(done.stdout)]
+
+
+@pytest.mark.parametrize("place", range(len(LIGHT)), ids=lambda place: " ".join(LIGHT[place]))
+def test_help_listings_and_errors_load_nothing_heavy(place: int) -> None:
+    words, (code, packages) = LIGHT[place], loaded()[place]
+    assert code == (0 if {"--help", "--version", "--list", "list", "describe"} & {*words} else code)
+    assert packages == []
+
+
+def test_a_verb_that_works_is_seen_to_load_what_it_needs() -> None:
+    command = [sys.executable, "-c", COUNTING, json.dumps(["scipy"]), json.dumps([["evaluate", "none.tsv"]])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert json.loads(done.stdout) == [[2, ["scipy"]]]
+
+
+@pytest.mark.parametrize(("name", "verb"), ALL)
+def test_the_list_of_verbs_says_what_the_verb_itself_says_first(name: str, verb: Verb) -> None:
+    run = verb.load()
+    assert verb.help == paragraphs(run.__doc__ or "").split("\n\n")[0]
+    assert run.__name__.rstrip("_") == name
+    assert issubclass(settings_of(run), Settings)
+
+
+@pytest.mark.parametrize(("name", "verb"), ALL)
+def test_every_option_of_a_verb_is_explained(name: str, verb: Verb) -> None:
+    for parameter in make_command(name, verb.load()).params:
+        assert getattr(parameter, "help", None), f"{name} does not say what {parameter.name} is"
+
+
+def test_every_module_with_a_verb_is_listed() -> None:
+    listed = {verb.function.partition(":")[0] for verb in (VERBS | DATA_VERBS).values()}
+    running = re.compile(r"^def \w+\(settings: \w+\) -> None:\n    \"\"\"", re.MULTILINE)
+    assert {path.stem for path in CLI.glob("*.py") if running.search(path.read_text())} == listed
+
+
+@pytest.mark.parametrize("path", sorted(CLI.glob("*.py")), ids=lambda path: path.stem)
+def test_no_verb_is_imported_by_another_module(path: Path) -> None:
+    verbs = {f"randsmooth.cli.{verb.function.partition(':')[0]}" for verb in (VERBS | DATA_VERBS).values()}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            assert not named & verbs, f"{path.name}, line {node.lineno}"
+
+
+@pytest.mark.parametrize("group", [AllVerbs, DataVerbs])
+def test_an_unknown_verb_is_answered_with_the_nearest(group: type[AllVerbs] | type[DataVerbs]) -> None:
+    name = next(iter(group.verbs))
+    with pytest.raises(InputError, match=f"unknown verb '{name}x': did you mean '{name}'"):
+        group(name="randsmooth").get_command(None, f"{name}x")  # type: ignore[arg-type]
+
+
+def test_the_settings_of_a_verb_are_named_in_its_signature() -> None:
+    assert all([*inspect.signature(verb.load()).parameters] == ["settings"] for verb in VERBS.values())
