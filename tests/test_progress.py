@@ -23,7 +23,7 @@ def test_a_line_tells_the_newest_figures(monkeypatch: pytest.MonkeyPatch, capsys
 def test_a_narrow_terminal_cuts_the_figures_alone(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=width)
     monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr(progress.rich_progress, "get_console", lambda: console)
+    monkeypatch.setattr("rich.progress.get_console", lambda: console)
     with progress.console("train cat-rs", 1000, "images") as reporter:
         reporter.advance(420, INFO)
     told = console.file.getvalue()  # type: ignore[attr-defined]

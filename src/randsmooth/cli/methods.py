@@ -4,34 +4,103 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Iterator
 
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import say
+
+# What our own methods say first of themselves, and their papers: a list of them need not load torch.
+SUMMARIES = {
+    "amplify": (
+        "Discard hard images, reweight the rest, attack the noise of easy ones: each part can be switched off.",
+        "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')",
+    ),
+    "cat-rs": (
+        "The K smallest of m cross-entropies, and the worst of attacked noises where all m are right (algorithm 1).",
+        "Jeong, Kim & Shin, AAAI 2023",
+    ),
+    "consistency": (
+        "Gaussian training, plus KL of the mean prediction to each prediction and the mean's entropy (eq. 8).",
+        "Jeong & Shin, NeurIPS 2020",
+    ),
+    "gaussian": (
+        "Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3).",
+        "Cohen, Rosenfeld & Kolter, ICML 2019",
+    ),
+    "macer": (
+        "-log of the mean prediction, and a hinge on the certified radius of images that are right (algorithm 1).",
+        "Zhai et al., ICLR 2020",
+    ),
+    "smoothadv": (
+        "Cross-entropy at the image that the smoothed prediction likes least, under its m noises.",
+        "Salman et al., NeurIPS 2019",
+    ),
+    "smoothmix": (
+        "Gaussian training, plus KL to a target that fades to uniform on the way to the attacked image (section 3.2).",
+        "Jeong et al., NeurIPS 2021",
+    ),
+    "stability": (
+        "Cross-entropy of the clean image, and of its noisy predictions against the clean one (Li et al. 2019, eq. 8).",
+        "Li, Chen, Wang & Carin, NeurIPS 2019",
+    ),
+}
 
 
 class Methods(Settings):
     """Settings of `randsmooth methods`."""
 
-    name: str | None = argument("Show this method only, or this preset (acr/amplify). (default: all)", default=None)
-    presets: bool = option("List the published settings instead, by paper.", False)
+    name: str | None = argument(
+        "Explain this method, or this preset, such as acr/amplify. (default: list all methods)", default=None
+    )
+    presets: bool = option("List the published settings instead, by paper; with NAME, those of one method.", False)
 
 
 def methods(settings: Methods) -> None:
-    """List the training methods with their hyperparameters and sources, or the published presets."""
-    from randsmooth.cli.listing import by_name, by_paper
+    """List the training methods, explain one with its hyperparameters, or list the published presets.
+
+    Example: randsmooth methods amplify
+    """
     from randsmooth.methods import METHODS
+
+    if settings.name is None and not settings.presets:
+        say("\n".join(listing()))
+        return
+    from randsmooth.cli.listing import by_name, by_paper
 
     if settings.name and "/" in settings.name:
         say("\n".join(by_name(settings.name)))
-        return
-    names = [settings.name] if settings.name else list(METHODS)
-    chosen = {name: METHODS[name] for name in names}
-    if settings.presets:
-        say("\n".join(by_paper(names)))
-        return
-    for name, method in chosen.items():
-        say(f"{name}  ({'; '.join(filter(None, [method.source, METHODS.credit(name)]))})")
-        for line in inspect.cleandoc(method.__doc__ or "").splitlines():
-            say(f"  {line}".rstrip())
-        defaults = [f"{field.name}={field.default!r}" for field in dataclasses.fields(method)]
-        say(f"  Defaults: {', '.join(defaults)}\n")
+    elif settings.presets:
+        say("\n".join(by_paper([settings.name] if settings.name else [*METHODS])))
+    else:
+        say("\n".join(explanation(str(settings.name))))
+
+
+def listing() -> Iterator[str]:
+    """Two lines a method: what it trains on, and its paper."""
+    from randsmooth.methods import METHODS
+
+    for name in METHODS:
+        summary, source = SUMMARIES[name] if METHODS.source(name) == "randsmooth" else summary_of(name)
+        yield f"{name:12} {summary}"
+        yield f"{'':12} {'; '.join(filter(None, [source, METHODS.credit(name)]))}"
+    yield ""
+    yield "`randsmooth methods NAME` explains one with its hyperparameters; --presets lists the published settings."
+
+
+def summary_of(name: str) -> tuple[str, str]:
+    """The first paragraph of a method's docstring, on one line, and its paper."""
+    from randsmooth.methods import METHODS
+
+    first = inspect.cleandoc(METHODS[name].__doc__ or "").partition("\n\n")[0]
+    return " ".join(first.split()), METHODS[name].source
+
+
+def explanation(name: str) -> Iterator[str]:
+    """What a method is, what its hyperparameters mean, and their defaults."""
+    from randsmooth.methods import METHODS
+
+    method = METHODS[name]
+    yield f"{name}  ({'; '.join(filter(None, [method.source, METHODS.credit(name)]))})"
+    for line in inspect.cleandoc(method.__doc__ or "").splitlines():
+        yield f"  {line}".rstrip()
+    yield f"  Defaults: {', '.join(f'{field.name}={field.default!r}' for field in dataclasses.fields(method))}"

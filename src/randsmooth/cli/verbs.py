@@ -64,7 +64,7 @@ VERBS = {
     ),
     "methods": Verb(
         "methods:methods",
-        "List the training methods with their hyperparameters and sources, or the published presets.",
+        "List the training methods, explain one with its hyperparameters, or list the published presets.",
     ),
 }
 

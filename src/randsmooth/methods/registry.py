@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from randsmooth.errors import InputError, unknown
-from randsmooth.methods.base import Method
 from randsmooth.registry import Registry
+
+if TYPE_CHECKING:
+    from randsmooth.methods.base import Method  # which loads torch
 
 METHODS: Registry[type[Method]] = Registry(
     "method",
