@@ -51,10 +51,6 @@ WAITING = {
         Architecture Classifier OnnxModel build check check_images check_labels identity_of load pick_device
         save unwrapped weights_hash
     """,
-    "randsmooth.noise": """
-        Attacked Stream address_of ball_attack check_on_grid ddn divergence draw fill fresh_seed frozen
-        at_least_float32 gradient_free grid_sampler noisy_logits perturb pgd sphere_attack within_ball
-    """,
     "randsmooth.report": """
         Axes Entry Line Pictures comparison_page draw draw_envelopes envelope_axes group_by_method leaderboard_page
         measure p_a_curves radius_accuracy remarks render what_acr_hides write_comparison write_leaderboard

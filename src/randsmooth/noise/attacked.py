@@ -1,4 +1,4 @@
-"""What every attack returns."""
+"""What every attack returns, and the checks that they share."""
 
 from __future__ import annotations
 
@@ -11,11 +11,21 @@ from randsmooth.errors import InputError
 
 
 class Attacked(NamedTuple):
-    """The points that an attack found, and which samples were classified right before it.
+    """The points that an attack found, and which samples were classified correctly before it.
 
     Attributes:
-        points: the attacked images or noises, of the shape of what was attacked.
-        right: bool; (m, B) for images (B, ...) that m noises share, (N,) for noises (N, ...).
+        points: the attacked images or noises, in the shape of what was attacked.
+        right: whether each sample was correct before the attack; (m, B) for images (B, ...) under m noises each,
+            (N,) for noises (N, ...).
+
+    Example:
+        >>> import torch
+        >>> from randsmooth.noise import sphere_attack
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
+        >>> x, noise = torch.rand(3, 1, 2, 2), torch.randn(3, 1, 2, 2)
+        >>> attacked = sphere_attack(model, x, torch.tensor([0, 1, 0]), noise, steps=2, eps=0.1)
+        >>> attacked.points.shape, attacked.right.shape
+        (torch.Size([3, 1, 2, 2]), torch.Size([3]))
     """
 
     points: Tensor
@@ -23,7 +33,7 @@ class Attacked(NamedTuple):
 
 
 def check_attack(steps: int, **lengths: float) -> None:
-    """Raise InputError unless the attack takes a step at all, and every length is finite and above 0."""
+    """Raise InputError unless the attack takes at least one step and every length is finite and above 0."""
     if steps < 1:
         raise InputError(f"steps={steps}: an attack takes at least 1")
     for name, length in lengths.items():

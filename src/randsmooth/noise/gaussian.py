@@ -11,8 +11,15 @@ from randsmooth.noise.stream import Stream
 def fill(out: torch.Tensor, stream: Stream) -> None:
     """Fill `out`, contiguous float32 of any shape, with standard normal numbers of `stream`.
 
-    On the CPU the numbers come from NumPy, which lets other threads draw meanwhile; there, a shorter `out`
+    On the CPU the numbers come from NumPy, which lets other threads draw at the same time. There, a shorter `out`
     holds the first numbers of a longer one.
+
+    Example:
+        >>> long, short = torch.empty(6), torch.empty(2)
+        >>> fill(long, Stream(0, "example"))
+        >>> fill(short, Stream(0, "example"))
+        >>> torch.equal(short, long[:2])
+        True
     """
     if out.device.type == "cpu":
         stream.numpy().standard_normal(out=out.numpy(), dtype=np.float32)
@@ -21,7 +28,13 @@ def fill(out: torch.Tensor, stream: Stream) -> None:
 
 
 def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> torch.Tensor:
-    """Noise of N(0, sigma^2) as float32 of `shape` on `device`."""
+    """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
+
+    Example:
+        >>> noise = draw((100, 1, 8, 8), 0.5, stream=Stream(0, "example"))
+        >>> noise.shape, round(float(noise.std()), 1)
+        (torch.Size([100, 1, 8, 8]), 0.5)
+    """
     noise = torch.empty(shape, device=device)
     fill(noise, stream)
     return noise.mul_(sigma)
@@ -30,7 +43,13 @@ def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.
 def perturb(out: torch.Tensor, x: torch.Tensor, sigma: float, *, stream: Stream) -> None:
     """Set `out` (n, C, H, W), contiguous float32, to `x` (C, H, W) + N(0, sigma^2 I) of `stream`.
 
-    On the CPU this leaves torch's own threads alone, so that several may draw at once.
+    On the CPU this does not use torch's own threads, so that several threads may draw at the same time.
+
+    Example:
+        >>> x, noisy = torch.full((1, 4, 4), 0.5), torch.empty(3, 1, 4, 4)
+        >>> perturb(noisy, x, 0.25, stream=Stream(0, "example"))
+        >>> torch.allclose(noisy, x + draw((3, 1, 4, 4), 0.25, stream=Stream(0, "example")))
+        True
     """
     fill(out, stream)
     if out.device.type == "cpu":

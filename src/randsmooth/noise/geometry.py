@@ -15,9 +15,9 @@ def norms(v: Tensor) -> Tensor:
 
 
 def unit(v: Tensor, damp: float = 0.0) -> Tensor:
-    """Each row of `v` (B, ...) scaled to L2 norm 1, however short it is; a zero row stays zero.
+    """Each row of `v` (B, ...) scaled to L2 norm 1, however short it is; a row of zeros stays as it is.
 
-    `damp` is added to the norm that a row is divided by, so that rows shorter than it stay short.
+    `damp` is added to the norm that a row is divided by, so that rows shorter than `damp` stay short.
     """
     if damp:
         return v / (norms(v) + damp)
@@ -27,14 +27,20 @@ def unit(v: Tensor, damp: float = 0.0) -> Tensor:
 
 
 def within_ball(v: Tensor, eps: float) -> Tensor:
-    """Each row of `v` (B, ...) shortened to L2 norm eps where it is longer."""
+    """Each row of `v` (B, ...) shortened to L2 norm eps where it is longer.
+
+    Example:
+        >>> within_ball(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 1.0)
+        tensor([[0.6000, 0.8000],
+                [0.3000, 0.4000]])
+    """
     return v * (eps / norms(v).clamp_min(TINY)).clamp_max(1.0)
 
 
 def with_moments_of(v: Tensor, model: Tensor, *, rms: bool = False) -> Tensor:
     """Each row of `v` (B, ...) shifted and scaled to the mean and standard deviation of that row of `model`.
 
-    `rms`: scaled by the root mean squares of the two rows instead, which count the means again.
+    `rms`: scaled by the ratio of the two rows' root mean squares instead of their standard deviations.
     """
     dims = tuple(range(1, v.dim()))
     (std, mean), (std0, mean0) = (torch.std_mean(w, dim=dims, correction=0, keepdim=True) for w in (v, model))

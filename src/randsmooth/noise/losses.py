@@ -1,4 +1,4 @@
-"""What attacks climb: losses whose gradient keeps its direction on the images that are easy."""
+"""The losses that attacks increase, written so that their gradients keep their direction on easy images."""
 
 from __future__ import annotations
 
@@ -12,12 +12,23 @@ LOG_FLOOR = math.log(1e-20)
 
 
 def at_least_float32(logits: Tensor) -> Tensor:
-    """Logits in at least float32, whatever the precision of the network."""
+    """`logits` as float32 where they are bfloat16 or float16; others as they are.
+
+    Example:
+        >>> at_least_float32(torch.zeros(2, 3, dtype=torch.bfloat16)).dtype
+        torch.float32
+    """
     return logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
 
 
 def noisy_logits(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
-    """(m, B, K) logits of x (B, C, H, W) under each of noise (m, B, C, H, W), in at least float32."""
+    """(m, B, K) logits of the images x (B, C, H, W) under each of the noises (m, B, C, H, W), in at least float32.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 3))
+        >>> noisy_logits(model, torch.rand(5, 1, 2, 2), torch.randn(2, 5, 1, 2, 2)).shape
+        torch.Size([2, 5, 3])
+    """
     m, images = noise.shape[:2]
     noisy = (x[None] + noise).flatten(0, 1)  # (m*B, C, H, W)
     return at_least_float32(model(noisy)).view(m, images, -1)
@@ -33,8 +44,8 @@ def odds_against(logits: Tensor, y: Tensor) -> Tensor:
 def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """(...,) cross-entropy of logits (..., K), written as log(1 + exp(odds against y)).
 
-    Where the label's probability rounds to 1, the gradient of the usual form loses its part for the label;
-    this one keeps its direction, and those are the images that an attack is for.
+    Where the label's probability rounds to 1, the gradient of the usual form loses its part for the label. The
+    gradient of this form keeps its direction, and such images are the ones that an attack is for.
     """
     return F.softplus(odds_against(logits, y))
 
@@ -49,5 +60,10 @@ def mean_cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
 
 
 def divergence(target: Tensor, logits: Tensor) -> Tensor:
-    """(...,) KL(target || softmax(logits)) of target and logits (..., K), with gradients through both."""
+    """(...,) KL(target || softmax(logits)) of target and logits (..., K), with gradients through both.
+
+    Example:
+        >>> divergence(torch.tensor([0.5, 0.5]), torch.zeros(2))
+        tensor(0.)
+    """
     return F.kl_div(logits.log_softmax(dim=-1), target, reduction="none").sum(dim=-1)

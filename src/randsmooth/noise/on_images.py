@@ -1,4 +1,4 @@
-"""Attacks on images: one perturbation an image, shared by the m noises that it is seen under."""
+"""Attacks on images: one perturbation per image, the same under each of its m noises."""
 
 from __future__ import annotations
 
@@ -29,19 +29,26 @@ def pgd(
     """Climb -log(mean over the noises of the label's probability) by steps along the unit gradient.
 
     Args:
-        model: gives logits (N, K); it is frozen meanwhile.
+        model: gives logits (N, K); it is frozen during the attack.
         x: (B, C, H, W) images in [0, 1]. y: (B,) labels. noise: (m, B, C, H, W), held fixed.
-        steps: T, how many. step: the L2 length of each.
-        eps: L2 ball around x to stay in; after each step the image is clamped to [0, 1], then projected.
+        steps: T, the number of steps. step: the L2 length of each.
+        eps: radius of the L2 ball around x; after each step the image is clamped to [0, 1], then projected to the ball.
         start: (B, C, H, W) where to begin; None: at x.
 
     Returns:
-        Attacked: the images, and under which noises each was right before.
+        Attacked: the images, and under which noises each was classified correctly before.
 
     Raises:
         InputError: no step, or a length that is not a finite number above 0 (eps may be infinite).
 
     Source: Salman et al. 2019, section 3.1; without a ball Jeong et al. 2021 (SmoothMix), algorithm 1.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), 0.5 * torch.randn(4, 3, 1, 2, 2)
+        >>> attacked = pgd(model, x, y, noise, steps=4, step=0.25, eps=0.5)
+        >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
+        True
     """
     check_attack(steps, step=step)
     if eps != math.inf:
@@ -57,13 +64,13 @@ def pgd(
 
 
 def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, steps: int, eps: float) -> Attacked:
-    """As `pgd` with steps of 2 eps / T, its gradient estimated from the noises: - mean of p_y(x + noise) * noise.
+    """As `pgd` with steps of 2 eps / T, the gradient being estimated as - mean of p_y(x + noise) * noise.
 
-    By Stein's lemma that is the gradient of the smoothed -p_y, times sigma^2; no backward pass is made.
+    By Stein's lemma that is the gradient of the smoothed -p_y, times sigma^2. No backward pass is needed.
 
     Args:
-        model, x, y, noise: as for `pgd`; m >= 2, for a single noise shows the same way whatever the model.
-        steps: T. eps: L2 ball around x to stay in.
+        model, x, y, noise: as for `pgd`, with m >= 2: the direction of a single noise does not depend on the model.
+        steps: T. eps: radius of the L2 ball around x.
 
     Returns:
         Attacked, as of `pgd`.
@@ -72,11 +79,18 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
         InputError: as `pgd`, and for a single noise.
 
     Source: Salman et al. 2019, appendix B ("gradient-free").
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), 0.5 * torch.randn(4, 3, 1, 2, 2)
+        >>> attacked = gradient_free(model, x, y, noise, steps=4, eps=0.5)
+        >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
+        True
     """
     check_attack(steps, eps=eps)
     if len(noise) < 2:
         raise InputError(
-            "the gradient-free attack needs m >= 2 noises, better 8: one shows the same way whatever the model"
+            "the gradient-free attack needs m >= 2 noises, better 8: with one, its direction ignores the model"
         )
     at = x
     with frozen(model), torch.no_grad():
@@ -101,17 +115,18 @@ def ddn(
     gamma: float = 0.05,
     released: bool = False,
 ) -> Attacked:
-    """Look for the smallest perturbation that is misclassified, its direction and its norm apart.
+    """Search for the smallest perturbation that is misclassified, its direction and its norm in separate steps.
 
-    The norm begins at eps and shrinks by 1 - gamma where the mean prediction is wrong, grows by 1 + gamma where
-    it is right, up to the farthest corner of [0, 1]. Step i (from 0) is 0.01 + 0.99 (1 + cos(pi i / T)) / 2 long.
+    The norm begins at eps. It shrinks by 1 - gamma where the mean prediction is wrong and grows by 1 + gamma where it
+    is correct, up to the farthest corner of [0, 1]. Step i (from 0) has length 0.01 + 0.99 (1 + cos(pi i / T)) / 2.
 
     Args:
         model, x, y, noise: as for `pgd`.
-        steps: T; the last step's end is not looked at, so that one step alone moves nothing.
+        steps: T; the point that the last step reaches is not evaluated, so a single step moves nothing.
         eps: the first norm that is tried, and the largest that is returned. gamma: see above.
-        released: as the code of Salman et al. has it: wrong is what most of the m noises say (of a tie the first
-            class), iterates and result are rounded to steps of 1/255, and step i is as long as step i + 1 above.
+        released: as in the code of Salman et al.: the prediction is the majority vote of the m noises (of a tie the
+            first class), iterates and result are rounded to multiples of 1/255, and step i has the length of step
+            i + 1 above.
 
     Returns:
         Attacked: the smallest misclassified iterate of each image, within eps; the image itself where none was found.
@@ -120,6 +135,13 @@ def ddn(
         InputError: no step, eps that is not a finite number above 0, or gamma outside [0, 1).
 
     Source: Rony et al. 2019, algorithm 1, on the objective of `pgd` as in Salman et al. 2019.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), 0.5 * torch.randn(4, 3, 1, 2, 2)
+        >>> attacked = ddn(model, x, y, noise, steps=4, eps=0.5)
+        >>> bool(((attacked.points - x).flatten(1).norm(dim=1) <= 0.5001).all())
+        True
     """
     check_attack(steps, eps=eps)
     if not 0.0 <= gamma < 1.0:
@@ -166,6 +188,6 @@ def _gradient(model: nn.Module, at: Tensor, y: Tensor, noise: Tensor) -> tuple[T
 
 
 def _project(at: Tensor, x: Tensor, eps: float) -> Tensor:
-    """Into [0, 1] and then into the ball around x, which leads towards x and so stays in [0, 1]."""
+    """Into [0, 1], then into the ball around x: that moves points towards x, so they stay in [0, 1]."""
     at = at.clamp(0.0, 1.0)
     return at if math.isinf(eps) else x + within_ball(at - x, eps)

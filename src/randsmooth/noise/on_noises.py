@@ -1,4 +1,4 @@
-"""Attacks on the noises themselves: every noise moves on its own, the image stays."""
+"""Attacks on the noises themselves: each noise is moved on its own, and the image stays as it is."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def ball_attack(
 ) -> Attacked:
     """Climb each noise's loss within a ball around it, keeping its mean and standard deviation.
 
-    Steps along the unit gradient are 2 eps / T long; after each, the noise is projected to the ball of radius
-    eps around where it began, then shifted and scaled to the mean and standard deviation it began with.
+    Steps along the unit gradient have length 2 eps / T. After each, the noise is projected to the ball of radius
+    eps around its start, then shifted and scaled to the mean and standard deviation that it had at the start.
 
     Args:
-        model: gives logits (N, K); it is frozen meanwhile.
-        x: (N, C, H, W) images. noise: (N, C, H, W), one noise an image.
+        model: gives logits (N, K); it is frozen during the attack.
+        x: (N, C, H, W) images. noise: (N, C, H, W), one noise per image.
         target: (N,) labels, to climb the cross-entropy; or (N, K) probabilities, to climb KL(target || prediction).
         steps: T. eps: the L2 radius.
-        damp: added to the gradient's norm before it divides the gradient. The authors' code has m * 1e-8.
-        rms: scale by root mean squares, which is what the authors' code takes for standard deviations.
+        damp: added to the gradient's norm, which the gradient is divided by; m * 1e-8 in the authors' code.
+        rms: scale by root mean squares, as the authors' code does where the paper says standard deviations.
 
     Returns:
         Attacked: the noises; `right` compares with the label, or with the target's top class.
@@ -46,6 +46,13 @@ def ball_attack(
         InputError: no step, or eps that is not a finite number above 0.
 
     Source: Jeong et al. 2023 (CAT-RS), section 3.2 and algorithm 1.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), torch.randn(3, 1, 2, 2)
+        >>> moved = ball_attack(model, x, y, noise, steps=2, eps=0.5).points
+        >>> torch.allclose(moved.mean((1, 2, 3)), noise.mean((1, 2, 3)), atol=1e-6)
+        True
     """
     check_attack(steps, eps=eps)
     loss = cross_entropy if target.dim() == 1 else lambda logits, probabilities: divergence(probabilities, logits)
@@ -74,27 +81,34 @@ def sphere_attack(
     norm: Literal["l2", "linf"] = "l2",
     damp: float = 0.0,
 ) -> Attacked:
-    """Walk each noise up its own cross-entropy on the sphere of its norm, until it is misclassified.
+    """Increase the cross-entropy of each noise on the sphere of its norm, until the noisy image is misclassified.
 
-    A noise that is misclassified is left where it is, from the start too, and takes no more part, so that
-    the cost falls as the attack succeeds.
+    A noise that makes its image misclassified, at the start or later, is not moved any further and not evaluated
+    again, so the attack costs less as it succeeds.
 
     Args:
-        model: gives logits (B, K); it is frozen meanwhile.
-        x: (B, C, H, W) images. y: (B,) labels. noise: (B, C, H, W), one noise an image.
-        steps: T, the most steps a noise takes.
+        model: gives logits (B, K); it is frozen during the attack.
+        x: (B, C, H, W) images. y: (B,) labels. noise: (B, C, H, W), one noise per image.
+        steps: T, the most steps that a noise takes.
         eps: length of a step along the unit gradient; for "linf", of each sign step of eps / sqrt(d).
-        damp: added to the gradient's norm before it divides the gradient, which then is that of the cross-entropy as
-            it rounds: where the label's probability rounds to 1, steps grow short and lose the label's part. The
-            authors' code has m * 1e-8, by which noises with a margin beyond about 20 hardly move.
+        damp: added to the gradient's norm, which the gradient is divided by; m * 1e-8 in the authors' code. Above 0
+            the gradient is that of the usual cross-entropy with its rounding: where the label's probability rounds to
+            1, steps grow short and lose the label's part, so noises with a margin beyond about 20 hardly move.
 
     Returns:
-        Attacked: the noises, of the same norms, and which were right before.
+        Attacked: the noises, with the norms that they had, and which were classified correctly before.
 
     Raises:
         InputError: no step, eps that is not a finite number above 0, or another `norm`.
 
     Source: Sun et al. 2025, algorithm 1.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> x, y, noise = torch.rand(3, 1, 2, 2), torch.tensor([0, 1, 0]), torch.randn(3, 1, 2, 2)
+        >>> moved = sphere_attack(model, x, y, noise, steps=2, eps=0.5).points
+        >>> torch.allclose(moved.flatten(1).norm(dim=1), noise.flatten(1).norm(dim=1))
+        True
     """
     check_attack(steps, eps=eps)
     if norm not in ("l2", "linf"):
@@ -110,7 +124,7 @@ def sphere_attack(
             right = logits.argmax(dim=1) == y[active]
             if i == 0:
                 first = right
-            left = right.nonzero()[:, 0]  # a step's only wait for the device
+            left = right.nonzero()[:, 0]  # the only point of a step that waits for the device
             active = active[left]
             if not len(active):
                 break

@@ -1,9 +1,9 @@
 """Noise without float error: the exact distribution of a noisy image rounded to the grid k/255.
 
-In floats, x + noise is not Gaussian around x: which numbers can come out depends on x, and an adversary may use that
-(Voracek & Hein, ICLR 2023). Here the base classifier rounds to k/255 first, within a clip far outside [0, 1], and what
-it sees is drawn exactly: from whole random numbers, compared with thresholds that were computed to as many digits
-as a comparison needs.
+In floating point, x + noise is not Gaussian around x: which numbers can occur depends on x, and an adversary may
+exploit that (Voracek & Hein, ICLR 2023). Here the base classifier is one that first rounds to multiples of 1/255,
+clipped far outside [0, 1]. What such a classifier sees can be drawn exactly, from random integers that are compared
+with thresholds computed to as many digits as each comparison needs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,30 @@ OFF_GRID = 2.0**-15  # of a pixel times 255: what storing k/255 in float32 may r
 
 @lru_cache(maxsize=16)
 def grid_sampler(sigma: float) -> GridSampler:
-    """The sampler for noise of standard deviation `sigma`, made once. InputError for a sigma that is too large."""
+    """The sampler of rounded noise of standard deviation `sigma`; it is made once for each sigma.
+
+    Raises:
+        InputError: sigma is above 8.
+
+    Example:
+        >>> x, noisy = torch.full((1, 4, 4), 128 / 255), torch.empty(3, 1, 4, 4)
+        >>> grid_sampler(0.25).perturb(noisy, x, stream=Stream(0, "example"))
+        >>> torch.equal((noisy * 255).round() / 255, noisy)
+        True
+    """
     return GridSampler(sigma)
 
 
 def check_on_grid(x: Tensor) -> None:
-    """Raise InputError unless every value of `x` is k/255 for a whole k from 0 to 255, as float32 stores it."""
+    """Raise InputError unless every value of `x` is k/255 for an integer k from 0 to 255, as float32 stores it.
+
+    Example:
+        >>> check_on_grid(torch.arange(256) / 255)
+        >>> check_on_grid(torch.tensor([0.5]))
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: pixel value 0.5 is not on the grid k/255 ...
+    """
     scaled = x.double() * 255.0
     off = ((scaled - scaled.round()).abs() > OFF_GRID) | (scaled < -OFF_GRID) | (scaled > 255.0 + OFF_GRID)
     if bool(off.any()):
@@ -44,7 +62,7 @@ def check_on_grid(x: Tensor) -> None:
 
 
 class GridSampler:
-    """Draws clip(k + J) / 255 for pixels k/255, J being Gaussian noise rounded to whole numbers.
+    """Draws clip(k + J) / 255 for pixels k/255, where J is Gaussian noise rounded to integers.
 
     P(J = j) = Phi((j + 1/2) / (255 sigma)) - Phi((j - 1/2) / (255 sigma)), exactly: J does not depend on k.
     """
@@ -60,10 +78,10 @@ class GridSampler:
         self._on_device: dict[torch.device, Tensor] = {}
 
     def perturb(self, out: Tensor, x: Tensor, *, stream: Stream) -> None:
-        """Set `out` (n, C, H, W), contiguous float32, to noisy copies of `x` (C, H, W), which lies on the grid.
+        """Set `out` (n, C, H, W), contiguous float32, to noisy copies of `x` (C, H, W), whose pixels are k/255.
 
-        On the CPU this leaves torch's own threads alone, and a shorter `out` does not hold the first numbers of a
-        longer one. On CUDA a pixel whose 63 random bits meet a threshold (once in 10^16) becomes NaN.
+        On the CPU this does not use torch's own threads. A shorter `out` does not hold the first numbers of a longer
+        one. On CUDA a pixel whose 63 random bits equal a threshold (once in 10^16) becomes NaN.
         """
         if out.device.type != "cpu":
             self._perturb_on_device(out, x, stream)
@@ -75,7 +93,7 @@ class GridSampler:
         samples /= np.float32(255.0)
 
     def fill_integers(self, out: NDArray[np.float32], generator: np.random.Generator) -> None:
-        """Fill `out` with J: by 16 bits each at first, and 48 more for the few that these leave open."""
+        """Fill `out` with J, by 16 random bits each, and 48 more for the few numbers that these do not decide."""
         bits = generator.bit_generator.random_raw(-(-out.size // 4)).view(np.uint16)[: out.size]
         drawn = out.reshape(-1)
         np.take(self.table, bits, out=drawn, mode="clip")  # no place is clipped: that mode needs no second buffer
@@ -103,9 +121,9 @@ class GridSampler:
 
 
 def _first_looks(thresholds: Thresholds) -> NDArray[np.float32]:
-    """(2^16,) the J that every number beginning with these 16 bits belongs to; NaN where there are several.
+    """(2^16,) the J of all 64-bit numbers that begin with these 16 bits; NaN where they have several.
 
-    A threshold in the very first or last of the numbers that share 16 bits leaves them undecided too.
+    They count as undecided also where the first or the last of them equals a threshold.
     """
     starts = np.arange(1 << FIRST_BITS, dtype=np.uint64) << np.uint64(BITS - FIRST_BITS)
     ends = starts + np.uint64((1 << (BITS - FIRST_BITS)) - 1)

@@ -9,15 +9,22 @@ from secrets import randbits
 import numpy as np
 import torch
 
-SEED_BITS = 53  # no more, so that a seed is still the same number after JSON readers that know only floats
+SEED_BITS = 53  # JSON readers that know only floats keep integers up to this size
 
 
 @dataclass(frozen=True)
 class Stream:
     """A source of random numbers named by (seed, name, position).
 
-    Two streams with any part different are independent; the same stream always gives the same numbers on
-    the same kind of device. `Stream(0, "certify").at(address_of(x), block)` is one block of the noise of image x.
+    Streams that differ in any part give independent numbers. One stream always gives the same numbers on the same
+    kind of device. `Stream(0, "certify").at(address_of(x), block)` is one block of the noise of image x.
+
+    Example:
+        >>> stream = Stream(0, "certify").at(7)
+        >>> stream.numpy().integers(0, 100, 3).tolist() == stream.numpy().integers(0, 100, 3).tolist()
+        True
+        >>> stream.at(1) == stream.at(2)
+        False
     """
 
     seed: int
@@ -29,21 +36,30 @@ class Stream:
         return replace(self, position=self.position + position)
 
     def sequence(self) -> np.random.SeedSequence:
-        """The whole address as entropy, hashed, so that no two addresses read alike."""
+        """The whole address, hashed, as entropy: different addresses give different hashes."""
         address = repr((int(self.seed), self.name, tuple(map(int, self.position))))
         digest = blake2b(address.encode(), digest_size=32).digest()
         return np.random.SeedSequence(int.from_bytes(digest, "little"))
 
     def numpy(self) -> np.random.Generator:
+        """A NumPy generator, seeded with all 256 bits."""
         return np.random.Generator(np.random.SFC64(self.sequence()))
 
     def torch(self, device: torch.device | str = "cpu") -> torch.Generator:
-        """A torch generator on `device`. On the CPU torch keeps 32 bits of a seed: enough for shuffling and
-        augmentation; certification noise comes from `numpy` there, whose state is seeded in full."""
+        """A torch generator on `device`.
+
+        On the CPU torch keeps 32 bits of a seed, which is enough for shuffling and augmentation. The noise of
+        certification comes from `numpy` there, whose state is seeded in full.
+        """
         seed = self.sequence().generate_state(1, np.uint64)[0]
         return torch.Generator(device).manual_seed(int(seed))
 
 
 def fresh_seed() -> int:
-    """A seed from the operating system, which nobody can know before it is drawn."""
+    """A seed from the operating system, which nobody can know before it is drawn.
+
+    Example:
+        >>> 0 <= fresh_seed() < 2**53
+        True
+    """
     return randbits(SEED_BITS)

@@ -1,4 +1,4 @@
-"""Where the cells of a rounded Gaussian end, to as many binary digits as a comparison needs."""
+"""The ends of the cells of a rounded Gaussian, to as many binary digits as a comparison needs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 BITS = 64  # of the thresholds that are kept ready
-EXTRA = 32  # further bits drawn at a time where a number begins as a threshold does
-GUARD = 40  # bits beyond those asked for that a distribution function is computed to
+EXTRA = 32  # bits that are drawn at a time for a number that begins like a threshold
+GUARD = 40  # bits, beyond those asked for, that the distribution function is computed to
 
 
 class Thresholds:
-    """F(j + 1/2) for whole j from `first` to `last` - 1, F the distribution function of N(0, (255 sigma)^2).
+    """F(j + 1/2) for integers j from `first` to `last` - 1, F being the distribution function of N(0, (255 sigma)^2).
 
-    Cell j lies between F(j - 1/2) and F(j + 1/2); the first and the last cell take in all that is beyond.
+    Cell j lies between F(j - 1/2) and F(j + 1/2). The first and the last cell include everything beyond them.
 
     Attributes:
-        rounded: (last - first,) floor(2^64 F(j + 1/2)), rising.
+        rounded: (last - first,) floor(2^64 F(j + 1/2)), ascending.
     """
 
     def __init__(self, sigma: float, *, first: int, last: int) -> None:
@@ -27,7 +27,7 @@ class Thresholds:
         self.rounded = self._rounded()
 
     def exact(self, j: int, bits: int) -> int:
-        """floor(2^bits F(j + 1/2)), computed with more digits until rounding cannot touch it."""
+        """floor(2^bits F(j + 1/2)), computed with more and more digits until rounding cannot change it."""
         guard = GUARD
         while True:
             with mpmath.workprec(bits + guard):
@@ -42,8 +42,8 @@ class Thresholds:
     def cells(self, numbers: NDArray[np.uint64], more: Callable[[], int]) -> NDArray[np.int64]:
         """The cells j of uniform numbers in [0, 1), given by their first 64 bits.
 
-        A number that begins with all 64 bits of a threshold is drawn on, `more()` giving its next 32 bits, until it
-        differs from the threshold's own further digits.
+        A number whose 64 bits are those of a threshold gets 32 more bits from `more()` at a time, until it differs
+        from the further digits of the threshold.
         """
         places = np.searchsorted(self.rounded, numbers, side="left")
         open_places = np.flatnonzero(self.rounded[np.minimum(places, len(self.rounded) - 1)] == numbers)
@@ -52,7 +52,7 @@ class Thresholds:
         return places + self.first
 
     def _drawn_on(self, number: int, place: int, more: Callable[[], int]) -> int:
-        """How many thresholds lie at or below a number whose 64 bits are those of the threshold at `place`."""
+        """How many thresholds are at most a number whose first 64 bits are those of the threshold at `place`."""
         bits = BITS
         while place < len(self.rounded) and int(self.rounded[place]) == number >> (bits - BITS):
             threshold = self.exact(self.first + place, bits)
@@ -65,7 +65,7 @@ class Thresholds:
         return place
 
     def _rounded(self) -> NDArray[np.uint64]:
-        """Half of them from the upper tail, mirrored: 1 - F(t) = F(-t), and 2^64 - floor(v) - 1 is floor(2^64 - v)."""
+        """All thresholds; the upper half follows from the lower one: 1 - F(t) = F(-t), so 2^64 - floor(v) - 1."""
         below = [self.exact(j, BITS) for j in range(self.first, 0)]
         above = [(1 << BITS) - 1 - value for value in reversed(below)]
         return np.array(below + above, np.uint64)[: self.last - self.first]
