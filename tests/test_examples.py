@@ -38,15 +38,6 @@ WAITING = {
     "randsmooth.methods": """
         LossInputs Loss Method Probe Schedule Teacher create
     """,
-    "randsmooth.metrics": """
-        Comparison Crossing Difference Envelope Estimate GivenUp ImageProbabilities PABand PairedAccuracy
-        Point Scope Stretch Summary Verdict Waterfall abstention accuracy_area accuracy_at accuracy_curve
-        acr acr_at acr_difference acr_waterfall can_certify certified certified_accuracy certified_shares
-        chance_certified check_radius compare conditional_difference contributions dkw
-        elsewhere envelope expected_radius farthest fresh_difference given_up holm in_points judge mcnemar
-        mean p_a p_a_band p_a_curve p_a_quantiles pair paired_accuracy require_same_images share
-        summarize tells_abstention tells_p_a usual_radii verdict waterfall wilson
-    """,
     "randsmooth.models": """
         Architecture Classifier OnnxModel build check check_images check_labels identity_of load pick_device
         save unwrapped weights_hash

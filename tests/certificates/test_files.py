@@ -127,7 +127,7 @@ def with_header(text: str) -> Callable[[pa.Table], pa.Table]:
 
 
 def p_lower(path: Path) -> np.ndarray:
-    return pq.read_table(path)["p_lower"].to_numpy()
+    return np.asarray(pq.read_table(path)["p_lower"].to_numpy())
 
 
 def two_sided(**facts: object) -> Certificates:
@@ -136,8 +136,8 @@ def two_sided(**facts: object) -> Certificates:
     header = Header(sigma=0.5, n0=10, n=10_000, alpha=0.001, bound="two-sided", label_aware=True)
     label = np.array([0, 0, 0, 0, 1])
     counts0 = np.tile([10, 0, 0, 0, 0], (5, 1))
-    arrays = {"idx": np.arange(5), "label": label, "counts0": counts0, "counts": counts, "seconds": np.ones(5)}
-    return from_counts(header.model_copy(update=facts), **arrays)
+    made = header.model_copy(update=facts)
+    return from_counts(made, idx=np.arange(5), label=label, counts0=counts0, counts=counts, seconds=np.ones(5))
 
 
 def test_p_lower_of_the_two_sided_bound_bounds_p_a(tmp_path: Path) -> None:

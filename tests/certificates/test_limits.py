@@ -132,7 +132,8 @@ def test_what_cannot_be_read_cannot_be_made() -> None:
 
 
 def test_numpy_numbers_are_taken_as_what_they_are() -> None:
-    header = Header(sigma=np.float64(0.5), n=np.int64(1000), label_aware=np.bool_(True), classes=["a", "b"])
+    facts: dict[str, Any] = {"n": np.int64(1000), "label_aware": np.bool_(True), "classes": ["a", "b"]}
+    header = Header(sigma=np.float64(0.5), **facts)
     assert header == Header(sigma=0.5, n=1000, label_aware=True, classes=("a", "b"))
     assert parse_header(header.model_dump_json(), Path("a")) == header
 

@@ -118,7 +118,7 @@ def test_no_damaged_matlab_file_is_more_than_a_sentence(packed: bool, tmp_path: 
     for _ in range(600):
         bent = bytearray(content)
         for at in rng.integers(116, len(bent), rng.integers(1, 4)):
-            bent[at] = rng.choice([0, 0x7F, 0xFF, rng.integers(256)])
+            bent[at] = int(rng.choice([0, 0x7F, 0xFF, int(rng.integers(256))]))
         path.write_bytes(bent[: rng.integers(130, len(bent))] if rng.random() < 0.2 else bent)
         with pytest.raises(InputError, match=r"damaged\.mat is (a MATLAB file|not a readable MATLAB file)"):
             read(path)

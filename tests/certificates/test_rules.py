@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from certificates.walks import RULES, SEQUENTIAL, evidence_of, walks
+from certificates.walks import RULES, SEQUENTIAL
 from randsmooth import bounds
 from randsmooth.certificates import CONFIDENCE_BOUNDS, Evidence, decide, make_rule
 from randsmooth.certificates.rules import RULES as NAMED
 from randsmooth.certificates.rules import Rule
 from randsmooth.certificates.rules.tolerance import PILOT
 from randsmooth.errors import InputError
+from randsmooth.testing.walks import evidence_of, walks
 
 SIGMA, N, ALPHA, PATHS = 0.5, 2000, 0.05, 20_000
 FEW = 2500  # paths of rules that are far from erring so often, and slow to walk

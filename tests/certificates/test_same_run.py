@@ -79,13 +79,13 @@ def refusal(begun: Header = BEGUN, **now: Any) -> str:
         ),
     ],
 )
-def test_all_that_differs_and_what_would_go_on(now: dict, differs: str, goes_on: str) -> None:
+def test_all_that_differs_and_what_would_go_on(now: dict[str, Any], differs: str, goes_on: str) -> None:
     assert refusal(**now) == f"a.parquet is of another run ({differs}). To go on with it: {goes_on}. {TO_BEGIN}"
 
 
 def test_every_field_is_compared() -> None:
     """Of whatever a header tells: no field can be added and forgotten."""
-    other = {
+    other: dict[str, Any] = {
         "version": 1, "sigma": 0.1, "n0": 1, "n": 2, "alpha": 0.5, "bound": "two-sided", "rule": "grid",
         "guarantee": "?", "label_aware": True, "seed": 7, "sound": True, "noise": "?", "dataset": "?", "split": "train",
         "selection": "?", "data": "?", "classes": ("a", "b"), "model": {"weights": "?"}, "backend": "?",
@@ -118,7 +118,7 @@ ANSWERS = {"behaviour": {"made-up images": "x", "own images": "other"}}
         ),
     ],
 )
-def test_models_and_arithmetics_are_told_apart(begun: dict, now: dict, kind: str, by: str) -> None:
+def test_models_and_arithmetics_are_told_apart(begun: dict[str, Any], now: dict[str, Any], kind: str, by: str) -> None:
     apart = told_apart(BEGUN.model_copy(update=begun), BEGUN.model_copy(update=now))
     assert apart is not None
     assert apart[0] == kind and by in apart[1]
@@ -136,7 +136,7 @@ def test_models_and_arithmetics_are_told_apart(begun: dict, now: dict, kind: str
         {"model": None, "behaviour": None},
     ],
 )
-def test_what_tells_no_classifiers_apart(now: dict) -> None:
+def test_what_tells_no_classifiers_apart(now: dict[str, Any]) -> None:
     assert told_apart(BEGUN, BEGUN.model_copy(update=now)) is None
 
 

@@ -47,7 +47,7 @@ def replay(rule: Rule, p: Floats, seed: int = 0) -> Replay:
 def shares_of(rule: Rule, tolerance: float) -> Floats:
     """The share within `tolerance` at each p_A of P."""
     once = replay(rule, np.repeat(P, 2000))
-    return np.mean((once.full - once.radius <= tolerance).reshape(len(P), -1), axis=1)
+    return np.asarray(np.mean((once.full - once.radius <= tolerance).reshape(len(P), -1), axis=1))
 
 
 def rule(tolerance: float = 0.05, n: int = N, alpha: float = ALPHA) -> Rule:

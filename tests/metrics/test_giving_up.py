@@ -35,10 +35,10 @@ def test_the_worst_class_is_judged_net_of_what_it_won_and_by_its_size(log: Log) 
     changes = {0: [lost, kept, kept, kept], 1: [lost, lost, won, won], 2: [lost, lost, *[kept] * 14]}
     labels = [k for k, images in changes.items() for _ in images]
     rights = [image for images in changes.values() for image in images]
-    tables = [
+    method, reference = (
         log([(k, k if right[side] else -1, 0.5) for k, right in zip(labels, rights, strict=True)]) for side in (0, 1)
-    ]
-    assert metrics.given_up(*tables).worst_class == 0
+    )
+    assert metrics.given_up(method, reference).worst_class == 0
 
 
 @pytest.mark.parametrize("r", [0.0, 0.25, 0.75])

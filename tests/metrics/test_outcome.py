@@ -11,10 +11,10 @@ def band(low: list[float], high: list[float], *, whole: bool = True) -> Differen
     """At r = 0, 0.1, 0.2, ..., in percentage points; the difference lies in the middle."""
     ends = np.array([low, high]) / 100.0
     count = np.zeros(len(low), np.int64)
-    return Difference(np.round(np.arange(len(low)) / 10, 9), ends.mean(axis=0), *ends, count, count, whole)
+    return Difference(np.round(np.arange(len(low)) / 10, 9), ends.mean(axis=0), ends[0], ends[1], count, count, whole)
 
 
-CASES = {
+CASES: dict[str, tuple[list[float], list[float], str]] = {
     "crosses": (
         [-9, -8, -4, -2, 1, 2],
         [-5, -4, 2, 4, 5, 6],

@@ -13,24 +13,53 @@ from randsmooth.metrics.estimate import Estimate, mean, share
 
 
 def check_radius(r: float) -> None:
-    """Raise InputError unless `r` is a finite radius >= 0."""
+    """Raise InputError unless `r` is a finite radius >= 0.
+
+    Example:
+        >>> check_radius(0.5)
+        >>> check_radius(-0.5)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: radius -0.5 must be a finite number >= 0, in units of pixels in [0, 1]
+    """
     if not (math.isfinite(r) and r >= 0.0):
         raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
 
 
 def certified(table: Certificates, r: float) -> NDArray[np.bool_]:
-    """(N,) right, not abstained and certified at radius `r` or more."""
+    """(N,) right, not abstained and certified at radius `r` or more.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> certified(table, 0.5).tolist()
+        [False, False, True, True]
+    """
     check_radius(r)
     return np.asarray(table.correct & (table.radius >= r))
 
 
 def certified_accuracy(table: Certificates, r: float) -> Estimate:
-    """Share of *all* images that are right and certified at `r` (Cohen et al. 2019)."""
+    """Share of *all* images that are right and certified at `r` (Cohen et al. 2019).
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> certified_accuracy(table, 0.5).value
+        0.5
+    """
     return share(certified(table, r))
 
 
 def certified_shares(table: Certificates, radii: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`certified_accuracy` at many radii at once: (M,) shares of all images for `radii` (M,)."""
+    """`certified_accuracy` at many radii at once: (M,) shares of all images for `radii` (M,).
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> certified_shares(table, np.array([0.0, 0.5, 1.0])).tolist()
+        [0.75, 0.5, 0.25]
+    """
     steps, shares = accuracy_curve(table)
     return np.asarray(np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")])
 
@@ -40,6 +69,12 @@ def knows_abstention(table: Certificates) -> bool:
 
     Not from a label-aware one: an image whose picked class missed the label took no further samples, so that nobody
     knows whether it would have been certified, wrongly, or abstained on.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> knows_abstention(table)
+        True
     """
     return not table.header.label_aware
 
@@ -49,6 +84,12 @@ def abstention(table: Certificates) -> Estimate:
 
     Raises:
         InputError: no image, or a label-aware table, which does not tell (see `knows_abstention`).
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> abstention(table).value
+        0.25
     """
     if not knows_abstention(table):
         raise InputError(
@@ -62,6 +103,12 @@ def acr(table: Certificates) -> Estimate:
     """Average certified radius: mean over all images of radius * correct (Zhai et al. 2020).
 
     Known to reward giving up on hard images (Sun et al. 2025): read it beside the p_A curve.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> acr(table).value  # (0.3 + 0.8 + 1.2) / 4
+        0.575
     """
     return mean(table.radius * table.correct)
 
@@ -72,6 +119,13 @@ def accuracy_curve(table: Certificates) -> tuple[NDArray[np.float64], NDArray[np
     Returns:
         radii: (M,) ascending, from 0; the certified radii of right images.
         shares: (M,) share of all images certified at each of them; it drops just after each radius.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> radii, shares = accuracy_curve(table)
+        >>> radii.tolist(), shares.tolist()
+        ([0.0, 0.3, 0.8, 1.2], [0.75, 0.75, 0.5, 0.25])
     """
     held = np.sort(table.radius[table.correct])
     radii = np.unique(np.concatenate(([0.0], held)))

@@ -27,6 +27,12 @@ def accuracy_area(table: Certificates, up_to: float) -> Estimate:
 
     Raises:
         InputError: no image, or `up_to` is not a finite number above 0.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> accuracy_area(table, up_to=1.0).value  # (0.3 + 0.8 + 1.0) / 4
+        0.525
     """
     check_radius(up_to)
     if up_to == 0.0:
@@ -51,6 +57,12 @@ def p_a_quantiles(table: Certificates, q: Sequence[float]) -> dict[float, Estima
 
     Raises:
         InputError: a share outside (0, 1), and as `p_a`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> p_a_quantiles(table, [0.5])[0.5].value
+        0.769
     """
     for share in q:
         if not 0.0 < share < 1.0:

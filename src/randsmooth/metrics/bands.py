@@ -24,6 +24,13 @@ class ProbabilityBand:
         share: (M,) share of images with p_A >= x; NaN where the table does not know it, as are the ends.
         low, high: (M,) ends of the 95% band.
         images: how many were measured.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> band = p_a_band(table, [0.5, 0.9])
+        >>> band.share.tolist(), band.images
+        ([0.75, 0.5], 4)
     """
 
     x: Floats
@@ -42,6 +49,10 @@ def dkw(images: int) -> float:
         InputError: no image.
 
     Source: Dvoretzky, Kiefer & Wolfowitz 1956, with the constant 2 of Massart 1990, corollary 1.
+
+    Example:
+        >>> round(dkw(500), 3), round(dkw(10_000), 3)
+        (0.061, 0.014)
     """
     require_images(images)
     return math.sqrt(math.log(2.0 / (1.0 - LEVEL)) / (2.0 * images))
@@ -55,6 +66,13 @@ def p_a_band(table: Certificates, x: ArrayLike) -> ProbabilityBand:
 
     Raises:
         InputError: no image, or p_A is unknown (see `p_a`).
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> band = p_a_band(table, [0.5, 0.9])
+        >>> band.share.tolist(), band.low.round(2).tolist()
+        ([0.75, 0.5], [0.07, 0.0])
     """
     x = np.asarray(x, np.float64)
     share = p_a_curve(table, x)

@@ -41,6 +41,12 @@ def acr_at(table: Certificates, n: int | None = None, alpha: float | None = None
 
     The value is the mean of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds, exact and without noise; the
     interval is over the images, which are redrawn with their expected radii. Arguments and errors as `expected_radius`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> round(acr_at(table).value, 3), round(acr_at(table, n=100).value, 3)
+        (0.57, 0.367)
     """
     return mean(expected_radius(table, n, alpha))
 
@@ -50,6 +56,12 @@ def accuracy_at(table: Certificates, r: float, n: int | None = None, alpha: floa
 
     Raises:
         InputError: a radius that makes no sense, and as `expected_radius`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> accuracy_at(table, 0.5).value, round(accuracy_at(table, 0.5, n=100).value, 3)
+        (0.5, 0.474)
     """
     return mean(chance_certified(table, r, n, alpha))
 
@@ -72,13 +84,26 @@ def expected_radius(table: Certificates, n: int | None = None, alpha: float | No
     Raises:
         InputError: no image, n above the stored n or too small for alpha, alpha outside (0, 1), sigma, n or alpha
             unknown, or a table that does not hold n samples of every image judged by Clopper-Pearson.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> expected_radius(table, n=100).round(2).tolist()
+        [0.0, 0.15, 0.57, 0.74]
     """
     stored, n, alpha = _stored(table, n, alpha)
     return _over_images(stored, n, lambda k: bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), stored.sigma))
 
 
 def chance_certified(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
-    """(N,) probability that each image is right and certified at `r`; arguments and errors as `expected_radius`."""
+    """(N,) probability that each image is right and certified at `r`; arguments and errors as `expected_radius`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> chance_certified(table, 0.5, n=100).round(3).tolist()
+        [0.0, 0.0, 0.897, 1.0]
+    """
     check_radius(r)
     stored, n, alpha = _stored(table, n, alpha)
 

@@ -10,7 +10,16 @@ from randsmooth.metrics.estimate import Estimate, mean
 
 
 def require_same_images(a: Certificates, b: Certificates) -> None:
-    """Raise InputError unless both tables are about the same images in the same order."""
+    """Raise InputError unless both tables are about the same images in the same order.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> require_same_images(from_radii([0.5, 0.0]), from_radii([0.0, 0.3]))
+        >>> require_same_images(from_radii([0.5, 0.0], name="a"), from_radii([0.3], name="b"))
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: a (2 images) and b (1 images) are not about the same images, ...
+    """
     if not (np.array_equal(a.idx, b.idx) and np.array_equal(a.label, b.label)):
         raise InputError(
             f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) are not about the same images, so "
@@ -25,6 +34,13 @@ def acr_difference(a: Certificates, b: Certificates, *, resamples: int = 2000) -
 
     Raises:
         InputError: the tables are not about the same images, or hold none.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> round(acr_difference(a, b).value, 6)  # (1.5 - 1.1) / 4
+        0.1
     """
     require_same_images(a, b)
     return mean(a.radius * a.correct - b.radius * b.correct, resamples=resamples)

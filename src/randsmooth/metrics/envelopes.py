@@ -31,6 +31,13 @@ class Envelope:
         low, high: (M,) pointwise 95% interval of the largest of the tables' true shares. Corrected for their number,
             since the largest of several estimates is too high on average.
         best: (M,) which table that is, the first of several; -1 where none certifies an image.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> envelope([a, b], [0.25, 0.75]).best.tolist()
+        [0, 1]
     """
 
     radii: Floats
@@ -51,6 +58,14 @@ def envelope(tables: Sequence[Certificates], radii: ArrayLike | None = None) -> 
 
     Raises:
         InputError: no table, one without images, tables of other images (see `pair`), or a radius that is none.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> best = envelope([a, b], [0.25, 0.75])
+        >>> best.share.tolist(), best.best.tolist()
+        ([0.75, 0.25], [0, 1])
     """
     if not tables:
         raise InputError("an envelope is of one table or more; got none")

@@ -34,6 +34,14 @@ class Scope:
         figures: how many differences, over all radii and ACR of every pair.
         critical: the critical value of each; a single difference would have 1.96.
         draws: how many draws of signs it was read from.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> (comparison,) = compare([(a, b)])
+        >>> comparison.scope.pairs, comparison.scope.critical >= 1.96
+        (1, True)
     """
 
     pairs: int
@@ -48,6 +56,15 @@ class Point:
 
     Attributes:
         shown: -1, 0 or 1: the band is below 0, holds it, is above.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> (comparison,) = compare([(a, b)], radii=[0.3])
+        >>> point = comparison.at(0.3)
+        >>> point.difference.value, point.only_a, point.only_b, point.shown
+        (0.5, 2, 0, 0)
     """
 
     difference: Estimate
@@ -68,6 +85,14 @@ class Comparison:
         acr: ACR of `a` minus that of `b`; None where a rule's radii are lower bounds, which do not make an ACR.
         verdict: what `curve` says; None without it.
         scope: all that is judged together with this.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> (comparison,) = compare([(a, b)], radii=[0.3])
+        >>> print(comparison.verdict, comparison.at(0.3).difference.value)
+        no difference shown 0.5
     """
 
     a: str
@@ -123,6 +148,14 @@ def compare(
 
     Source: the multiplier bootstrap of Chernozhukov, Chetverikov & Kato 2013, with Rademacher's multipliers; the
     largest |t| of a family as in Romano & Wolf 2005.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> better = from_radii(np.linspace(0.5, 1.0, 100), name="better")
+        >>> worse = from_radii(np.linspace(0.0, 0.5, 100), name="worse")
+        >>> (comparison,) = compare([(better, worse)], radii=[0.5])
+        >>> comparison.at(0.5).difference.value, comparison.acr_shown
+        (0.99, 1)
     """
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
@@ -140,6 +173,13 @@ def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int
 
     Raises:
         InputError: as `compare`, or no radius at which the two can be compared.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> better = from_radii(np.linspace(0.5, 1.0, 100), name="better")
+        >>> worse = from_radii(np.linspace(0.0, 0.5, 100), name="worse")
+        >>> verdict(better, worse).outcome
+        'ahead'
     """
     (one,) = compare([(a, b)], delta=delta, seed=seed)
     if one.verdict is None:

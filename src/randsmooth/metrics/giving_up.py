@@ -26,6 +26,13 @@ class GivenUp:
         classes: (C,) labels that occur, ascending.
         images: (C,) images of each.
         lost_by_class, won_by_class: (C,) how many of them were lost and won.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> given_up(a, b, 0.6).lost.tolist()
+        [1]
     """
 
     r: float
@@ -49,6 +56,14 @@ def given_up(method: Certificates, reference: Certificates, r: float = 0.0) -> G
 
     Raises:
         InputError: the tables are not about the same images (see `pair`), hold none, or `r` makes no sense.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> changed = given_up(a, reference=b, r=0.3)
+        >>> changed.won.tolist(), changed.lost.tolist()
+        ([0, 2], [])
     """
     require_same_images(method, reference)
     require_images(len(method))

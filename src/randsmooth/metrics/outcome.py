@@ -28,6 +28,14 @@ class Difference:
         value, low, high: (M,) shares of the images, the difference and the ends of its band.
         only_a, only_b: (M,) images that only the one or only the other certifies.
         whole: the radii are fine enough, and were asked of both, to speak of every radius up to the last.
+
+    Example:
+        >>> radii = np.array([0.0, 0.5, 1.0])
+        >>> value = np.array([0.10, 0.00, -0.10])
+        >>> counts = np.zeros(3, np.int64)
+        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> difference.above.tolist(), difference.below.tolist()
+        ([True, False, False], [False, False, True])
     """
 
     radii: Floats
@@ -55,6 +63,10 @@ class Stretch:
 
     Attributes:
         ahead: it is above 0. gaps: at some radii between the two ends nothing is shown.
+
+    Example:
+        >>> print(Stretch(low=0.25, high=1.0, ahead=True, gaps=False))
+        from r = 0.25 to 1
     """
 
     low: float
@@ -78,6 +90,10 @@ class Crossing:
         low, high: the lead changes between them with the confidence of the band: the last radius at which the old lead
             is shown, and the first at which the new one is.
         ahead: the table compared is ahead beyond it.
+
+    Example:
+        >>> print(Crossing(radius=0.8, low=0.7, high=0.9, ahead=False))
+        at r = 0.8 (0.7 to 0.9), behind beyond
     """
 
     radius: float
@@ -99,6 +115,14 @@ class Verdict:
             BEHIND_EVERYWHERE: below delta. NO_DIFFERENCE: nothing is shown.
         stretches: by radius. crossings: between each two stretches of contrary sign.
         delta: what "everywhere" leaves open, a share of the images. end: the last radius compared.
+
+    Example:
+        >>> radii = np.array([0.0, 0.5, 1.0])
+        >>> value = np.array([0.10, 0.00, -0.10])
+        >>> counts = np.zeros(3, np.int64)
+        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> judge(difference).outcome
+        'crosses'
     """
 
     outcome: str
@@ -121,13 +145,27 @@ class Verdict:
 
 
 def in_points(share: float) -> str:
-    """A share of the images in words: `1 point`."""
+    """A share of the images in words: `1 point`.
+
+    Example:
+        >>> in_points(0.01), in_points(0.025)
+        ('1 point', '2.5 points')
+    """
     points = f"{100.0 * share:g}"
     return f"{points} point{'' if points == '1' else 's'}"
 
 
 def judge(difference: Difference, delta: float = DELTA) -> Verdict:
-    """The outcome of a band over at least one radius."""
+    """The outcome of a band over at least one radius.
+
+    Example:
+        >>> radii = np.array([0.0, 0.5, 1.0])
+        >>> value = np.array([0.10, 0.00, -0.10])
+        >>> counts = np.zeros(3, np.int64)
+        >>> difference = Difference(radii, value, value - 0.05, value + 0.05, counts, counts, whole=True)
+        >>> print(judge(difference))
+        crosses at r = 0.5 (0 to 1), behind beyond
+    """
     groups = _runs(difference)
     stretches = tuple(_stretch(difference, places) for places in groups)
     crossings = tuple(_crossing(difference, before[-1], after[0]) for before, after in pairwise(groups))

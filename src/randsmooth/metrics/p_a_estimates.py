@@ -24,6 +24,11 @@ class ImageProbabilities:
 
     A log tells it only of right images. The others are below 1/2 by an unknown amount, so that the curve is
     known from `known_from` upward: 0 with counts, 1/2 without.
+
+    Example:
+        >>> measured = ImageProbabilities(np.array([0.2, 0.7, 0.95]), known_from=0.0)
+        >>> round(measured.share(0.5).value, 3)
+        0.667
     """
 
     values: Floats
@@ -48,6 +53,11 @@ def knows_p_a(table: Certificates) -> bool:
     """Whether p_A can be had from `table`: from its counts, or from a log whose sigma, n and alpha are known.
 
     Counts do not tell it that stopped as soon as a question was answered, some of them after a few samples.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> knows_p_a(from_radii([0.3])), knows_p_a(from_radii([0.3], sigma=0.5, n=1000, alpha=0.001))
+        (False, True)
     """
     header = table.header
     if table.is_log:
@@ -61,6 +71,12 @@ def p_a(table: Certificates) -> ImageProbabilities:
     Raises:
         InputError: no image, a log whose sigma, n or alpha is not known (see `Certificates.assuming`), or a table
             whose samples stopped early.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> p_a(table).values.round(3).tolist()
+        [nan, 0.769, 0.967, 0.999]
     """
     require_images(len(table))
     if table.is_log:
@@ -101,7 +117,14 @@ def _recovered(table: Certificates) -> ImageProbabilities:
 
 
 def p_a_curve(table: Certificates, x: ArrayLike) -> Floats:
-    """Share of images with p_A >= each of `x` (M,); NaN where the table does not know it."""
+    """Share of images with p_A >= each of `x` (M,); NaN where the table does not know it.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> p_a_curve(table, [0.25, 0.5, 0.9]).tolist()
+        [nan, 0.75, 0.5]
+    """
     x = np.asarray(x, np.float64)
     measured = p_a(table)
     ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))

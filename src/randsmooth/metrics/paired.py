@@ -31,6 +31,14 @@ class PairedAccuracy:
         only_a, only_b: images that only the one or only the other certifies at r.
         p_value: of McNemar's exact test that neither certifies more.
         holm: the p-value corrected for all the radii asked for together.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> (at,) = paired_accuracy(a, b, [0.3])
+        >>> at.only_a, at.only_b, at.p_value
+        (2, 0, 0.5)
     """
 
     r: float
@@ -49,6 +57,13 @@ def paired_accuracy(a: Certificates, b: Certificates, radii: Sequence[float]) ->
 
     Raises:
         InputError: the tables are not about the same images (see `pair`), hold none, or a radius makes no sense.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.5, 0.5, 0.5, 0.0], name="a")
+        >>> b = from_radii([0.0, 0.9, 0.2, 0.0], name="b")
+        >>> [(at.r, at.difference.value, at.p_value) for at in paired_accuracy(a, b, [0.3, 0.6])]
+        [(0.3, 0.5, 0.5), (0.6, -0.25, 1.0)]
     """
     require_same_images(a, b)
     require_images(len(a))
@@ -72,6 +87,10 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
     Raises:
         InputError: a count below 0.
+
+    Example:
+        >>> mcnemar(0, 6)  # 2 / 2^6
+        0.03125
     """
     pairs = only_a + only_b
     _check_pairs(only_a, only_b, max(pairs, 1))
@@ -90,6 +109,11 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
         InputError: a count below 0, no image, or more pairs than images.
 
     Source: Agresti & Min 2005, section 3.
+
+    Example:
+        >>> estimate = fresh_difference(only_a=30, only_b=10, images=1000)
+        >>> estimate.value, round(estimate.low, 3), round(estimate.high, 3)
+        (0.02, 0.007, 0.032)
     """
     _check_pairs(only_a, only_b, images)
     low, high = agresti_min(only_a, only_b, images, float(special.ndtri(0.5 + LEVEL / 2.0)))
@@ -109,6 +133,11 @@ def conditional_difference(only_a: int, only_b: int, images: int) -> Estimate:
         InputError: a count below 0, no image, or more pairs than images.
 
     Source: Clopper & Pearson 1934; conditioning on D as in McNemar 1947.
+
+    Example:
+        >>> estimate = conditional_difference(only_a=30, only_b=10, images=1000)
+        >>> estimate.value, round(estimate.low, 3), round(estimate.high, 3)
+        (0.02, 0.007, 0.03)
     """
     _check_pairs(only_a, only_b, images)
     pairs = only_a + only_b
@@ -135,6 +164,10 @@ def holm(p_values: ArrayLike) -> Floats:
         InputError: a p-value outside [0, 1].
 
     Source: Holm 1979: the i-th smallest of M is multiplied by M - i + 1, and none falls below a smaller one.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03]).round(3).tolist()  # 3 * 0.01, then 2 * 0.03
+        [0.03, 0.06, 0.06]
     """
     p = np.asarray(p_values, np.float64)
     if np.any(~((p >= 0.0) & (p <= 1.0))):

@@ -16,6 +16,13 @@ def differing_source(a: Certificates, b: Certificates) -> str:
     """The header's field, dataset or split, in which the tables differ, so that an idx is another image in each; or "".
 
     Tables whose headers carry one hash of images and labels are about the same images, whatever these are called.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii, infer
+        >>> paths = ("cifar10-sigma0.5/macer.tsv", "mnist-sigma0.5/macer.tsv")
+        >>> cifar10, mnist = (infer(from_radii([0.3]), path) for path in paths)
+        >>> differing_source(cifar10, mnist), differing_source(mnist, mnist)
+        ('dataset', '')
     """
     if a.header.data is not None and a.header.data == b.header.data:
         return ""
@@ -32,6 +39,13 @@ def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
     Raises:
         InputError: an index occurs twice in a table, no image is shared, the tables are of two data sets or splits, or
             the labels of a shared image differ.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> every, third = from_radii([0.5, 0.0, 0.2, 0.9]), from_radii([0.1, 0.0, 0.0, 0.7]).rows(np.array([0, 3]))
+        >>> first, second = pair(every, third)
+        >>> first.idx.tolist(), first.radius.tolist(), second.radius.tolist()
+        ([0, 3], [0.5, 0.9], [0.1, 0.7])
     """
     _require_once(a)
     _require_once(b)

@@ -60,6 +60,12 @@ def farthest(table: Certificates) -> float:
     """The radius that the table's rule proves if all samples of an image agree; of a log without n, the largest seen.
 
     Samples that stop once a target is proved were not asked for more than the target.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> round(farthest(table), 3)  # n of n successes
+        1.232
     """
     if None in (table.header.sigma, table.header.n, table.header.alpha):
         return float(table.radius.max(initial=0.0))
@@ -70,6 +76,12 @@ def can_certify(table: Certificates, r: float) -> bool:
     """Whether the table's sigma and samples allow radius `r` to any image; True of a log that does not tell them.
 
     Under the randomised bound an image may by chance reach farther than n of n successes do at the mean.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> can_certify(table, 1.0), can_certify(table, 2.0)
+        (True, False)
     """
     unknown = None in (table.header.sigma, table.header.n, table.header.alpha)
     if unknown or table.header.bound == "randomised":

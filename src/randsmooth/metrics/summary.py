@@ -19,7 +19,15 @@ P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a tab
 
 @dataclass(frozen=True)
 class Summary:
-    """The metrics of one table: certified accuracy at each of the radii asked for; None or {} if it tells none."""
+    """The metrics of one table: certified accuracy at each of the radii asked for; None or {} if it tells none.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> summary = summarize(table, [0.0, 0.5])
+        >>> summary.images, summary.accuracy[0.5].value, summary.p_a[0.5].value
+        (4, 0.5, 0.75)
+    """
 
     name: str
     images: int
@@ -38,6 +46,13 @@ def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
 
     Raises:
         InputError: no image, or a radius that is negative or not finite.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> summary = summarize(table, [0.0, 0.5])
+        >>> summary.acr.value, summary.accuracy[0.5].value, summary.abstention.value
+        (0.575, 0.5, 0.25)
     """
     accuracy = {r: certified_accuracy(table, r) for r in radii}
     abstained = abstention(table) if knows_abstention(table) else None
@@ -52,6 +67,13 @@ def _p_a_shares(table: Certificates) -> dict[float, Estimate]:
 
 
 def usual_radii(tables: Sequence[Certificates]) -> list[float]:
-    """0, 0.25, 0.5, ... as far as any table certifies a right image: the usual columns."""
+    """0, 0.25, 0.5, ... as far as any table certifies a right image: the usual columns.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> usual_radii([table])
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
     farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
     return [STEP * i for i in range(math.floor(farthest / STEP) + 1)]

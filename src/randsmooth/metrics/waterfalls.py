@@ -33,6 +33,14 @@ class Waterfall:
             the ACR of each table; b is 0 where a table was split alone.
         easy: the p_A above which an image was already easy for the reference.
         easy_difference: the part of the difference that lies above `easy`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
+        >>> parts = waterfall(a, b, edges=[0.0, 0.9, 1.0])
+        >>> parts.images.tolist(), parts.difference.round(3).tolist()
+        ([2, 2], [0.0, 0.1])
     """
 
     edges: Floats
@@ -62,6 +70,12 @@ def contributions(table: Certificates) -> Floats:
 
     Raises:
         InputError: no image.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> table = from_radii([0.0, 0.3, 0.8, 1.2])
+        >>> contributions(table).round(3).tolist()
+        [0.0, 0.075, 0.2, 0.3]
     """
     require_images(len(table))
     return np.asarray(table.radius * table.correct / len(table))
@@ -78,6 +92,14 @@ def acr_waterfall(
 
     Raises:
         InputError: as `waterfall`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
+        >>> parts = acr_waterfall(a, edges=[0.0, 0.9, 1.0])
+        >>> parts.a.round(3).tolist()  # their sum is the ACR, 0.575
+        [0.075, 0.5]
     """
     judge = table if reference is None else reference
     require_same_images(table, judge)
@@ -101,6 +123,14 @@ def waterfall(
     Raises:
         InputError: the tables are not about the same images (see `pair`), hold none, p_A of the reference is unknown,
             or edges that do not rise from 0 to 1 or lie where p_A is unknown.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> a = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
+        >>> b = from_radii([0.0, 0.3, 0.6, 1.0], sigma=0.5, n=1000, alpha=0.001)
+        >>> parts = waterfall(a, b, edges=[0.0, 0.9, 1.0])
+        >>> parts.difference.round(3).tolist(), round(parts.easy_share, 3)
+        ([0.0, 0.1], 1.0)
     """
     judge = b if reference is None else reference
     require_same_images(a, b)
