@@ -42,10 +42,6 @@ WAITING = {
         Architecture Classifier OnnxModel build check check_images check_labels identity_of load pick_device
         save unwrapped weights_hash
     """,
-    "randsmooth.report": """
-        Axes Entry Line Pictures comparison_page draw draw_envelopes envelope_axes group_by_method leaderboard_page
-        measure p_a_curves radius_accuracy remarks render what_acr_hides write_comparison write_leaderboard
-    """,
     "randsmooth.training": """
         Preset Recipe TrainingDiverged resolve
     """,

@@ -20,8 +20,8 @@ from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_counts
 from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure, radius_accuracy
 from randsmooth.report.formats import rendering as tables
-from randsmooth.report.leaderboard.board import to_json
-from randsmooth.report.sheet.content import build
+from randsmooth.report.leaderboard.records import to_json
+from randsmooth.report.sheet.content import build_sheet
 from report.reading import Read
 
 STRINGS = list(NASTY.values())
@@ -62,7 +62,7 @@ def evil() -> list[Certificates]:
 @pytest.fixture(scope="module")
 def written(evil: list[Certificates]) -> dict[str, str]:
     """Every table in each of its formats, and the three pages."""
-    sheet = build(evil, [0.0, 0.5])
+    sheet = build_sheet(evil, [0.0, 0.5])
     made = {form: render(sheet) for form, render in tables.FORMATS.items()}
     some = [table("gaussian", 99), *evil[:3]]
     made["page"] = comparison_page(evil[:1] + evil[25:50:6], radii=[0.0], title=NASTY["script"], command=NASTY["image"])
@@ -116,8 +116,10 @@ def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written:
     from randsmooth import report
     from randsmooth.report.web import html
 
-    evil = html.render("figures", "figure.html.j2", "figure.js", title=text, figure={"data": [text], "layout": {}})
-    policies = [html.policy([(Path(report.__file__).parent / "figures" / "figure.js").read_text()])]
+    package, script = "randsmooth.report.figures", (Path(report.__file__).parent / "figures" / "figure.js").read_text()
+    content = {"title": text, "figure": {"data": [text], "layout": {}}}
+    evil = html.page(package, "figure.html.j2", scripts=[html.asset(package, "figure.js")], **content)
+    policies = [html.policy([script])]
     assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
     assert json.loads(Read(evil).scripts[0])["data"] == [text]
 
@@ -127,7 +129,7 @@ def test_no_name_adds_a_line(evil: list[Certificates], written: dict[str, str], 
     plain = [one.renamed(f"table {place}") for place, one in enumerate(evil)]
     notes = tuple(f"note {i}" for i in range(len(STRINGS)))
     plain[0] = replace(plain[0], header=plain[0].header.model_copy(update={"notes": notes}))
-    expected = tables.FORMATS[form](build(plain, [0.0, 0.5]))
+    expected = tables.FORMATS[form](build_sheet(plain, [0.0, 0.5]))
     assert written[form].count("\n") == expected.count("\n")
 
 

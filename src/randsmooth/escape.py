@@ -1,6 +1,6 @@
 """Names, classes and notes out of files are data: here they are made to stay text, one function a kind of output.
 
-HTML is escaped by the templates (`report.html`).
+HTML is escaped by the templates (`report.web.html`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, TextIO
 
 LONGEST = 120  # characters of a name in a table or a sentence; names of files rarely have more
 LONG = 1000  # of a sentence or a setting
+LONG_PART = 400  # of one text within a setting: a guarantee has fewer
+NOT_RECORDED = "not recorded"
 
 # Letters that mean something anywhere; those that begin a list; and what makes a link of https://... or of www.
 MARKDOWN = re.compile(r"([\\`*_{}\[\]#!|~$&<>]|\A[+-]|(?<=\d)[.)](?=\s)|:(?=//)|(?<=www)\.)")
@@ -58,6 +60,32 @@ def shortened(text: str, longest: int = LONGEST) -> str:
         return text
     tail = (longest - 1) // 2
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def setting(value: Any) -> str:
+    """A header's value as text: numbers without a tail of digits, nested values flattened, nothing left empty.
+
+    Example:
+        >>> setting({"lr": 0.1 + 0.2, "steps": 20000, "teacher": None}), setting(None)
+        ('lr 0.3, steps 20,000, teacher none', 'not recorded')
+    """
+    return shortened(_flat(value), LONG)
+
+
+def _flat(value: Any) -> str:
+    if value is None or value in ("", (), [], {}):
+        return NOT_RECORDED
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):  # of settings: None is one of them
+        return ", ".join(f"{printable(str(k))} {'none' if v is None else _flat(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_flat, value))
+    return shortened(printable(str(value)), LONG_PART)
 
 
 def say(text: str | Path = "", *, end: str = "\n", file: TextIO | None = None) -> None:

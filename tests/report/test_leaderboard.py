@@ -12,8 +12,10 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
-from randsmooth.report.leaderboard.board import MOST_RADII, Entry, settings, to_json, usual_radii
-from randsmooth.report.sheet import verdicts
+from randsmooth.report.leaderboard.entries import Entry
+from randsmooth.report.leaderboard.grouping import MOST_RADII, by_setting, usual_radii
+from randsmooth.report.leaderboard.records import to_json
+from randsmooth.report.sheet.against_baseline import joint_scope
 from report import reading
 from report.browser import opened
 
@@ -85,7 +87,7 @@ def test_lines_come_in_the_order_of_the_p_a_curve_and_not_of_acr(log: Make) -> N
 
 def test_a_tie_at_one_half_is_broken_farther_up(log: Make) -> None:
     tables = [log([0.1, 0.1], "near", **LOGGED), log([0.1, 1.0], "far", **LOGGED)]
-    assert [row.entry.table.name for row in settings(measured(tables))[1][0].rows] == ["far", "near"]
+    assert [row.entry.table.name for row in by_setting(measured(tables))[1][0].rows] == ["far", "near"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_a_tie_at_one_half_is_broken_farther_up(log: Make) -> None:
 )
 def test_other_settings_stand_apart(make: Make, facts: dict[str, object], words: str) -> None:
     entries = measured([make("a"), make("b", **facts), make("c", seed=1)])
-    _, groups = settings(entries)
+    _, groups = by_setting(entries)
     named = {group.words: {row.entry.table.name for row in group.rows} for group in groups}
     assert named == {"digits, 150 images, sigma 0.5, n 500, alpha 0.001": {"a", "c"}, words: {"b"}}
     assert "They were made in 2 settings" in Read(leaderboard_page(entries)).text
@@ -108,13 +110,13 @@ def test_other_settings_stand_apart(make: Make, facts: dict[str, object], words:
 
 def test_other_images_of_as_many_stand_apart(make: Make) -> None:
     table = make("a")
-    _, groups = settings(measured([table, make("b", images=151).rows(np.arange(151) > 0)]))
+    _, groups = by_setting(measured([table, make("b", images=151).rows(np.arange(151) > 0)]))
     assert groups[1].words == f"{groups[0].words}; image set 2"
 
 
 def test_marks_are_given_within_a_setting_and_never_for_acr(log: Make) -> None:
     tables = [log([1.0, 0.6], "a", **LOGGED), log([1.0, -1.0], "b", **LOGGED), log([1.0, 0.6], "c", sigma=1.0)]
-    _, groups = settings(measured(tables), [0.5])
+    _, groups = by_setting(measured(tables), [0.5])
     marked = {row.entry.table.name: row for group in groups for row in group.rows}
     assert marked["a"].accuracy[1].mark.best and marked["b"].accuracy[1].mark.second
     assert not any(marked["c"].accuracy[1].mark)  # alone in its setting
@@ -131,7 +133,7 @@ def test_columns_of_n_and_rule_show_where_they_differ(make: Make, log: Make) -> 
 
 
 def test_equal_figures_are_not_called_best(log: Make) -> None:
-    _, (group,) = settings(measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]), [0.25, 2.0])
+    _, (group,) = by_setting(measured([log([0.3, 0.3], "a", **LOGGED), log([0.2, 0.2], "b", **LOGGED)]), [0.25, 2.0])
     assert [row.accuracy[1].mark.best for row in group.rows] == [True, False]
     assert not any(any(row.accuracy[2].mark) or any(row.p_a[0].mark) for row in group.rows)
 
@@ -261,7 +263,7 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make)
     entries = measured([*tables, make("elsewhere", seed=2, sigma=1.0)])
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
     text = reading.Read(leaderboard_page(entries)).text
-    assert f"polar : {one.verdict}" in text and verdicts.together(one.scope) in text
+    assert f"polar : {one.verdict}" in text and joint_scope(one.scope) in text
     told = {record["name"]: record["against"] for record in json.loads(to_json(entries))}
     assert told["gaussian"] is told["elsewhere"] is None
     assert told["polar"]["words"] == str(one.verdict) and told["polar"]["baseline"] == "gaussian"

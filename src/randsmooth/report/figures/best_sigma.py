@@ -10,11 +10,26 @@ import numpy as np
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.log_budgets import ROUNDED
-from randsmooth.report.figures.multi_panel import Axes, Line, draw
+from randsmooth.report.figures.axes import Axes, Line
+from randsmooth.report.figures.multi_panel import draw
 
 
 def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
-    """The tables of each preset, or method where there is none, that has several sigma; a log names no method."""
+    """The tables of each method that has tables at several sigma.
+
+    A method goes by the preset in the header, or by its name where there is no preset. A log names neither.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts, idx = np.array([[right, 100 - right], [40, 60]]), np.arange(2)
+        ...     return from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> {method: len(group) for method, group in group_by_method(tables).items()}
+        {'macer': 2}
+    """
     groups: dict[str, list[Certificates]] = {}
     for table in tables:
         model = table.header.model or {}
@@ -29,6 +44,20 @@ def draw_envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | st
 
     Raises:
         InputError: no method, a suffix that is no figure's, or as `metrics.envelope`.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts, idx = np.array([[right, 100 - right], [40, 60]]), np.arange(2)
+        ...     return from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_envelopes({"macer": tables}, Path(folder) / "best.svg")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['best.svg']
     """
     draw(envelope_axes(groups), path)
 
@@ -40,6 +69,17 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
 
     Raises:
         InputError: as `metrics.envelope`.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts, idx = np.array([[right, 100 - right], [40, 60]]), np.arange(2)
+        ...     return from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> [panel.title for panel in envelope_axes({"macer": tables})]
+        ["The best sigma at each radius: no one classifier's", 'That sigma']
     """
     shares, sigmas = [], []
     for name, tables in groups.items():

@@ -16,10 +16,6 @@ class Look:
     colour: str
     dash: str
 
-    def faint(self, opacity: float) -> str:
-        red, green, blue = (int(self.colour[i : i + 2], 16) for i in (1, 3, 5))
-        return f"rgba({red},{green},{blue},{opacity:g})"
-
 
 def looks(count: int, baseline: int | None) -> list[Look]:
     """A look for each of `count` tables: grey for the baseline, the palette in order for the others."""

@@ -1,8 +1,8 @@
-"""The curves as points with 95% bands, for paper and for the page alike."""
+"""The curves of tables, as points with 95% bands and as charts, for paper and for the page alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
+from randsmooth.report.figures.charts import Chart, Scale, Series
+from randsmooth.report.figures.colours import Look
 
 Floats = NDArray[np.float64]
 
 POINTS = 500
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+RADIUS = "certified L2 radius (pixels in [0, 1])"
+MARGIN = 0.06  # of p_A, to the left of where the first curve begins
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,34 @@ def p_a_grid() -> Floats:
     return np.unique(np.concatenate((np.arange(401) / 400, np.arange(9900, 10001, 2) / 10000)))
 
 
-def missing_facts(table: Certificates) -> list[str]:
-    """Which of sigma, n and alpha a log must be given before its p_A is known; none for a table of counts."""
-    if not table.is_log:
-        return []
-    return [field for field in ("sigma", "n", "alpha") if getattr(table.header, field) is None]
+def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Chart:
+    """Certified accuracy in percent against the radius, a series for each table."""
+    grid = radius_grid(tables)
+    series = [_series(row, table, radius_curve(table, grid), looks[row]) for row, table in enumerate(tables)]
+    y = Scale("certified accuracy (%)", from_zero=True)
+    return Chart(Scale(RADIUS, (0.0, float(grid[-1])), hover=".3~f"), y, series, height=400)
+
+
+def p_a_chart(known: Mapping[int, Certificates], looks: Sequence[Look]) -> Chart:
+    """Share of images in percent with at least each p_A, a series for each table.
+
+    A log gives p_A from 1/2 upward only: where no table gives more, the rest is left out and shaded.
+
+    Args:
+        known: the tables whose p_A is known, one or more, by their rows in the sheet.
+
+    Raises:
+        InputError: the p_A of one is not known (see `metrics.p_a`).
+    """
+    grid = p_a_grid()
+    series = [_series(row, table, p_a_curve(table, grid), looks[row]) for row, table in known.items()]
+    start = min(float(one.x[0]) for one in series)
+    left = round(max(0.0, start - MARGIN), 3)
+    y = Scale("images with at least this p_A (%)", from_zero=True)
+    unknown_below = 0.5 if start > 0.0 else None
+    return Chart(Scale("p_A", (left, 1.0), hover=".3~f"), y, series, height=400, unknown_below=unknown_below)
+
+
+def _series(row: int, table: Certificates, curve: Curve, look: Look) -> Series:
+    low, share, high = (100 * end for end in (curve.low, curve.share, curve.high))
+    return Series(row, table.name, look, curve.x, share, low, high, "step", hover="%{y:.1f}%")

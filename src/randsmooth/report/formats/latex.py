@@ -3,7 +3,8 @@ r"""The sheet as a LaTeX tabular: best \textbf, second \underline, below the bas
 from __future__ import annotations
 
 from randsmooth.escape import latex, printable
-from randsmooth.report.sheet.content import UNTOLD, Column, Sheet
+from randsmooth.report.sheet.columns import UNKNOWN_FIGURE, Column
+from randsmooth.report.sheet.content import Sheet
 
 
 def render(sheet: Sheet) -> str:
@@ -29,13 +30,13 @@ def render(sheet: Sheet) -> str:
 
 def _row(sheet: Sheet, row: int) -> list[str]:
     table = sheet.tables[row]
-    interval = rf"{{\scriptsize [{', '.join(sheet.acr.ends(row))}]}}"
+    interval = rf"{{\scriptsize [{', '.join(sheet.acr.ends[row])}]}}"
     cells = [latex(sheet.titles[row]), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
     return cells + [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
 
 
 def _cell(column: Column, row: int) -> str:
-    text, mark = column.figure(row).replace(UNTOLD, "--"), column.marks[row]
+    text, mark = column.figures[row].replace(UNKNOWN_FIGURE, "--"), column.marks[row]
     if mark.best:
         text = rf"\textbf{{{text}}}"
     elif mark.second:

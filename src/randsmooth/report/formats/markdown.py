@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from randsmooth.escape import markdown
-from randsmooth.report.sheet.content import Column, Sheet
+from randsmooth.report.sheet.columns import Column
+from randsmooth.report.sheet.content import Sheet
 
 
 def render(sheet: Sheet) -> str:
@@ -27,11 +28,11 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(column: Column, row: int) -> str:
-    figure, mark = column.figure(row), column.marks[row]
+    figure, mark = column.figures[row], column.marks[row]
     if mark.best:
         return f"**{figure}**"
     return f"<u>{figure}</u>" if mark.second else figure
 
 
 def _interval(column: Column, row: int) -> str:
-    return f"[{', '.join(column.ends(row))}]"
+    return f"[{', '.join(column.ends[row])}]"

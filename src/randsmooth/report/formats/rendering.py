@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 from randsmooth import errors
 from randsmooth.certificates import Certificates
-from randsmooth.report.formats import latex, markdown, records, text
-from randsmooth.report.sheet import content as sheet
+from randsmooth.report.formats import csv_table, json_document, latex, markdown, text
+from randsmooth.report.sheet.content import Sheet, build_sheet
 
-FORMATS: dict[str, Callable[[sheet.Sheet], str]] = {
+FORMATS: dict[str, Callable[[Sheet], str]] = {
     "text": text.render,
     "md": markdown.render,
     "latex": latex.render,
-    "csv": records.to_csv,
-    "json": records.to_json,
+    "csv": csv_table.render,
+    "json": json_document.render,
 }
 
 
@@ -30,11 +30,20 @@ def render(
     Args:
         radii: L2 radii in units of pixels in [0, 1]; None for 0, 0.25, ... as far as any table certifies.
         format: text, md, latex, csv or json.
-        baseline: name of the table to grey the others against; None looks for the Gaussian one.
+        baseline: name of the table that the others are compared with; None looks for the Gaussian one.
 
     Raises:
         InputError: an unknown format or baseline, no table, a table without images, a negative radius.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
+        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> print(render([table.renamed("gaussian")], radii=[0.0, 0.25], format="csv").split(",")[0])
+        name
     """
     if format not in FORMATS:
         raise errors.unknown("format", format, FORMATS)
-    return FORMATS[format](sheet.build(tables, radii, baseline))
+    return FORMATS[format](build_sheet(tables, radii, baseline))

@@ -47,6 +47,15 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
 
     Raises:
         InputError: the tables are not about the same images, hold none, or a rule answered particular radii only.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
+        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> print(what_acr_hides(table.renamed("a"), table.renamed("b")).split(",")[0])
+        A and b have the same ACR (0.189)
     """
     contrast = contrast_of(first, second, compared or metrics.compare([(first, second)])[0])
     joint = ", yet " if _surprising(contrast) else ", and "

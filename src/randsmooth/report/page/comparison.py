@@ -9,16 +9,12 @@ from typing import Any
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.report.figures import curves
-from randsmooth.report.figures.colours import looks
-from randsmooth.report.page import more_plots, plots, slider, summary
-from randsmooth.report.page.panels import acr_alternatives as instead
-from randsmooth.report.page.panels import classes
-from randsmooth.report.page.panels import given_up as lost
-from randsmooth.report.sheet import against_baseline as versus
-from randsmooth.report.sheet import content as sheet
-from randsmooth.report.sheet import facts as provenance
-from randsmooth.report.sheet import verdicts
+from randsmooth.report.figures import colours, curves, plotly_charts
+from randsmooth.report.page import summary
+from randsmooth.report.page.contract import PageContent, Pictures
+from randsmooth.report.page.panels import PANELS
+from randsmooth.report.sheet.against_baseline import compare_all
+from randsmooth.report.sheet.content import build_sheet
 from randsmooth.report.web import html
 
 
@@ -29,87 +25,92 @@ def comparison_page(
     baseline: str | None = None,
     title: str | None = None,
     command: str | None = None,
-    pictures: lost.Pictures | None = None,
+    pictures: Pictures | None = None,
 ) -> str:
-    """The report on `tables` as HTML with everything inlined.
+    """The report on `tables` as HTML with everything inlined: first sentences, then the panels in their order.
 
     Args:
-        radii: of the table and the per-class view, in pixels in [0, 1]; None for the usual ones.
-        baseline: name of the table that the others are judged against; None looks for the Gaussian one.
+        radii: of the certified accuracies, in pixels in [0, 1]; None for the usual ones.
+        baseline: name of the table that the others are compared with; None looks for the Gaussian one.
         command: what was typed to make the page, to be shown on it.
         pictures: pixels (H, W, 1 or 3) uint8 of the images at given positions, to show some that were given up.
 
     Raises:
-        InputError: no table, one that is not sound (see `sheet.build`), a radius that makes no sense, an unknown
+        InputError: no table, one that is not sound (see `build_sheet`), a radius that makes no sense, an unknown
             baseline, or a table that shares no image with it.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
+        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> comparison_page([table], title="Two images").count("<h1>Two images</h1>")
+        1
     """
-    content = sheet.build(tables, radii, baseline)
-    drawn = looks(len(content.tables), content.baseline)
-    knowing = [table if metrics.knows_p_a(table) else None for table in content.tables]
-    by_class = classes.view(content)
-    compared = versus.view(content)
-    drawings = {
-        "radius": plots.radius_plot(content.tables, drawn),
-        "p_a": plots.p_a_plot(knowing, drawn),
-        "difference": more_plots.difference_plot(content, compared, drawn),
-        "waterfall": more_plots.waterfall_plot(content, compared, drawn),
-        "budget": more_plots.budget_plot(content, drawn),
-    }
-    return html.render(
-        "page",
+    content = page_content(tables, radii=radii, baseline=baseline, command=command, pictures=pictures)
+    sentences = summary.sentences(content.sheet, content.against)
+    views = {name: view for name, panel in PANELS.items() if (view := panel.view(content)) is not None}
+    charts = {place: chart for view in views.values() for place, chart in view.charts.items()}
+    plots = {place: plotly_charts.plot(chart) for place, chart in charts.items()}
+    known = {"sheet": content.sheet, "looks": content.looks}
+    printed = [html.beside(PANELS[name], __package__, **known, **view.content) for name, view in views.items()]
+    scripts = [html.asset(__package__, "page.js"), *(html.script_beside(PANELS[name]) for name in views)]
+    return html.page(
+        __package__,
         "page.html.j2",
-        "page.js",
+        styles=[html.asset(html.__package__, "base.css"), html.asset(__package__, "page.css")],
+        scripts=["".join(scripts)],
         plots=True,
         title=title or "Certified robustness compared",
-        sheet=content,
-        summary=summary.sentences(content, compared),
-        looks=drawn,
-        unknown=_unknown(content),
-        partly=any(table is not None and table.is_log for table in knowing),
-        classes=by_class,
-        shown=versus.middle_place(content.radii),
-        instead=instead.lines(content),
-        up_to=f"{instead.up_to(content):g}",
-        judged=versus.shown(content, compared),
-        **_against(content, compared, pictures),
-        judge=slider.judge(content),
-        facts=provenance.facts(content),
-        command=command,
-        drawings=drawings,
-        data=_data(content, drawings, by_class),
+        summary=sentences,
+        panels=printed,
+        data={"plots": plots, "panels": {name: view.data for name, view in views.items()}},
     )
 
 
+def page_content(
+    tables: Sequence[Certificates],
+    *,
+    radii: Sequence[float] | None = None,
+    baseline: str | None = None,
+    command: str | None = None,
+    pictures: Pictures | None = None,
+) -> PageContent:
+    """Measure `tables` for the panels of the page; arguments and errors as `comparison_page`.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
+        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> content = page_content([table.renamed("gaussian")])
+        >>> PANELS["accuracy_table"].view(content).content["columns"][0].figures
+        ['0.189']
+    """
+    sheet = build_sheet(tables, radii, baseline)
+    against = compare_all(sheet)
+    looks = colours.looks(len(sheet.tables), sheet.baseline)
+    radius_chart = curves.radius_chart(sheet.tables, looks)
+    known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
+    p_a_chart = curves.p_a_chart(known, looks) if known else None
+    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command)
+
+
 def write_comparison(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:
-    """Write `comparison_page(tables, **options)` to `path`, all or nothing. Errors as `comparison_page`."""
+    """Write `comparison_page(tables, **options)` to `path`, all or nothing. Errors as `comparison_page`.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_counts
+        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
+        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
+        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_comparison([table], Path(folder) / "report.html", title="Two images")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['report.html']
+    """
     write_atomically(Path(path), comparison_page(tables, **options).encode())
-
-
-def _unknown(content: sheet.Sheet) -> list[tuple[str, list[str]]]:
-    """The options that would give what p_A cannot be drawn without, each with the tables that lack it."""
-    lacking: dict[str, list[str]] = {}
-    for table in content.tables:
-        options = ", ".join(f"--{field}" for field in curves.missing_facts(table))
-        lacking.setdefault(options, []).append(table.name)
-    return [(options, names) for options, names in lacking.items() if options]
-
-
-def _data(content: sheet.Sheet, drawings: dict[str, Any], by_class: classes.ClassView) -> dict[str, Any]:
-    titles = [column.title for column in content.accuracy]
-    return {"plots": drawings, "radii": titles, "cells": by_class.cells, "stops": slider.stops(content)}
-
-
-def _against(content: sheet.Sheet, compared: Sequence[versus.Versus], pictures: lost.Pictures | None) -> dict[str, Any]:
-    """What the section on the baseline prints."""
-    if not compared:
-        return {"versus": []}
-    return {
-        "versus": compared,
-        "scope": compared[0].comparison.scope,
-        "allowed": metrics.in_points(metrics.DELTA),
-        "together": verdicts.together(compared[0].comparison.scope),
-        "verdicts": [verdicts.words(one.comparison) for one in compared],
-        "changes": [lost.changes(content, one) for one in compared],
-        "lost_by_class": lost.by_class(content, compared),
-        "gallery": lost.gallery(content, compared, pictures),
-    }

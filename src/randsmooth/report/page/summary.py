@@ -9,29 +9,30 @@ import numpy as np
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
+from randsmooth.metrics import CROSSES, NO_DIFFERENCE
 from randsmooth.report.page.acr_sentence import what_acr_hides
-from randsmooth.report.sheet import verdicts
-from randsmooth.report.sheet.against_baseline import Versus
-from randsmooth.report.sheet.content import Ranked, Sheet
+from randsmooth.report.sheet.against_baseline import AgainstBaseline
+from randsmooth.report.sheet.columns import RankedColumn
+from randsmooth.report.sheet.content import Sheet
 
 PLAIN = 6.0  # standard errors: a gap that wide, over MANY images or more, lies beyond any bootstrap interval
 MANY = 500
 
 
-def sentences(sheet: Sheet, compared: Sequence[Versus] = ()) -> list[str]:
+def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
     """One table: its figures. More: who leads in ACR, `what_acr_hides`, then the verdicts."""
     if len(sheet.tables) == 1:
         return [_alone(sheet)]
-    said = [_leaders(sheet), _hidden(sheet, compared), verdicts.sentence(sheet, compared)]
-    return [sentence for sentence in said if sentence]
+    verdicts = verdict_sentence(sheet, against)
+    return [_leaders(sheet), _hidden(sheet, against), *([verdicts] if verdicts else [])]
 
 
-def _hidden(sheet: Sheet, compared: Sequence[Versus]) -> str:
+def _hidden(sheet: Sheet, against: Sequence[AgainstBaseline]) -> str:
     """Of the highest ACR and the baseline's, as all methods were judged; of the two highest without a baseline."""
     others = [row for row in _top(sheet.acr) if row != sheet.baseline]
     rows = others[0], others[1] if sheet.baseline is None else sheet.baseline
     first, second = (sheet.tables[row] for row in rows)
-    judged = next((one.comparison for one in compared if one.row == rows[0]), None)
+    judged = next((one.comparison for one in against if one.row == rows[0]), None)
     try:
         return what_acr_hides(*metrics.pair(first, second), judged)
     except InputError as reason:
@@ -39,10 +40,10 @@ def _hidden(sheet: Sheet, compared: Sequence[Versus]) -> str:
 
 
 def _alone(sheet: Sheet) -> str:
-    low, high = sheet.acr.ends(0)
-    clean = [f"{c.figure(0)}% at radius {c.title}" for c in sheet.accuracy[:1]]
+    low, high = sheet.acr.ends[0]
+    clean = [f"{c.figures[0]}% at radius {c.title}" for c in sheet.accuracy[:1]]
     return (
-        f"{sheet.tables[0].name}: {', '.join([*clean, f'ACR {sheet.acr.figure(0)} ({low} to {high})'])}, "
+        f"{sheet.tables[0].name}: {', '.join([*clean, f'ACR {sheet.acr.figures[0]} ({low} to {high})'])}, "
         f"measured on {len(sheet.tables[0]):,} images."
     )
 
@@ -52,9 +53,9 @@ def _leaders(sheet: Sheet) -> str:
     first = _top(sheet.acr)[0]
     rivals = [row for row in _top(sheet.acr)[1:] if not _ahead(sheet.tables[first], sheet.tables[row])]
     if rivals:
-        told = ", ".join(f"{names[row]} {sheet.acr.figure(row)}" for row in (first, *rivals))
-        return f"Of {len(names)} tables, none has the highest ACR beyond chance ({told})."
-    return f"Of {len(names)} tables, {names[first]} has the highest ACR ({sheet.acr.figure(first)})."
+        tied = ", ".join(f"{names[row]} {sheet.acr.figures[row]}" for row in (first, *rivals))
+        return f"Of {len(names)} tables, none has the highest ACR beyond chance ({tied})."
+    return f"Of {len(names)} tables, {names[first]} has the highest ACR ({sheet.acr.figures[first]})."
 
 
 def _ahead(first: Certificates, second: Certificates) -> bool:
@@ -69,6 +70,29 @@ def _ahead(first: Certificates, second: Certificates) -> bool:
     return metrics.acr_difference(ours, theirs).low > 0.0
 
 
-def _top(column: Ranked) -> list[int]:
+def _top(column: RankedColumn) -> list[int]:
     """Rows from the highest value down."""
     return sorted(range(len(column.estimates)), key=lambda row: -column.estimates[row].value)
+
+
+def verdict_sentence(sheet: Sheet, against: Sequence[AgainstBaseline]) -> str:
+    """`By certified accuracy, against gaussian: a and b show no difference; c crosses at r = 0.37 (...), ...`"""
+    if sheet.baseline is None or not against:
+        return ""
+    names: dict[str, list[str]] = {}
+    for one in against:
+        names.setdefault(one.verdict, []).append(sheet.tables[one.row].name)
+    clauses = [f"{_joined(called)} {_predicate(verdict, len(called))}" for verdict, called in names.items()]
+    return f"By certified accuracy, against {sheet.tables[sheet.baseline].name}: {'; '.join(clauses)}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _predicate(verdict: str, names: int) -> str:
+    if verdict.startswith(NO_DIFFERENCE):
+        return f"show{'s' if names == 1 else ''} no difference{verdict.removeprefix(NO_DIFFERENCE)}"
+    if verdict.startswith(CROSSES):
+        return verdict if names == 1 else verdict.replace(CROSSES, "cross", 1)
+    return f"{'is' if names == 1 else 'are'} {verdict}"

@@ -1,4 +1,4 @@
-"""Each method against the baseline: verdict, where its ACR came from, paired differences, who was given up."""
+"""Each table against the baseline on the images that both have: what every format and panel says of the two."""
 
 from __future__ import annotations
 
@@ -10,14 +10,40 @@ import numpy as np
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics import Comparison, GivenUp, Point, Waterfall
+from randsmooth.metrics import Comparison, GivenUp, Point, Scope, Waterfall
 from randsmooth.report.sheet.content import Sheet
 
-SHOWN = 12  # lost images to show
+MOST_PICTURES = 12  # of images given up, for each table
 
 
 @dataclass(frozen=True)
-class Pair:
+class AgainstBaseline:
+    """One table against the baseline, on the images that both have.
+
+    Attributes:
+        row: of the table in the sheet.
+        comparison: at every radius and in ACR, judged together with all other tables' (see `metrics.compare`).
+        verdict: the comparison in words, as every report prints it.
+        scope: what the comparison was judged together with, in a sentence.
+        points: the difference in certified accuracy at each of the sheet's radii; None where it cannot be compared.
+        waterfall: the difference in ACR by the baseline's p_A; None where either is not known.
+        given_up: the images that changed hands at radius 0 and at the third radius of the sheet.
+        pictured: idx of images given up at radius `pictured_at`, those that the baseline certifies farthest first.
+    """
+
+    row: int
+    comparison: Comparison
+    verdict: str
+    scope: str
+    points: list[Point | None]
+    waterfall: Waterfall | None
+    given_up: list[GivenUp]
+    pictured: list[int]
+    pictured_at: float
+
+
+@dataclass(frozen=True)
+class _Pair:
     """The table of `row` and the baseline, both on the images in common (see `metrics.pair`)."""
 
     row: int
@@ -25,96 +51,73 @@ class Pair:
     theirs: Certificates
 
 
-@dataclass(frozen=True)
-class Versus:
-    """One method against the baseline, on the images that both have.
-
-    Attributes:
-        row: of the method in the sheet.
-        comparison: at every radius and in ACR, judged together with all other methods' (see `metrics.compare`).
-        points: the difference in certified accuracy at each of the sheet's radii; None where it cannot be compared.
-        waterfall: of the difference in ACR, by the baseline's p_A; None where one of the two is not known.
-        given_up: at radius 0 and at the page's middle radius.
-        shown: idx of images lost at radius `shown_at`, those that the baseline certifies farthest first.
-    """
-
-    row: int
-    comparison: Comparison
-    points: list[Point | None]
-    waterfall: Waterfall | None
-    given_up: list[GivenUp]
-    shown: list[int]
-    shown_at: float
-
-
-def view(sheet: Sheet) -> list[Versus]:
-    """Every table but the baseline against it; none without a baseline.
+def compare_all(sheet: Sheet) -> list[AgainstBaseline]:
+    """Every table but the baseline against it; an empty list without a baseline.
 
     Raises:
-        InputError: a table shares no image with the baseline (the first table where there is none), or calls a shared
-            image otherwise.
+        InputError: a table shares no image with the baseline (the first table where there is none), or gives a shared
+            image another label.
     """
     reference = sheet.tables[sheet.baseline or 0]
-    rows = [row for row, table in enumerate(sheet.tables) if table is not reference]
-    pairs = [Pair(row, *metrics.pair(sheet.tables[row], reference)) for row in rows]
-    return [] if sheet.baseline is None else against(sheet, pairs)
+    others = [row for row, table in enumerate(sheet.tables) if table is not reference]
+    pairs = [_Pair(row, *metrics.pair(sheet.tables[row], reference)) for row in others]
+    return [] if sheet.baseline is None else _compare(sheet, pairs)
 
 
-def possible(sheet: Sheet) -> tuple[list[Versus], dict[str, str]]:
-    """As `view`, of the tables that can be paired with the baseline; and why each other one cannot, by name."""
+def compare_possible(sheet: Sheet) -> tuple[list[AgainstBaseline], dict[str, str]]:
+    """As `compare_all` for the tables that can be paired with the baseline; and by name, why the others cannot."""
     pairs, refused = [], {}
     for row, table in enumerate(sheet.tables):
         if sheet.baseline in (None, row):
             continue
         try:
-            pairs.append(Pair(row, *metrics.pair(table, sheet.tables[sheet.baseline or 0])))
+            pairs.append(_Pair(row, *metrics.pair(table, sheet.tables[sheet.baseline or 0])))
         except InputError as reason:
             refused[table.name] = str(reason)
-    return against(sheet, pairs), refused
+    return _compare(sheet, pairs), refused
 
 
-def against(sheet: Sheet, pairs: Sequence[Pair]) -> list[Versus]:
+def _compare(sheet: Sheet, pairs: Sequence[_Pair]) -> list[AgainstBaseline]:
     """All pairs, judged together."""
     compared = metrics.compare([(pair.ours, pair.theirs) for pair in pairs], sheet.radii)
-    return [_versus(sheet, pair, one) for pair, one in zip(pairs, compared, strict=True)]
+    return [_against(sheet, pair, one) for pair, one in zip(pairs, compared, strict=True)]
 
 
-def _versus(sheet: Sheet, pair: Pair, one: Comparison) -> Versus:
-    ours, theirs = pair.ours, pair.theirs
-    given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, middle(sheet.radii)))]
-    at = next((change for change in given_up if len(change.lost)), given_up[0])
-    told = one.acr is not None and metrics.knows_p_a(theirs)
-    return Versus(
+def _against(sheet: Sheet, pair: _Pair, one: Comparison) -> AgainstBaseline:
+    given_up = [metrics.given_up(pair.ours, pair.theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
+    pictured = next((at for at in given_up if len(at.lost)), given_up[0])
+    explained = one.acr is not None and metrics.knows_p_a(pair.theirs)
+    return AgainstBaseline(
         pair.row,
         one,
+        verdict_words(one),
+        joint_scope(one.scope),
         [one.at(r) for r in sheet.radii],
-        metrics.waterfall(ours, theirs) if told else None,
+        metrics.waterfall(pair.ours, pair.theirs) if explained else None,
         given_up,
-        _shown(theirs, at),
-        at.r,
+        _farthest(pair.theirs, pictured),
+        pictured.r,
     )
 
 
-def shown(sheet: Sheet, compared: Sequence[Versus]) -> list[list[int]]:
-    """[row][column of the sheet]: 1 or -1 where the figure is shown to be above or below the baseline's, else 0."""
-    judged = [[0] * len(sheet.columns) for _ in sheet.tables]
-    for one in compared:
-        accuracy = [at.shown if at else 0 for at in one.points]
-        judged[one.row] = [one.comparison.acr_shown, *accuracy, 0]
-    return judged
-
-
-def middle(radii: Sequence[float]) -> float:
-    """The radius that the page opens at: the third, 0.5 among the usual ones; 0 without any."""
-    return radii[middle_place(radii)] if radii else 0.0
-
-
-def middle_place(radii: Sequence[float]) -> int:
-    """Its place among the radii."""
-    return min(2, len(radii) - 1)
-
-
-def _shown(reference: Certificates, change: GivenUp) -> list[int]:
+def _farthest(reference: Certificates, change: GivenUp) -> list[int]:
+    """Idx of the lost images that `reference` certifies farthest."""
     lost = np.flatnonzero(np.isin(reference.idx, change.lost))
-    farthest = lost[np.argsort(-reference.radius[lost], kind="stable")][:SHOWN]
+    farthest = lost[np.argsort(-reference.radius[lost], kind="stable")][:MOST_PICTURES]
     return [int(idx) for idx in reference.idx[farthest]]
+
+
+def verdict_words(one: Comparison) -> str:
+    """What certified accuracy says of the two, and how far the comparison reaches where it is limited."""
+    if one.verdict is None:
+        return f"not compared: {one.limit}"
+    return f"{one.verdict} [{one.limit}]" if one.limit else str(one.verdict)
+
+
+def joint_scope(scope: Scope) -> str:
+    """One sentence: how many differences the intervals hold for at once."""
+    methods = "the method" if scope.pairs == 1 else f"all {scope.pairs} methods"
+    return (
+        f"All radii and the ACR of {methods} are judged together, {scope.figures:,} differences whose intervals hold "
+        "all at once with 95% confidence: many methods and many radii make no difference appear by chance."
+    )

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -22,23 +23,52 @@ _LETTER = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e80
 RIGHT_TO_LEFT = re.compile(f"[{_LETTER}](?:[{_LETTER} …]*[{_LETTER}])?")
 
 
-def render(room: str, template: str, script: str, *, plots: bool = False, **content: Any) -> str:
+def page(
+    package: str,
+    template: str,
+    *,
+    scripts: Sequence[str],
+    styles: Sequence[str] = (),
+    plots: bool = False,
+    **content: Any,
+) -> str:
     """The page that the template makes of `content`.
 
     Every text of it is escaped and printable. Should one get through all the same, the page's policy lets no script
     run but those whose hash it names, and fetches nothing.
 
     Args:
-        room: the part of `randsmooth.report` whose folder holds the next two.
-        template, script: names of files.
-        plots: the page draws with plotly.js, which is put into it.
+        package: whose folder holds the template.
+        scripts, styles: JavaScript and CSS to put into the page, as text (see `asset`).
+        plots: put plotly.js before the scripts.
     """
-    scripts = [
-        *([_plotly()] if plots else []),
-        resources.files(f"randsmooth.report.{room}").joinpath(script).read_text(),
-    ]
-    inlined = {"scripts": [Markup(text) for text in scripts], "policy": policy(scripts)}
-    return _environment(room).get_template(template).render(content | inlined)
+    every = [*([_plotly()] if plots else []), *scripts]
+    inlined = {"scripts": list(map(Markup, every)), "styles": Markup("\n".join(styles)), "policy": policy(every)}
+    found = _environment(_in_package(package), _in_package(__package__)).get_template(template)
+    return found.render(content | inlined)
+
+
+def beside(module: Any, package: str, **content: Any) -> Markup:
+    """What the template beside a module makes of `content`, escaped as a whole page is.
+
+    Args:
+        module: of any package; its template is called as it is, with the ending .html.j2.
+        package: whose templates that template may import.
+    """
+    template = Path(module.__file__).with_suffix(".html.j2")
+    environment = _environment(jinja2.FileSystemLoader(template.parent), _in_package(package))
+    return Markup(environment.get_template(template.name).render(content))
+
+
+def script_beside(module: Any) -> str:
+    """The JavaScript file beside a module that is called as it is; empty where there is none."""
+    script = Path(module.__file__).with_suffix(".js")
+    return script.read_text() if script.exists() else ""
+
+
+def asset(package: str, name: str) -> str:
+    """The text of a file in the folder of a package."""
+    return resources.files(package).joinpath(name).read_text()
 
 
 def policy(scripts: Sequence[str]) -> str:
@@ -47,9 +77,13 @@ def policy(scripts: Sequence[str]) -> str:
     return "; ".join([ALLOWED, " ".join(["script-src", *(f"'sha256-{digest}'" for digest in digests)])])
 
 
-def _environment(room: str) -> jinja2.Environment:
+def _in_package(package: str) -> jinja2.PackageLoader:
+    return jinja2.PackageLoader(package, ".")
+
+
+def _environment(*loaders: jinja2.BaseLoader) -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(f"randsmooth.report.{of}", ".") for of in (room, "web")]),
+        loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         finalize=_shown,
         undefined=jinja2.StrictUndefined,

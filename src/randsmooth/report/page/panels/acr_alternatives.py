@@ -1,45 +1,43 @@
-"""What to report in ACR's place: the area up to a radius, and how sure the images are."""
+"""What to report in ACR's place: the area up to a radius, and the quartiles of p_A."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
-from randsmooth.report.sheet.content import Sheet
+from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.sheet.columns import UNKNOWN_FIGURE
 
-QUANTILES = (0.25, 0.5, 0.75)
+QUARTILES = (0.25, 0.5, 0.75)
 FLOAT = 1e-12  # 0.99996 lies a little below itself in floating point
-FAR = 1.0  # the area ends here, or where the tables do
+FARTHEST = 1.0  # radius: the area ends here, or where the tables do
+
+Cell = tuple[str, str]
+"""A figure and its interval, both printed; the interval is empty where it is not known."""
 
 
-class Line(NamedTuple):
-    """One table: its name, and each figure with its interval; empty where p_A is not known."""
+def view(content: PageContent) -> PanelView:
+    """The figures of each table as [table][figure]."""
+    end = area_end(content.sheet.radii)
+    return PanelView({"cells": [cells(table, end) for table in content.sheet.tables], "end": f"{end:g}"})
 
-    name: str
-    cells: list[tuple[str, str]]
 
-
-def up_to(sheet: Sheet) -> float:
+def area_end(radii: list[float]) -> float:
     """The radius that the area ends at: the largest of the sheet's up to 1."""
-    return max((r for r in sheet.radii if 0.0 < r <= FAR), default=FAR)
+    return max((r for r in radii if 0.0 < r <= FARTHEST), default=FARTHEST)
 
 
-def lines(sheet: Sheet) -> list[Line]:
-    """A line a table."""
-    return [Line(table.name, _cells(table, up_to(sheet))) for table in sheet.tables]
-
-
-def _cells(table: Certificates, end: float) -> list[tuple[str, str]]:
-    cells = [_cell(metrics.accuracy_area(table, end))]
+def cells(table: Certificates, end: float) -> list[Cell]:
+    """The area up to radius `end` and the three quartiles of p_A, dashes where they are not known."""
+    area = _cell(metrics.accuracy_area(table, end))
     if not metrics.knows_p_a(table):
-        return cells + [("–", "")] * len(QUANTILES)
-    return cells + [_cell(estimate) for estimate in metrics.p_a_quantiles(table, QUANTILES).values()]
+        return [area] + [(UNKNOWN_FIGURE, "")] * len(QUARTILES)
+    return [area, *map(_cell, metrics.p_a_quantiles(table, QUARTILES).values())]
 
 
-def _cell(estimate: Estimate) -> tuple[str, str]:
+def _cell(estimate: Estimate) -> Cell:
     if math.isnan(estimate.value) and math.isnan(estimate.high):
         return _figure(estimate.value), ""
     return _figure(estimate.value), f"{_figure(estimate.low)} to {_figure(estimate.high)}"

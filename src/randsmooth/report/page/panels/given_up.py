@@ -1,28 +1,24 @@
-"""Who was given up: images lost and won by each method, by class, and pictures of some."""
+"""Who was given up: the images that each table lost and won against the baseline, by class, and pictures of some."""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth.extras import needs
 from randsmooth.metrics import GivenUp
-from randsmooth.report.sheet.against_baseline import Versus
-from randsmooth.report.sheet.content import Sheet
-from randsmooth.report.sheet.naming import class_name
-
-Pictures = Callable[[Sequence[int]], Sequence[NDArray[np.uint8]]]
-"""Pixels (H, W, 1 or 3) of the images at the given positions of their split."""
+from randsmooth.report.page.contract import PageContent, PanelView
 
 SIDE = 64  # pixels: larger pictures are made smaller
 
 
 class Change(NamedTuple):
-    """What changed hands between the baseline and one method at one radius; `worst` says who paid most."""
+    """How many images one table lost and won at one radius; `worst` says which class paid most."""
 
     lost: int
     won: int
@@ -30,7 +26,7 @@ class Change(NamedTuple):
 
 
 class ByClass(NamedTuple):
-    """At radius `r`: the classes, how many images each has, and (lost, won) as [class][method]; None without images."""
+    """At radius `r`: the classes, how many images each has, and (lost, won) as [class][table]; None without images."""
 
     r: float
     names: list[str]
@@ -46,28 +42,46 @@ class Picture(NamedTuple):
     uri: str
 
 
-def changes(sheet: Sheet, one: Versus) -> list[Change]:
-    """A change for each radius of `one.given_up`."""
-    return [Change(len(at.lost), len(at.won), _worst(sheet, at)) for at in one.given_up]
+def view(content: PageContent) -> PanelView | None:
+    """Changes, by class too, and pictures where they can be had; None without a baseline."""
+    if not content.against:
+        return None
+    return PanelView(
+        {
+            "reference": content.sheet.tables[content.sheet.baseline or 0],
+            "against": content.against,
+            "changes": changes(content),
+            "by_class": by_class(content),
+            "gallery": gallery(content),
+            "scope": content.against[0].comparison.scope,
+        }
+    )
 
 
-def _worst(sheet: Sheet, at: GivenUp) -> str:
+def changes(content: PageContent) -> list[list[Change]]:
+    """For each table against the baseline, a change at each radius of its `given_up`."""
+    names = content.sheet.class_names
+    return [[Change(len(at.lost), len(at.won), _worst(names, at)) for at in one.given_up] for one in content.against]
+
+
+def _worst(class_names: dict[int, str], at: GivenUp) -> str:
     place = list(at.classes).index(at.worst_class)
     net = int(at.lost_by_class[place] - at.won_by_class[place])
-    return f"{class_name(sheet.tables, at.worst_class)}: {net:,} of {int(at.images[place]):,}" if net > 0 else "none"
+    return f"{class_names[at.worst_class]}: {net:,} of {int(at.images[place]):,}" if net > 0 else "none"
 
 
-def by_class(sheet: Sheet, compared: Sequence[Versus]) -> list[ByClass]:
-    """One view a radius; classes are those that occur among the images compared."""
-    return [_by_class(sheet, [one.given_up[i] for one in compared]) for i in range(len(compared[0].given_up))]
+def by_class(content: PageContent) -> list[ByClass]:
+    """One view for each radius; classes are those that occur among the images compared."""
+    at_each_radius = zip(*(one.given_up for one in content.against), strict=True)
+    return [_by_class(content.sheet.class_names, changed) for changed in at_each_radius]
 
 
-def _by_class(sheet: Sheet, changed: Sequence[GivenUp]) -> ByClass:
+def _by_class(class_names: dict[int, str], changed: Sequence[GivenUp]) -> ByClass:
     labels = sorted({int(label) for at in changed for label in at.classes})
     columns = [_of_classes(at) for at in changed]
     most = [max(column[label][0] for column in columns if label in column) for label in labels]
     cells = [[column[label][1:] if label in column else None for column in columns] for label in labels]
-    return ByClass(changed[0].r, [class_name(sheet.tables, label) for label in labels], most, cells)
+    return ByClass(changed[0].r, [class_names[label] for label in labels], most, cells)
 
 
 def _of_classes(at: GivenUp) -> dict[int, tuple[int, int, int]]:
@@ -76,20 +90,22 @@ def _of_classes(at: GivenUp) -> dict[int, tuple[int, int, int]]:
     return {int(label): (row[0], row[1], row[2]) for label, row in zip(at.classes, counted, strict=True)}
 
 
-def gallery(sheet: Sheet, compared: Sequence[Versus], pictures: Pictures | None) -> list[list[Picture]]:
-    """For each of `compared`, its `shown` images; empty lists without `pictures`."""
-    wanted = sorted({idx for one in compared for idx in one.shown})
-    if pictures is None or not wanted:
-        return [[] for _ in compared]
-    uris = dict(zip(wanted, map(data_uri, pictures(wanted)), strict=True))
-    reference = sheet.tables[sheet.baseline or 0]
+def gallery(content: PageContent) -> list[list[Picture]]:
+    """For each table against the baseline the pictures of its `pictured` images; empty lists without `pictures`."""
+    wanted = sorted({idx for one in content.against for idx in one.pictured})
+    if content.pictures is None or not wanted:
+        return [[] for _ in content.against]
+    uris = dict(zip(wanted, map(data_uri, content.pictures(wanted)), strict=True))
+    reference = content.sheet.tables[content.sheet.baseline or 0]
     label = dict(zip(reference.idx.tolist(), reference.label.tolist(), strict=True))
-    return [[Picture(idx, class_name(sheet.tables, label[idx]), uris[idx]) for idx in one.shown] for one in compared]
+    names = content.sheet.class_names
+    return [[Picture(idx, names[label[idx]], uris[idx]) for idx in one.pictured] for one in content.against]
 
 
 def data_uri(pixels: NDArray[np.uint8]) -> str:
     """(H, W, 1 or 3) as a PNG of at most SIDE by SIDE, inlined."""
-    from PIL import Image
+    with needs("a picture of an image"):
+        from PIL import Image
 
     image = Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
     image.thumbnail((SIDE, SIDE))

@@ -14,7 +14,8 @@ from PIL import Image
 from randsmooth import escape
 from randsmooth.errors import InputError
 from randsmooth.report import Axes, Line, draw
-from randsmooth.report.figures.multi_panel import _colours, _paper
+from randsmooth.report.figures.axes import looks_by_name
+from randsmooth.report.figures.multi_panel_paper import picture
 from report import reading
 
 EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
@@ -44,8 +45,8 @@ def test_every_format_is_written(suffix: str, count: int, tmp_path: Path) -> Non
 def test_a_picture_shows_every_line(tmp_path: Path) -> None:
     draw(panels(count=1), tmp_path / "a.png")
     pixels = np.asarray(Image.open(tmp_path / "a.png").convert("RGB")) @ [1 << 16, 1 << 8, 1]
-    for colour, _ in _colours(panels()).values():
-        assert (pixels == int(colour[1:], 16)).any()
+    for look in looks_by_name(panels()).values():
+        assert (pixels == int(look.colour[1:], 16)).any()
 
 
 def test_names_from_files_stay_text(tmp_path: Path) -> None:
@@ -65,12 +66,12 @@ def test_the_page_works_offline(tmp_path: Path) -> None:
 
 
 def test_lines_of_a_name_look_alike_and_lines_stand_for_points_in_the_legend() -> None:
-    looks = _colours(panels())
+    looks = looks_by_name(panels())
     assert list(looks) == ["ours", "another", "named"]
     assert len({*looks.values()}) == 3
-    assert _paper(panels(), "png")  # more names than colours take dashes, not an error
+    assert picture(panels(), "png", looks)  # more names than colours take dashes, not an error
     many = [Axes("p", "x", "y", tuple(Line(str(i), np.arange(3.0), np.arange(3.0)) for i in range(30)))]
-    assert len({*_colours(many).values()}) == 28  # seven colours by four dashes, then again
+    assert len({*looks_by_name(many).values()}) == 28  # seven colours by four dashes, then again
 
 
 def test_bad_input(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +16,21 @@ from PIL import Image
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import comparison_page, render
-from randsmooth.report.figures import budget_curves as budgets
-from randsmooth.report.figures.colours import looks
-from randsmooth.report.page import more_plots, slider, summary
-from randsmooth.report.page.panels import acr_alternatives as instead
-from randsmooth.report.page.panels import given_up as lost
-from randsmooth.report.sheet import against_baseline as versus
-from randsmooth.report.sheet import content as sheet
-from randsmooth.report.sheet import verdicts
+from randsmooth.report import comparison_page, page_content, remarks, render
+from randsmooth.report.figures import budget_curves
+from randsmooth.report.figures.charts import Chart
+from randsmooth.report.figures.curves import radius_grid
+from randsmooth.report.figures.plotly_charts import plot
+from randsmooth.report.page import summary
+from randsmooth.report.page.panels import (
+    accuracy_curves,
+    acr_alternatives,
+    against_baseline,
+    budget_curve,
+    given_up,
+)
+from randsmooth.report.sheet.against_baseline import AgainstBaseline, compare_all, joint_scope, verdict_words
+from randsmooth.report.sheet.content import build_sheet
 
 Make = Callable[..., Certificates]
 RADII = [0.0, 0.25, 0.5]
@@ -37,8 +44,8 @@ def pair(make: Make) -> list[Certificates]:
 
 
 @pytest.fixture(scope="module")
-def one(pair: list[Certificates]) -> versus.Versus:
-    return versus.view(sheet.build(pair, RADII))[0]
+def one(pair: list[Certificates]) -> AgainstBaseline:
+    return compare_all(build_sheet(pair, RADII))[0]
 
 
 def cells(text: str, heading: str) -> list[list[str]]:
@@ -46,6 +53,17 @@ def cells(text: str, heading: str) -> list[list[str]]:
     table = text.split(f'aria-labelledby="{heading}"')[1].split("</table>")[0].split("<tbody>")[1]
     rows = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)
     return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in rows]
+
+
+def plotted(chart: Chart | None) -> dict[str, Any]:
+    """What plotly.js is given to draw."""
+    assert chart is not None
+    return plot(chart)
+
+
+def stops_of(tables: Sequence[Certificates]) -> dict[str, Any]:
+    """What the slider of the page on `tables` stops at."""
+    return accuracy_curves.slider_stops(tables, float(radius_grid(tables)[-1]))
 
 
 def compared(tables: Sequence[Certificates]) -> list[metrics.Comparison]:
@@ -78,24 +96,23 @@ def test_what_the_band_shows_is_bold(pair: list[Certificates]) -> None:
         assert bool(at.shown) == (not at.difference.low <= 0.0 <= at.difference.high)
 
 
-def test_the_plot_of_differences_is_the_band(pair: list[Certificates], one: versus.Versus) -> None:
-    plot = more_plots.difference_plot(sheet.build(pair, RADII), [one], looks(2, 0))
-    assert plot is not None
-    low, high, value = (np.array(trace["y"]) for trace in plot["data"])
-    assert np.all((low <= value) & (value <= high)) and len(value) <= 2 * more_plots.POINTS
+def test_the_plot_of_differences_is_the_band(pair: list[Certificates], one: AgainstBaseline) -> None:
+    content = page_content(pair, radii=RADII)
+    drawn = plotted(against_baseline.difference_chart(content))
+    low, high, value = (np.array(trace["y"]) for trace in drawn["data"])
+    assert np.all((low <= value) & (value <= high)) and len(value) <= 2 * against_baseline.POINTS
     curve = one.comparison.curve
     assert curve is not None
-    for x, y in zip(plot["data"][2]["x"], value, strict=True):
+    for x, y in zip(drawn["data"][2]["x"], value, strict=True):
         assert y == pytest.approx(100.0 * curve.value[curve.radii == x][0], abs=0.01)
-    assert more_plots.difference_plot(sheet.build(pair, RADII), [], looks(2, 0)) is None
+    assert against_baseline.difference_chart(replace(content, against=[])) is None
 
 
-def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: versus.Versus) -> None:
-    plot = more_plots.waterfall_plot(sheet.build(pair, RADII), [one], looks(2, 0))
-    assert plot is not None
+def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: AgainstBaseline) -> None:
+    drawn = plotted(against_baseline.waterfall_chart(page_content(pair, radii=RADII)))
     gain = metrics.acr(pair[1]).value - metrics.acr(pair[0]).value
-    assert sum(plot["data"][0]["y"]) == pytest.approx(gain, abs=1e-3)
-    assert plot["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
+    assert sum(drawn["data"][0]["y"]) == pytest.approx(gain, abs=1e-3)
+    assert drawn["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
     (row,) = cells(comparison_page(pair, radii=RADII), "came")
     easy = metrics.waterfall(pair[1], pair[0]).easy_difference
     assert [row[1], row[2].split()[0], row[3]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
@@ -103,7 +120,7 @@ def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: ver
 
 def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Make) -> None:
     tables = [make("a"), log([0.3, 0.9, -1.0], "log", **LOGGED), make("b", seed=1), log([0.5], "bare"), make(n=700)]
-    found = budgets.curves(tables)
+    found = budget_curves.curves(tables)
     assert found[3] is None
     assert [curve and curve.n for curve in found] == [
         [100, 300, 500],
@@ -118,62 +135,63 @@ def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Mak
 
 
 def test_tables_that_allow_no_budget_are_left_out(log: Make) -> None:
-    assert more_plots.budget_plot(sheet.build([log([0.5])]), looks(1, None)) is None
+    assert budget_curve.view(page_content([log([0.5])])) is None
     assert 'id="budget"' not in comparison_page([log([0.5])])
 
 
-def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: versus.Versus) -> None:
+def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: AgainstBaseline) -> None:
     said = one.comparison.verdict
     assert said is not None and said.outcome == metrics.CROSSES
     assert re.fullmatch(r"crosses at r = [\d.]+ \([\d.]+ to [\d.]+\), ahead beyond", str(said))
     text = comparison_page(pair, radii=RADII)
     assert cells(text, "said") == [["polar", "600", str(said)]]
-    assert verdicts.together(one.comparison.scope) in text and "the contrary by 1 point or more" in text
+    assert joint_scope(one.comparison.scope) in text and "the contrary by 1 point or more" in text
     assert f"polar  {said}" in render(pair, radii=RADII)
-    assert " ".join(verdicts.together(one.comparison.scope).split()) in " ".join(render(pair, radii=RADII).split())
+    assert " ".join(joint_scope(one.comparison.scope).split()) in " ".join(render(pair, radii=RADII).split())
 
 
-def test_a_limit_is_said_with_the_verdict(one: versus.Versus) -> None:
+def test_a_limit_is_said_with_the_verdict(one: AgainstBaseline) -> None:
     limited = replace(one.comparison, limit="through r = 0.4, ...")
-    assert verdicts.words(limited) == f"{one.comparison.verdict} [through r = 0.4, ...]"
-    assert verdicts.words(replace(limited, verdict=None)) == "not compared: through r = 0.4, ..."
+    assert verdict_words(limited) == f"{one.comparison.verdict} [through r = 0.4, ...]"
+    assert verdict_words(replace(limited, verdict=None)) == "not compared: through r = 0.4, ..."
 
 
-def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: versus.Versus) -> None:
-    content = sheet.build([*pair, *(pair[1].renamed(name) for name in "abcd")], RADII)
+def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: AgainstBaseline) -> None:
+    content = build_sheet([*pair, *(pair[1].renamed(name) for name in "abcd")], RADII)
 
-    def saying(row: int, outcome: str) -> versus.Versus:
+    def saying(row: int, outcome: str) -> AgainstBaseline:
         stretch = (metrics.Stretch(0.1, 0.4, outcome.startswith("ahead"), False),)
         said = metrics.Verdict(outcome, () if outcome == metrics.NO_DIFFERENCE else stretch, (), 0.01, 1.5)
-        return replace(one, row=row, comparison=replace(one.comparison, verdict=said))
+        judged = replace(one.comparison, verdict=said)
+        return replace(one, row=row, comparison=judged, verdict=verdict_words(judged))
 
     outcomes = [metrics.AHEAD, metrics.AHEAD, metrics.BEHIND_EVERYWHERE, metrics.NO_DIFFERENCE]
     told = [one, *(saying(2 + i, outcome) for i, outcome in enumerate(outcomes))]
-    said = verdicts.sentence(content, told)
+    said = summary.verdict_sentence(content, told)
     assert said == (
         f"By certified accuracy, against gaussian: polar {one.comparison.verdict}; a and b are ahead from r = 0.1 to "
         "0.4, nowhere shown behind; c is behind everywhere to within 1 point from r = 0 to 1.5 (beyond chance from "
         "r = 0.1 to 0.4); d shows no difference shown."
     ).replace("shows no difference shown", "shows no difference")
     assert summary.sentences(content, told)[-1] == said
-    assert verdicts.sentence(content, []) == ""
+    assert summary.verdict_sentence(content, []) == ""
 
 
 def test_the_highest_acr_is_named_only_beyond_chance(pair: list[Certificates], make: Make) -> None:
-    first = summary.sentences(sheet.build([pair[0], pair[0].renamed("twin")]))[0]
+    first = summary.sentences(build_sheet([pair[0], pair[0].renamed("twin")]))[0]
     assert "none has the highest ACR beyond chance (gaussian" in first and "twin" in first
     worse = make("worse", seed=5, a=1.0, b=3.0, images=600)
-    assert "gaussian has the highest ACR" in summary.sentences(sheet.build([worse, pair[0]]))[0]
+    assert "gaussian has the highest ACR" in summary.sentences(build_sheet([worse, pair[0]]))[0]
 
 
-def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: versus.Versus) -> None:
+def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: AgainstBaseline) -> None:
     row = cells(comparison_page(pair, radii=RADII), "lost")[0][1:]
     for i, r in enumerate((0.0, 0.5)):
         ours, theirs = metrics.certified(pair[1], r), metrics.certified(pair[0], r)
         gone, won = theirs & ~ours, ours & ~theirs
         assert row[3 * i : 3 * i + 2] == [f"{gone.sum():,}", f"{won.sum():,}"]
         of = [pair[0].label == k for k in range(3)]
-        view = lost.by_class(sheet.build(pair, RADII), [one])[i]
+        view = given_up.by_class(page_content(pair, radii=RADII))[i]
         assert view.images == [int(rows.sum()) for rows in of]
         assert view.cells == [[(int(gone[rows].sum()), int(won[rows].sum()))] for rows in of]
         net = [int(gone[rows].sum() - won[rows].sum()) for rows in of]
@@ -181,7 +199,7 @@ def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certif
         assert row[3 * i + 2] == (f"class {worst}: {net[worst]} of {of[worst].sum()}" if net[worst] > 0 else "none")
 
 
-def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates], one: versus.Versus) -> None:
+def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates], one: AgainstBaseline) -> None:
     asked: list[int] = []
 
     def pictures(idx: Sequence[int]) -> list[NDArray[np.uint8]]:
@@ -190,7 +208,7 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
 
     text = comparison_page(pair, radii=RADII, pictures=pictures)
     found = re.findall(r'<img src="data:image/png;base64,([^"]*)" alt="image (\d+), class (\d)">', text)
-    assert len(found) == 12 and sorted(asked) == sorted(one.shown) == sorted(int(idx) for _, idx, _ in found)
+    assert len(found) == 12 and sorted(asked) == sorted(one.pictured) == sorted(int(idx) for _, idx, _ in found)
     gone = metrics.certified(pair[0], 0.0) & ~metrics.certified(pair[1], 0.0)
     farthest = np.sort(pair[0].radius[gone])[::-1][:12]
     assert [pair[0].radius[int(idx)] for _, idx, _ in found] == farthest.tolist()
@@ -202,15 +220,15 @@ def test_lost_images_are_pictured_where_they_can_be_had(pair: list[Certificates]
 
 
 def test_large_pictures_are_made_small() -> None:
-    uri = lost.data_uri(np.zeros((500, 300, 3), np.uint8))
+    uri = given_up.data_uri(np.zeros((500, 300, 3), np.uint8))
     assert Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))).size == (38, 64)
 
 
 def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certificates]) -> None:
     half = pair[1].rows(np.arange(600) % 2 == 0)
     half = half.rows(np.random.default_rng(0).permutation(300) >= 0)
-    content = sheet.build([pair[0], half], RADII)
-    (one,) = versus.view(content)
+    content = build_sheet([pair[0], half], RADII)
+    (one,) = compare_all(content)
     assert one.comparison.images == 300
     common = pair[0].rows(np.isin(pair[0].idx, half.idx))
     assert one.points == [metrics.compare([(half, common)], RADII)[0].at(r) for r in RADII]
@@ -270,11 +288,11 @@ def test_other_settings_are_marked_in_every_table(make: Make) -> None:
     assert "different sigma (0.25, 0.5)" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
     for format in ("text", "md", "latex"):
         assert "sigma 0.25, n 1,000" in render(tables, format=format).replace("\\", "")
-    assert not any(sheet.build([make("a"), make("b", seed=1)]).settings)
+    assert not any(build_sheet([make("a"), make("b", seed=1)]).settings)
 
 
 def test_the_slider_stops_at_true_figures(pair: list[Certificates]) -> None:
-    stops = slider.stops(sheet.build(pair))
+    stops = stops_of(pair)
     for at in range(0, len(stops["radii"]), 7):
         r = stops["radii"][at]
         for row, table in enumerate(pair):
@@ -290,19 +308,18 @@ def test_the_slider_stops_at_true_figures(pair: list[Certificates]) -> None:
 
 def test_the_slider_takes_p_a_from_the_first_table_that_knows(pair: list[Certificates], log: Make) -> None:
     bare = log([0.5, 1.0], "bare")
-    assert set(slider.stops(sheet.build([bare]))["p_a"]) == {None}
-    assert any(slider.stops(sheet.build([bare, pair[0]]))["p_a"])
+    assert set(stops_of([bare])["p_a"]) == {None}
+    assert any(stops_of([bare, pair[0]])["p_a"])
 
 
 def test_in_acrs_place(pair: list[Certificates], log: Make) -> None:
-    content = sheet.build(pair, [0.0, 0.5, 1.0, 1.5])
-    assert instead.up_to(content) == 1.0
+    assert acr_alternatives.area_end([0.0, 0.5, 1.0, 1.5]) == 1.0
     area, quantiles = metrics.accuracy_area(pair[0], 1.0), metrics.p_a_quantiles(pair[0], (0.25, 0.5, 0.75))
     told = [f"{e.value:.3f} {e.low:.3f} to {e.high:.3f}" for e in (area, *quantiles.values())]
     row = cells(comparison_page(pair, radii=[0.0, 0.5, 1.0, 1.5]), "instead")[0]
     assert row[0] == "gaussian" and [" ".join(cell.split()) for cell in row[1:]] == told
-    unknown = instead.lines(sheet.build([log([0.5, 1.0])]))[0]
-    assert [cell for cell, _ in unknown.cells[1:]] == ["–"] * 3
+    unknown = acr_alternatives.cells(log([0.5, 1.0]), 1.0)
+    assert [figure for figure, _ in unknown[1:]] == ["–"] * 3
 
 
 def test_json_holds_the_comparison(pair: list[Certificates]) -> None:
@@ -355,12 +372,12 @@ def test_names_stay_text_in_every_part(pair: list[Certificates]) -> None:
 
 def test_a_single_table_and_one_without_baseline_have_no_comparison(pair: list[Certificates]) -> None:
     assert "Against" not in comparison_page([pair[0]])
-    assert versus.view(sheet.build([pair[0].renamed("a"), pair[1]])) == []
+    assert compare_all(build_sheet([pair[0].renamed("a"), pair[1]])) == []
 
 
 def test_quantiles_that_a_log_does_not_tell_are_below_one_half(log: Make) -> None:
-    (line,) = instead.lines(sheet.build([log([-1.0, -1.0, -1.0, 0.5], **LOGGED)]))
-    assert [cell for cell, _ in line.cells[1:3]] == ["below 0.5"] * 2
+    line = acr_alternatives.cells(log([-1.0, -1.0, -1.0, 0.5], **LOGGED), 1.0)
+    assert [figure for figure, _ in line[1:3]] == ["below 0.5"] * 2
 
 
 def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make) -> None:
@@ -370,13 +387,13 @@ def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make
     limit = "through r = 0.5512, the farthest that n = 500 allows at the sigma of calm"
     assert calm[2].endswith(f"[{limit}]") and "[" not in other[2]
     assert cells(text, "paired")[0][3] == "–" != cells(text, "paired")[1][3]
-    said = summary.sentences(sheet.build([make("gaussian"), make("b", seed=1, sigma=1.0)]))
+    said = summary.sentences(build_sheet([make("gaussian"), make("b", seed=1, sigma=1.0)]))
     assert said[1].endswith("at the sigma of gaussian.") and "compared through r = 1.102" in said[1]
 
 
 def test_ways_of_judging_that_differ_are_told(make: Make) -> None:
     plain, two = make("a"), make("b", bound="two-sided")
-    (remark,) = sheet.remarks([plain, two])
+    (remark,) = remarks([plain, two])
     assert "(Clopper-Pearson bound, two-sided bound)" in remark
-    assert sheet.remarks([plain, make("c", seed=1)]) == []
+    assert remarks([plain, make("c", seed=1)]) == []
     assert "is not the classifiers alone" in comparison_page([plain, two])

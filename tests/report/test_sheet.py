@@ -9,10 +9,13 @@ import pytest
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
+from randsmooth.report import remarks
 from randsmooth.report.figures.colours import BASELINE, looks
-from randsmooth.report.sheet import baseline, naming
-from randsmooth.report.sheet import content as sheet
-from randsmooth.report.sheet.ranking import Mark, marks
+from randsmooth.report.figures.plotly_charts import faint
+from randsmooth.report.sheet.columns import Mark, rank
+from randsmooth.report.sheet.comparability import same_images
+from randsmooth.report.sheet.content import build_sheet
+from randsmooth.report.sheet.rows import find_baseline, with_distinct_names
 
 Make = Callable[..., Certificates]
 
@@ -32,12 +35,12 @@ BEST, SECOND, BELOW, PLAIN = Mark(best=True), Mark(second=True), Mark(below=True
     ],
 )
 def test_marks(printed: list[str], reference: int | None, expected: list[Mark]) -> None:
-    assert marks(printed, reference) == expected
+    assert rank(printed, reference) == expected
 
 
 def test_figures_are_ranked_as_printed(log: Make) -> None:
     tables = [log([1.00001], "a"), log([1.00002], "b")]
-    assert [mark.best for mark in sheet.build(tables).acr.marks] == [True, True]
+    assert [mark.best for mark in build_sheet(tables).acr.marks] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +58,7 @@ def test_figures_are_ranked_as_printed(log: Make) -> None:
 )
 def test_the_baseline(make: Make, given: list[tuple[str, str | None]], name: str | None, expected: int | None) -> None:
     tables = [make(called, model=method and {"method": method}) for called, method in given]
-    assert baseline.find(tables, name) == expected
+    assert find_baseline(tables, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,12 +70,12 @@ def test_the_baseline(make: Make, given: list[tuple[str, str | None]], name: str
     ],
 )
 def test_names_are_told_apart(log: Make, names: list[str], expected: list[str]) -> None:
-    assert [table.name for table in naming.distinct([log([1.0], name) for name in names])] == expected
+    assert [table.name for table in with_distinct_names([log([1.0], name) for name in names])] == expected
 
 
 def test_remarks(make: Make, log: Make) -> None:
-    assert sheet.remarks([make(), make(seed=1)]) == []
-    said = sheet.remarks([make(), make(sigma=0.25, n=1000, images=30)])
+    assert remarks([make(), make(seed=1)]) == []
+    said = remarks([make(), make(sigma=0.25, n=1000, images=30)])
     assert [part for part in ("same images", "sigma (0.25, 0.5)", "n (500, 1,000)") if part in " ".join(said)] == [
         "same images", "sigma (0.25, 0.5)", "n (500, 1,000)",
     ]  # fmt: skip
@@ -92,7 +95,7 @@ def test_images_are_shared_by_data_set_split_and_place(
 ) -> None:
     """Also where all labels agree, as they do here."""
     tables = [make("a", **one), make("b", **other)]
-    assert sheet.remarks(tables)[0].endswith(said)
+    assert remarks(tables)[0].endswith(said)
     if "different" in said:
         with pytest.raises(InputError, match=r"a is of the .* and b of .*, so they share no image"):
             metrics.pair(*tables)
@@ -101,14 +104,14 @@ def test_images_are_shared_by_data_set_split_and_place(
 def test_images_of_one_place_and_another_label_are_not_shared(make: Make) -> None:
     a = make("a")
     b = replace(a, label=np.where(a.idx < 20, a.label, a.label + 1))
-    assert "20 of which are in every table; 130 more have one idx but different labels." in sheet.remarks([a, b])[0]
+    assert "20 of which are in every table; 130 more have one idx but different labels." in remarks([a, b])[0]
 
 
 def test_one_hash_of_the_images_outweighs_their_names(make: Make) -> None:
-    assert sheet.same_images([make("a", data="sha256:1"), make("b", dataset="folder", data="sha256:1")])
+    assert same_images([make("a", data="sha256:1"), make("b", dataset="folder", data="sha256:1")])
 
 
 def test_every_table_looks_different() -> None:
     drawn = looks(21, baseline=3)
     assert len(set(drawn)) == 21
-    assert drawn[3].colour == BASELINE and drawn[3].faint(0.15) == "rgba(128,128,128,0.15)"
+    assert drawn[3].colour == BASELINE and faint(drawn[3].colour, 0.15) == "rgba(128,128,128,0.15)"

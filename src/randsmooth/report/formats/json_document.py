@@ -1,4 +1,4 @@
-"""The sheet for programs: CSV and JSON at full precision, every figure with its interval and image count."""
+"""The sheet for programs: JSON at full precision, every figure with its interval and image count."""
 
 from __future__ import annotations
 
@@ -6,40 +6,21 @@ import dataclasses
 from typing import Any
 
 from randsmooth import escape, metrics
-from randsmooth.metrics import LEVEL, P_A_LEVELS, Comparison, Estimate, Point
-from randsmooth.report.sheet import against_baseline as versus
-from randsmooth.report.sheet import verdicts
-from randsmooth.report.sheet.against_baseline import Versus
+from randsmooth.metrics import LEVEL, Comparison, Estimate, Point
+from randsmooth.report.sheet.against_baseline import AgainstBaseline, compare_possible
 from randsmooth.report.sheet.content import Sheet
 
 
-def to_csv(sheet: Sheet) -> str:
-    """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
-
-    At a radius that a table's sigma, n and alpha cannot certify its accuracy is 0; printed tables have a dash there.
-    p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not tell them. A
-    name that a spreadsheet would take for a formula has ' before it; JSON has it as it is.
-    """
-    columns = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A_LEVELS)]
-    rows: list[list[Any]] = [["name", "images", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))]]
-    for row, table in enumerate(sheet.tables):
-        figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
-        figures += [sheet.p_a[row].get(x) for x in P_A_LEVELS]
-        ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
-        rows.append([table.name, len(table), *ends])
-    return escape.to_csv(rows)
-
-
-def to_json(sheet: Sheet) -> str:
+def render(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
     `certified_accuracy` is 0 at a radius that a table's sigma, n and alpha cannot certify, as in CSV.
-    A table's `abstention` is null, and its `p_A` empty, where it does not tell them.
+    A table's `abstention` is null, and its `p_A` empty, where it does not give them.
     `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
-    over what `judged_together` says. `p_value_alone` is McNemar's of one radius, corrected for nothing.
+    over what `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected for the others.
     """
     named = None if sheet.baseline is None else sheet.tables[sheet.baseline].name
-    compared, refused = versus.possible(sheet)
+    compared, refused = compare_possible(sheet)
     content = {
         "level": LEVEL,
         "radii": sheet.radii,
@@ -67,11 +48,11 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
     }
 
 
-def _scope(one: Versus) -> dict[str, Any]:
-    return {"words": verdicts.together(one.comparison.scope), **dataclasses.asdict(one.comparison.scope)}
+def _scope(one: AgainstBaseline) -> dict[str, Any]:
+    return {"words": one.scope, **dataclasses.asdict(one.comparison.scope)}
 
 
-def _against(sheet: Sheet, one: Versus) -> dict[str, Any]:
+def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
     compared = one.comparison
     return {
         "name": sheet.tables[one.row].name,
@@ -105,8 +86,8 @@ def _curve(one: Comparison) -> dict[str, Any] | None:
     return {what: getattr(one.curve, what).tolist() for what in ("radii", "value", "low", "high")}
 
 
-def _waterfall(one: Versus) -> dict[str, Any] | None:
-    """Parts of the difference in ACR; null where p_A is not known."""
+def _waterfall(one: AgainstBaseline) -> dict[str, Any] | None:
+    """Parts of the difference in ACR; None where p_A is not known."""
     parts = one.waterfall
     if parts is None:
         return None

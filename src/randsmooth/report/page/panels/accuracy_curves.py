@@ -1,0 +1,54 @@
+"""Certified accuracy by radius, with a slider that reads all curves at one radius."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.certificates import Certificates
+from randsmooth.report.figures import curves
+from randsmooth.report.page.contract import PageContent, PanelView
+
+SLIDER_STEPS = 160
+
+
+def view(content: PageContent) -> PanelView:
+    """The curves, the slider's stops, and whose settings turn a radius into a p_A where the tables differ in them."""
+    sheet = content.sheet
+    named = next((table.name for table in sheet.tables if _turns_radius_into_p_a(table)), "")
+    _, farthest = content.radius_chart.x.span or (0.0, 0.0)
+    stops = slider_stops(sheet.tables, farthest)
+    return PanelView({"p_a_of": named if any(sheet.settings) else ""}, {"radius": content.radius_chart}, stops)
+
+
+def slider_stops(tables: Sequence[Certificates], farthest: float) -> dict[str, Any]:
+    """Radii (M,) up to `farthest`, the p_A that each takes, and every table's accuracies in tenths of a percent.
+
+    The p_A is the smallest share of noisy copies that certifies the radius, at the sigma, n and alpha of the first
+    table that has all three; None where no table has them, or where no p_A certifies so large a radius.
+    """
+    radii = np.round(np.linspace(0.0, farthest, SLIDER_STEPS + 1), 4)
+    shares = [curves.radius_curve(table, radii).share for table in tables]
+    table = next((table for table in tables if _turns_radius_into_p_a(table)), None)
+    return {
+        "radii": radii.tolist(),
+        "p_a": [None] * len(radii) if table is None else _least_p_a(table, radii),
+        "accuracy": [[round(1000.0 * float(share)) for share in row] for row in shares],
+        "names": [table.name for table in tables],
+    }
+
+
+def _turns_radius_into_p_a(table: Certificates) -> bool:
+    return None not in (table.header.sigma, table.header.n, table.header.alpha)
+
+
+def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:
+    """k / n of the fewest successes k that certify each radius; None beyond what n successes of n do."""
+    sigma, n, alpha = table.header.sigma or 0.0, table.header.n or 0, table.header.alpha or 0.0
+    farthest = bounds.largest_radius(n, alpha, sigma)
+    k = bounds.successes_of_tail(bounds.tail_of_radius(np.minimum(radii, farthest), sigma), n, alpha)
+    return [round(float(v), 4) if r <= farthest else None for v, r in zip(k / n, radii, strict=True)]

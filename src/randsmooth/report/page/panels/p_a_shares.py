@@ -1,0 +1,18 @@
+"""The share of images with at least each p_A: the curve in which every image weighs the same."""
+
+from __future__ import annotations
+
+from randsmooth import metrics
+from randsmooth.report.page.contract import PageContent, PanelView
+
+
+def view(content: PageContent) -> PanelView:
+    """The curves of the tables whose p_A is known; of the others, the options that would make it known."""
+    tables, chart = content.sheet.tables, content.p_a_chart
+    lacking: dict[str, list[str]] = {}
+    for table, missing in zip(tables, content.sheet.missing_settings, strict=True):
+        if missing:
+            lacking.setdefault(", ".join(f"--{field}" for field in missing), []).append(table.name)
+    from_one_half = any(table.is_log and metrics.knows_p_a(table) for table in tables)
+    printed = {"lacking": lacking, "from_one_half": from_one_half, "drawn": chart is not None}
+    return PanelView(printed, {"p_a": chart} if chart else {})

@@ -1,0 +1,55 @@
+"""What was compared and how: the facts in the headers, those in common once, the others side by side."""
+
+from __future__ import annotations
+
+from randsmooth.certificates import Certificates
+from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
+from randsmooth.report.page.contract import PageContent, PanelView
+
+FACTS = {
+    "dataset": "data set",
+    "split": "split",
+    "selection": "selection of images",
+    "sigma": "noise, sigma (pixels in [0, 1])",
+    "n0": "samples to pick the class, n0",
+    "n": "samples to bound p_A, n",
+    "alpha": "failure probability, alpha",
+    "rule": "rule",
+    "bound": "bound of the fixed rule",
+    "guarantee": "guarantee",
+    "label_aware": "samples stop where the label is missed (evaluation only)",
+    "seed": "seed",
+    "sound": "noisy images rounded to k/255 exactly",
+    "noise": "noise stream",
+    "backend": "backend",
+    "precision": "precision",
+    "batch": "batch",
+    "device": "device",
+    "instructions": "instructions of the processor",
+    "versions": "versions",
+    "notes": "notes",
+}
+
+
+def view(content: PageContent) -> PanelView:
+    """Facts in common as (what, value), differing ones as (what, one value a table), and those that no file records."""
+    columns = [_facts(table) for table in content.sheet.tables]
+    keys = list(dict.fromkeys(key for column in columns for key in column))
+    rows = [(key, [column.get(key, NOT_RECORDED) for column in columns]) for key in keys]
+    alike = [(key, values[0]) for key, values in rows if len(set(values)) == 1]
+    return PanelView(
+        {
+            "common": [(key, value) for key, value in alike if value != NOT_RECORDED],
+            "differing": [(key, values) for key, values in rows if len(set(values)) > 1],
+            "unrecorded": [key for key, value in alike if value == NOT_RECORDED],
+            "command": content.command,
+        }
+    )
+
+
+def _facts(table: Certificates) -> dict[str, str]:
+    facts = {"images": f"{len(table):,}"}
+    facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items()}
+    if not table.header.model:
+        return facts | {"model": NOT_RECORDED}
+    return facts | {f"model: {shortened(printable(str(key)))}": setting(v) for key, v in table.header.model.items()}
