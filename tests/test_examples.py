@@ -32,9 +32,6 @@ WAITING = {
         certify_images certify_soft check_answers check_eval_mode check_fit check_same figure_4 load
         make_header
     """,
-    "randsmooth.data": """
-        DatasetSpec Images StreamedImages TensorImages describe load read_image skip take
-    """,
     "randsmooth.methods": """
         LossInputs Loss Method Probe Schedule Teacher create
     """,

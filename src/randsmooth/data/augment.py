@@ -10,9 +10,9 @@ PADDING = 4
 
 
 def augmented(x: Tensor, kind: str, generator: Generator) -> Tensor:
-    """The batch `x` (B, C, H, W) after the augmentation `kind` of a spec, in the same shape and dtype.
+    """The batch `x` (B, C, H, W) after the augmentation `kind` of a data set, in the same shape and dtype.
 
-    "random-resized-crop-flip" happens while decoding (see transforms.py) and leaves `x` as it is.
+    "random-resized-crop-flip" is done while images are decoded (see transforms.py); here it leaves `x` as it is.
     """
     if kind in ("crop", "crop-flip"):
         x = random_crop(x, generator)

@@ -1,4 +1,4 @@
-"""The named data sets, as values."""
+"""The facts of the data sets that have a name here."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ CIFAR100 = replace(
     description="Objects and animals in 100 fine classes, 32x32 RGB",
 )
 
-# Mean and std over the pixels of the 73,257 training images. No flip: a mirrored digit is another sign.
+# Mean and std over the pixels of the 73,257 training images. No flip, which would mirror the digits.
 SVHN = DatasetSpec(
     name="svhn",
     shape=(3, 32, 32),
@@ -114,7 +114,7 @@ SVHN = DatasetSpec(
     description="Street view house numbers, cropped digits, 32x32 RGB",
 )
 
-# The labels of the true test split are secret: everybody's "test" is the validation split.
+# The labels of the real test split are secret: the literature tests on the validation split.
 IMAGENET = DatasetSpec(
     name="imagenet",
     shape=(3, 224, 224),

@@ -1,4 +1,4 @@
-"""From compressed bytes to pixels: the one decoder behind every data set and behind single image files."""
+"""From compressed bytes to pixels, for every data set and for single image files."""
 
 from __future__ import annotations
 
@@ -25,26 +25,39 @@ from randsmooth.errors import InputError
 # PIL's image mode for a number of channels.
 MODES = {1: "L", 3: "RGB"}
 
-# What ImageNet holds besides RGB.
+# The modes of ImageNet's images that are not RGB.
 TO_RGB = ("L", "P", "RGBA", "CMYK")
 
-# What is decoded at all; some of the formats that PIL knows besides start other programs.
+# The formats that are decoded: some others that PIL knows start other programs.
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
 
-# Of one image, as it claims them and after it is scaled; ImageNet's largest has 61 million.
+# Pixels of one image, as its header says and after scaling; ImageNet's largest image has 61 million.
 MOST_PIXELS = 2**26
 
-_one_at_a_time = Lock()  # filters of warnings belong to all threads
+_one_at_a_time = Lock()  # all threads share the filters of warnings
 
-# Images a thread decodes before it asks for more: large enough that small PNGs hide the asking.
+# Images that a thread decodes before it asks for more: enough that the asking costs little, even for small PNGs.
 CHUNK = 16
 
 
 def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
-    """One image file in evaluation form: (C, H, W) float32 in [0, 1].
+    """One image file in the form that is certified: (C, H, W) float32 in [0, 1].
 
-    As in data sets, the first frame of an animation is taken, and pixels as they are stored, not turned as EXIF says.
-    Raises InputError if the file is missing, is no image, or has not the size or channels of `spec`.
+    As in data sets, the first frame of an animation is read, and pixels are taken as they are stored, without the
+    rotation that EXIF data may ask for.
+
+    Raises:
+        InputError: the file is missing, is no image, or does not have the size or channels of `spec`.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.data import DATASETS
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "black.png")
+        ...     Image.new("L", (8, 8)).save(path)
+        ...     x = read_image(path, DATASETS["digits"])
+        >>> x.shape, float(x.max())
+        (torch.Size([1, 8, 8]), 0.0)
     """
     path = Path(path)
     if not path.is_file():
@@ -58,8 +71,14 @@ def decode_many(
 ) -> Tensor:
     """The images at `indices` (B,), decoded by a pool of threads: (B, C, H, W) uint8.
 
-    `draws` holds the uniform numbers of a random resized crop for each image; None: the evaluation form.
-    Raises InputError, naming its index, for the first image that cannot be used.
+    Args:
+        encoded: the split.
+        indices: the images to decode.
+        spec: what they should look like.
+        draws: for each image the uniform numbers of a random resized crop; None: no augmentation.
+
+    Raises:
+        InputError: an image cannot be used; the message names the first such image by its index.
     """
     wanted = indices.tolist()
     out = np.empty((len(wanted), *spec.shape), dtype=np.uint8)
@@ -71,26 +90,26 @@ def decode_many(
 
     with ThreadPoolExecutor() as pool:
         for _ in pool.map(fill, range(0, len(wanted), CHUNK)):
-            pass  # map() raises here what a thread raised, and drops the chunks not yet begun
+            pass  # map() raises here what a thread raised, and drops the chunks that have not begun
     return torch.from_numpy(out)
 
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
-    """One image as `spec` wants it: (C, H, W) uint8. `where` names it in the InputError for a bad one."""
+    """One image in the form that `spec` asks for: (C, H, W) uint8. `where` names the image in an InputError."""
     with _image(stream, where) as image:
         pixels = np.asarray(_fitted(image, spec, where, draws))
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
 def form(stream: IO[bytes], where: str) -> tuple[str, int, int]:
-    """PIL mode, height and width of one image, from its header alone. Raises InputError if it has none."""
+    """PIL mode, height and width of one image, from its header alone. Raises InputError if there is no header."""
     with _image(stream, where) as image:
         return image.mode, image.height, image.width
 
 
 @contextmanager
 def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
-    """The image in `stream`, of a size that can be decoded; InputError for whatever a decoder makes of a bad one."""
+    """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes an InputError."""
     try:
         with _opened(stream, where) as image:
             yield image
@@ -103,9 +122,10 @@ def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
 
 
 def _opened(stream: IO[bytes], where: str) -> Image.Image:
-    """The image in `stream`, of a size that can be decoded, without PIL's warnings of what it makes do with.
+    """The image in `stream`, of a size that can be decoded, without PIL's warnings about what it tolerates.
 
-    It is decoded by who uses it, many at once; but TIFF here, since its tags are read, and warned of, once more then.
+    The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
+    decodes, and would warn again.
     """
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""One split as it lies on disk: labels, and compressed images read by index."""
+"""One split as it is stored: labels, and compressed images that are read by index."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from randsmooth.errors import InputError
 
 
 class Encoded(Protocol):
-    """`labels` is (N,) int64; `classes` are the names the data itself gives, None where it gives none.
+    """A split of compressed images.
 
-    `open` may be called from several threads at once.
+    `labels` is (N,) int64. `classes` are the class names that the data itself give, None where they give none. `open`
+    may be called from several threads at the same time.
     """
 
     labels: Tensor
@@ -27,7 +28,7 @@ class Encoded(Protocol):
     def open(self, index: int) -> IO[bytes]: ...
 
     def where(self, index: int) -> str:
-        """How to name image `index` in an error."""
+        """What to call image `index` in an error."""
         ...
 
 
@@ -49,7 +50,7 @@ LONGEST_NAME = 1000  # characters
 
 
 def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
-    """`names` of classes as they may be shown; InputError for one that is no text, too long, or given twice."""
+    """The class `names`, safe to be shown; InputError for one that is no text, is too long, or occurs twice."""
     if len(names) > MOST_CLASSES or len(set(map(str, names))) < len(names):
         raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
     for name in names:
@@ -63,7 +64,7 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file at `path`. Raises InputError where it cannot be read."""
+    """The file at `path`, opened. Raises InputError where it cannot be read."""
     try:
         return path.open("rb")
     except OSError as error:
@@ -101,13 +102,13 @@ def class_folders(root: Path) -> tuple[str, ...]:
 
 
 def _images(folder: Path) -> list[Path]:
-    """The image files of one class in alphabetical order; none where the split lacks the class."""
+    """The image files of one class in alphabetical order; none where the split does not have the class."""
     if not folder.is_dir():
         return []
-    with os.scandir(folder) as entries:  # which asks the disk for no more than the names
+    with os.scandir(folder) as entries:  # which reads no more from the disk than the names
         found = [entry for entry in entries if Path(entry.name).suffix.lower() in SUFFIXES]
         for entry in found:
-            # A folder, a pipe that never ends, a link to nothing or to itself.
+            # It could be a folder, a pipe that never ends, or a link to nothing or to itself.
             if not entry.is_file(follow_symlinks=False) and not Path(entry.path).is_file():
                 raise InputError(f"{entry.path} is called like an image and is no file: remove or rename it")
     return sorted(Path(entry.path) for entry in found)

@@ -13,8 +13,17 @@ TIMEOUT_SECONDS = 5.0
 
 
 def from_hub(spec: DatasetSpec, split: str) -> ImageTable:
-    """The split of a spec that has a hub id. Raises InputError if it cannot be had, after seconds."""
-    import datasets
+    """A split of a data set that has a hub id.
+
+    Raises:
+        InputError: within seconds, if the library, the network or the data set is not there.
+    """
+    try:
+        import datasets
+    except ImportError:
+        raise InputError(
+            f"to fetch {spec.hub} from the hub takes the library datasets, which is not installed: pip install datasets"
+        ) from None
 
     _check_reachable()
     try:
@@ -25,9 +34,9 @@ def from_hub(spec: DatasetSpec, split: str) -> ImageTable:
 
 
 def _check_reachable() -> None:
-    """Raises InputError without a network: `datasets` itself would retry for half a minute.
+    """Raise InputError where the hub cannot be reached: `datasets` itself would retry for half a minute.
 
-    Any answer counts as reached. In offline mode only the cache is asked, so nothing is checked.
+    Any answer of the hub is enough. In offline mode nothing is checked, since only the cache is read.
     """
     import datasets
     import huggingface_hub

@@ -1,4 +1,4 @@
-"""A split that gives batches: whole in memory, or decoded as needed."""
+"""A split that gives batches: held in memory, or decoded when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from randsmooth.data.decode import decode_many
 from randsmooth.data.encoded import Encoded
 from randsmooth.data.transforms import crop_draws
 
-# Batches a streamed split decodes before they are asked for.
+# Batches that a streamed split decodes before they are asked for.
 AHEAD = 3
 
 Batch = tuple[Tensor, Tensor]
@@ -24,7 +24,24 @@ AugmentFor = Callable[[int], Generator | None]
 
 
 class Images(ABC):
-    """The images of one split. `labels` is (N,) int64 on the CPU; batches are on `device`."""
+    """The images of one split, as `load` gives them.
+
+    Attributes:
+        spec: the data set.
+        split: "train" or "test".
+        labels: (N,) int64, on the CPU.
+        device: where batches are.
+        streams: whether images are decoded when they are asked for, instead of being held in memory.
+
+    Example:
+        >>> from randsmooth.data import load
+        >>> images = load("digits", "test")
+        >>> len(images), images.labels[:3].tolist()
+        (364, [0, 1, 2])
+        >>> x, y = images.batch(torch.tensor([0, 1]))
+        >>> x.shape, x.dtype, y.tolist()
+        (torch.Size([2, 1, 8, 8]), torch.float32, [0, 1])
+    """
 
     streams: bool
 
@@ -40,7 +57,7 @@ class Images(ABC):
     def batch(self, indices: Tensor, augment: Generator | None = None) -> Batch:
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,).
 
-        `augment`: the training augmentation of the spec, drawn from this generator; None: evaluation form.
+        `augment` is the generator that the training augmentation of the data set is drawn from; None: no augmentation.
         """
         x, y = self._pixels(indices, augment), self._labels(indices)
         if augment is not None:
@@ -48,9 +65,9 @@ class Images(ABC):
         return x.float().div_(255), y
 
     def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
-        """`batch` for each of `chosen` in turn; `augment_for(k)` is the generator of the k-th.
+        """`batch` of each of `chosen` in turn; `augment_for(k)` is the generator of the k-th.
 
-        A streamed split works ahead, so each batch needs a generator of its own.
+        Each batch needs a generator of its own, since a streamed split decodes several batches at the same time.
         """
         for k, indices in enumerate(chosen):
             yield self.batch(indices, augment_for(k) if augment_for else None)
@@ -68,7 +85,16 @@ class Images(ABC):
 
 
 class TensorImages(Images):
-    """A split decoded once, into one tensor on the device."""
+    """A split that is held in one tensor on the device.
+
+    Example:
+        >>> from randsmooth.data import DATASETS
+        >>> pixels = torch.full((4, 1, 8, 8), 255, dtype=torch.uint8)
+        >>> white = TensorImages(DATASETS["digits"], "test", pixels, torch.tensor([0, 1, 2, 3]))
+        >>> x, y = white.subset(torch.tensor([2, 3])).batch(torch.tensor([0]))
+        >>> float(x.min()), y.tolist()
+        (1.0, [2])
+    """
 
     streams = False
 
@@ -80,10 +106,10 @@ class TensorImages(Images):
         labels: Tensor,
         device: torch.device | str = "cpu",
     ) -> None:
-        """`pixels` is (N, C, H, W) uint8, `labels` (N,) int64."""
+        """`pixels` are (N, C, H, W) uint8, `labels` (N,) int64."""
         super().__init__(spec, split, labels, device)
         self.pixels = pixels.to(self.device)
-        self._labels_there = labels.to(self.device)  # a batch of indices on the device waits for nothing
+        self._labels_there = labels.to(self.device)  # so that indices on the device are not waited for
 
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]
@@ -97,7 +123,24 @@ class TensorImages(Images):
 
 
 class StreamedImages(Images):
-    """A split that stays on disk; a pool of threads decodes each batch."""
+    """A split that stays on disk; a pool of threads decodes each batch.
+
+    Example:
+        >>> import tempfile
+        >>> from dataclasses import replace
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> from randsmooth.data import DATASETS, load
+        >>> from randsmooth.data.encoded import ImageFolder
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name in ("cat", "dog"):
+        ...         Path(folder, name).mkdir()
+        ...         Image.new("RGB", (300, 260)).save(Path(folder, name, "1.png"))
+        ...     encoded = ImageFolder(Path(folder), ("cat", "dog"))
+        ...     x, y = StreamedImages(DATASETS["imagenet"], "test", encoded).batch(torch.tensor([1]))
+        >>> x.shape, y.tolist()
+        (torch.Size([1, 3, 224, 224]), [1])
+    """
 
     streams = True
 
@@ -109,7 +152,7 @@ class StreamedImages(Images):
         device: torch.device | str = "cpu",
         chosen: Tensor | None = None,
     ) -> None:
-        """`chosen` (N,) are the images of `encoded` to keep; None: all."""
+        """`chosen` (N,) are the images of `encoded` that are kept; None: all."""
         self.encoded = encoded
         self.chosen = torch.arange(len(encoded.labels)) if chosen is None else chosen
         super().__init__(spec, split, encoded.labels[self.chosen], device)
@@ -118,7 +161,7 @@ class StreamedImages(Images):
         return StreamedImages(self.spec, self.split, self.encoded, self.device, self.chosen[indices.cpu()])
 
     def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
-        """As the base class says, decoding up to 3 batches ahead in a background thread."""
+        """As of `Images`; up to 3 batches are decoded ahead by a background thread."""
         ahead = ThreadPoolExecutor(1)
         pending: deque[Future[Batch]] = deque()
         try:

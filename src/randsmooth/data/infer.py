@@ -1,4 +1,4 @@
-"""The spec of a folder that no registered data set describes."""
+"""What a folder of images is, where it is no data set that has a name."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from randsmooth.data.encoded import MOST_CLASSES, Encoded, check_labels
 from randsmooth.data.subset import take
 from randsmooth.errors import InputError
 
-# Images looked at, evenly spread, for their sizes and for mean and standard deviation.
+# Images, evenly spread, whose sizes, mean and standard deviation are looked at.
 PROBE = 10_000
 STATISTICS_BATCH = 250
 
 
 def infer(name: str, splits: Mapping[str, Encoded]) -> DatasetSpec:
-    """What `splits` themselves say; the training split decides where there is one.
+    """The facts that follow from `splits` themselves, from the training split where there is one.
 
-    Images of one size keep it, with their own mean and std and no augmentation. Images of several sizes are
-    taken as ImageNet's are: 224x224, resized and cropped, with ImageNet's mean and std.
-    Raises InputError for an empty split, an image without a header, or images that are neither grey nor RGB.
+    Images of one size keep it, with their own mean and std and no augmentation. Images of several sizes are treated as
+    ImageNet's: resized and cropped to 224x224, with ImageNet's mean and std.
+
+    Raises:
+        InputError: an empty split, an image without a header, or images that are neither grey nor RGB.
     """
     encoded = splits.get("train") or next(iter(splits.values()))
     if not len(encoded.labels):
@@ -49,7 +51,7 @@ def infer(name: str, splits: Mapping[str, Encoded]) -> DatasetSpec:
 
 
 def _forms(encoded: Encoded, probe: Tensor) -> set[tuple[str, int, int]]:
-    """The (mode, height, width) that occur among the probed images, from their headers."""
+    """The (mode, height, width) that occur among the images at `probe`, from their headers."""
     found = set()
     for index in probe.tolist():
         with encoded.open(index) as stream:
@@ -58,9 +60,9 @@ def _forms(encoded: Encoded, probe: Tensor) -> set[tuple[str, int, int]]:
 
 
 def _numbered(splits: Mapping[str, Encoded]) -> tuple[str, ...]:
-    """Class names for labels that have none: "0", "1", ... up to the largest label.
+    """Class names for labels without names: "0", "1", ... up to the largest label.
 
-    Raises InputError for a label that would make more classes than anybody has.
+    Raises InputError for a label beyond the number of classes that is allowed.
     """
     for split, each in splits.items():
         if len(each.labels):
@@ -92,7 +94,7 @@ def _statistics(encoded: Encoded, probe: Tensor, spec: DatasetSpec) -> tuple[tup
         total += torch.stack([x.mean((2, 3)).sum(0), x.square().mean((2, 3)).sum(0)])
     mean, square = total / len(probe)
     std = (square - mean.square()).clamp_min(0).sqrt()
-    # A channel without any variation has nothing to be scaled by.
+    # A channel without any variation is not scaled.
     return _rounded(mean), tuple(value or 1.0 for value in _rounded(std))
 
 

@@ -1,4 +1,4 @@
-"""Where the splits of a data set lie in a folder."""
+"""Where the splits of a data set are in a folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from randsmooth.data.encoded import Encoded, ImageFolder, class_folders
 from randsmooth.data.table import read_parquet
 from randsmooth.errors import InputError
 
-# What a split may be called in a folder that no registered data set describes.
+# The names of the splits in a folder that is no data set with a name.
 NAMES = {"train": ("train",), "test": ("test", "validation", "val")}
 
 SHARD = re.compile(r"-[0-9]{1,9}-of-[0-9]{1,9}\.parquet$")
@@ -20,8 +20,10 @@ WORDNET_ID = re.compile(r"n\d{8}")
 def open_split(folder: Path, split: str, spec: DatasetSpec | None = None) -> Encoded:
     """The split of the data set in `folder`: Parquet files, or a folder of class folders.
 
-    With a `spec`, class folders are numbered in its order. Raises InputError naming what was looked for
-    and which splits exist.
+    With a `spec`, class folders are numbered in the order of its classes.
+
+    Raises:
+        InputError: there is no such split; the message says what was looked for and which splits exist.
     """
     files = split_files(folder, split, spec)
     if not files:
@@ -40,7 +42,7 @@ def present(folder: Path, spec: DatasetSpec | None = None) -> list[str]:
 
 
 def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> list[Path]:
-    """The Parquet files of a split, or its folder of class folders, alone; [] if there is neither."""
+    """The Parquet files of a split, or only its folder of class folders; [] if there is neither."""
     # `hf download` puts the shards under data/ or under the name of the configuration.
     configured = [folder / spec.hub_config] if spec and spec.hub_config else []
     for name in (spec.files if spec else NAMES)[split]:
@@ -53,7 +55,7 @@ def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> li
 
 
 def recognised(folder: Path, spec: DatasetSpec) -> Encoded | None:
-    """A split of `folder` whose class names, if the data gives any, can be those of the spec; else None."""
+    """A split of `folder`, if the class names that it gives, if any, can be those of the spec; else None."""
     files = next((files for split in SPLITS if (files := split_files(folder, split, spec))), None)
     if files is None:
         return None
@@ -67,7 +69,8 @@ def recognised(folder: Path, spec: DatasetSpec) -> Encoded | None:
 def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
     """The class folders `found` in the order of the spec's labels.
 
-    Raises InputError if they are neither the spec's class names nor as many WordNet ids as it has classes.
+    Raises:
+        InputError: they are neither the spec's class names, nor WordNet ids in the number of its classes.
     """
     order = _ordered(found, spec)
     if order is None:

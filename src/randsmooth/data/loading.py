@@ -1,4 +1,4 @@
-"""From a name or a folder to images."""
+"""From the name of a data set, or from a folder, to images."""
 
 from __future__ import annotations
 
@@ -28,10 +28,23 @@ HOME = "RANDSMOOTH_DATA"
 
 
 def load(dataset: str, split: str = "train", *, device: torch.device | str = "cpu") -> Images:
-    """The images of one split of a registered name, or of a folder of Parquet files or class folders.
+    """The images of one split of a data set that has a name, or of a folder of Parquet files or class folders.
 
-    A name is looked for in $RANDSMOOTH_DATA/<name>, then on the Hugging Face hub.
-    Raises InputError for an unknown name or split, and for data that is missing or damaged.
+    Images of a name are made where the data set makes its own, as digits does. Otherwise they are looked for in the
+    folder $RANDSMOOTH_DATA/<name>, then on the Hugging Face hub.
+
+    Args:
+        dataset: a name in `DATASETS`, or the path of a folder.
+        split: "train" or "test".
+        device: where batches are to be.
+
+    Raises:
+        InputError: an unknown name or split, or data that are missing or damaged.
+
+    Example:
+        >>> images = load("digits", "test")
+        >>> len(images), images.spec.shape
+        (364, (1, 8, 8))
     """
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
@@ -48,9 +61,14 @@ def load(dataset: str, split: str = "train", *, device: torch.device | str = "cp
 
 
 def describe(dataset: str) -> DatasetSpec:
-    """The spec of a registered name, or of a folder from its files and a sample of its images.
+    """The facts about a data set that has a name, or about a folder, from its files and a sample of its images.
 
-    Raises InputError for an unknown name, and for a folder without images.
+    Raises:
+        InputError: an unknown name, or a folder without images.
+
+    Example:
+        >>> describe("cifar10").classes[:3]
+        ('airplane', 'automobile', 'bird')
     """
     if dataset in DATASETS:
         return DATASETS[dataset]
@@ -70,7 +88,7 @@ def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64
 
 @contextmanager
 def _readable(dataset: str) -> Iterator[None]:
-    """InputError for folders and files that the disk does not give."""
+    """Turn what the disk refuses into an InputError."""
     try:
         yield
     except OSError as error:
@@ -78,13 +96,13 @@ def _readable(dataset: str) -> Iterator[None]:
 
 
 def _open(dataset: str, split: str) -> tuple[DatasetSpec, Encoded]:
-    """The spec, with what the data itself knows better, and the split."""
+    """The spec, with the sizes and class names of the data themselves, and the split."""
     if dataset in DATASETS:
         spec = DATASETS[dataset]
         encoded = _named(spec, split)
         return _as_found(spec, {split: encoded}), encoded
     spec, splits = _folder(_path(dataset))
-    # Where the folder lacks the split, opening it says so.
+    # Opening a split that is missing raises the error that says so.
     return spec, splits[split] if split in splits else open_split(_path(dataset), split)
 
 
@@ -109,7 +127,7 @@ def _path(dataset: str) -> Path:
     """The folder `dataset`. Raises InputError if it is neither a folder nor looks like one."""
     try:
         path = Path(dataset).expanduser()
-    except RuntimeError as error:  # ~ and a user that there is not
+    except RuntimeError as error:  # ~name, of a user who does not exist
         raise InputError(f"no folder at {dataset}: {error}") from error
     if path.is_dir():
         return path
@@ -145,7 +163,7 @@ def _fits(spec: DatasetSpec, folder: Path) -> bool:
 
 
 def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:
-    """The spec with the sizes on disk, and with the data's class names where its own are mere numbers."""
+    """The spec with the sizes on disk, and with the class names of the data where its own are only numbers."""
     sizes = {split: len(encoded.labels) for split, encoded in splits.items()}
     names = next(iter(splits.values())).classes
     numbered = spec.classes == tuple(map(str, range(spec.num_classes)))

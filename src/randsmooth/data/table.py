@@ -16,19 +16,19 @@ from randsmooth.data.encoded import check_names
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 
-# What Arrow raises for bytes that are no Parquet, or not such as it can read.
+# What Arrow raises for bytes that are no Parquet file, or one that it cannot read.
 DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
 
 IMAGE_COLUMNS = ("image", "img")
 LABEL_COLUMNS = ("label", "fine_label")
 
-# Compressed bytes that are read into memory at most; above, Arrow files on disk are mapped.
+# The most compressed bytes that are read into memory; of larger files, Arrow files on disk are mapped.
 READ_BYTES = 2**30
 
-# How much larger a file may become in memory: so many times, or to so many bytes.
+# How large a file may become in memory: so many times its size, or so many bytes.
 MOST_SWELLING, SMALL_BYTES = 64, 2**27
 
-# Rows that are read at a time: few where their columns are large, since a small file may repeat one image.
+# Rows that are read at a time: few where they are large, since a small file may repeat one image many times.
 MOST_ROWS, LEAST_ROWS = 1024, 64
 
 
@@ -75,7 +75,7 @@ def mapped(files: list[Path]) -> pa.Table:
         return plain(datasets.Dataset.from_parquet([str(file) for file in files]))
     except InputError:
         raise
-    except Exception as error:  # the library's own, for whatever it meets, share no base class but this
+    except Exception as error:  # the library's own errors have no other base class in common
         raise InputError(f"{files[0]} cannot be read, fetch it again: {shown(error)}") from error
 
 
@@ -118,19 +118,19 @@ def _read(file: Path) -> pa.Table:
 
 
 def _sizes(metadata: pq.FileMetaData) -> list[int]:
-    """Bytes of each row group, uncompressed. Its columns are not asked: of a damaged file that ends the process."""
+    """Uncompressed bytes of each row group. Its columns are not read: in a damaged file that ends the process."""
     return [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
 
 
 def _check_size(file: Path, size: int) -> None:
-    """Raise InputError for `size` bytes out of a small file: images are compressed already, and do not swell."""
+    """Raise InputError for too many bytes from a small file: images are compressed already, so a file grows little."""
     most = min(2 * READ_BYTES, max(SMALL_BYTES, MOST_SWELLING * file.stat().st_size))
     if size > most:
         raise InputError(f"{file} swells to more than {most:,} bytes of images; expected them compressed, once each")
 
 
 def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
-    """So few that they fit in memory even if each is as large as all of the file's largest row group."""
+    """So few that they fit in memory even if each row is as large as the file's largest row group."""
     largest = max(_sizes(metadata), default=0)
     return min(MOST_ROWS, max(LEAST_ROWS, READ_BYTES // max(1, largest)))
 
@@ -141,7 +141,7 @@ def _columns(schema: pa.Schema, source: str) -> tuple[str, str]:
     label = next((name for name in LABEL_COLUMNS if name in schema.names), None)
     twice = next((name for name in (image, label) if schema.names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{source} has the column {twice!r} twice: which of them is meant?")
+        raise InputError(f"{source} has the column {twice!r} twice: rename one of them")
     if image is None or label is None or not _holds_bytes(schema.field(image).type):
         raise InputError(
             f"{source} has the columns {shown(', '.join(schema.names))}; needed are an image column "
@@ -169,7 +169,7 @@ def _labels(column: pa.ChunkedArray, source: str) -> Tensor:
 
 
 def _classes(schema: pa.Schema, label: str, source: str) -> tuple[str, ...] | None:
-    """The class names that Hugging Face writes in the schema's metadata; InputError where they are none."""
+    """The class names that Hugging Face writes in the schema's metadata; InputError where they are no names."""
     metadata = (schema.metadata or {}).get(b"huggingface")
     found = parse_json(metadata, f"the metadata of {source}") if metadata else None
     for key in ("info", "features", label, "names"):

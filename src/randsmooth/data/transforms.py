@@ -1,4 +1,4 @@
-"""ImageNet's two ways to make a square of a photograph, on PIL images."""
+"""The two ways in which ImageNet's photographs are made square, on PIL images."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SCALE = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
 ATTEMPTS = 10
 
-# Uniform numbers one random resized crop uses: area and ratio of each attempt, corner, flip.
+# Uniform numbers that one random resized crop uses: area and ratio of each attempt, corner, flip.
 DRAWS = 2 * ATTEMPTS + 3
 
 
 def crop_draws(batch: int, generator: Generator) -> list[list[float]]:
-    """The uniform numbers of `batch` random crops, drawn at once so that threads cannot reorder them."""
+    """The uniform numbers of `batch` random crops, drawn together so that they do not depend on the threads."""
     return torch.rand((batch, DRAWS), generator=generator, device=generator.device).tolist()
 
 
