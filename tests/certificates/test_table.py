@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
+from randsmooth import bounds
 from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
@@ -16,9 +20,12 @@ from randsmooth.certificates import (
     decide,
     guarantee_of,
     make_rule,
+    write_parquet,
 )
+from randsmooth.certificates.rules import Fixed
 from randsmooth.errors import InputError
 
+Floats = NDArray[np.float64]
 Make = Callable[..., Certificates]
 
 
@@ -35,6 +42,25 @@ def test_decisions_follow_the_paper(make: Make) -> None:
         else:
             assert (table.predict[row], table.radius[row]) == (ABSTAIN, 0.0)
     assert {ABSTAIN, 0, 1, 2} == set(table.predict.tolist())
+
+
+def test_what_counts_prove_is_worked_out_once(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    claims = Fixed.claims
+
+    def counting(rule: Fixed, evidence: Evidence) -> tuple[Floats, Floats]:
+        asked.append(len(evidence.idx))
+        return claims(rule, evidence)
+
+    monkeypatch.setattr(Fixed, "claims", counting)
+    table = make(60)
+    write_parquet(table, tmp_path / "table.parquet")
+    few = table.rows(np.arange(7))
+    write_parquet(few, tmp_path / "few.parquet")
+    assert asked == [60]
+    stored = pq.read_table(tmp_path / "few.parquet")["p_lower"].to_numpy()
+    k = few.evidence()[1][np.arange(7), few.evidence()[0].argmax(axis=1)]
+    assert np.array_equal(stored, 1.0 - bounds.lower_tail(k, 200, 0.01))
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-5])

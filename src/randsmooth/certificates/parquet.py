@@ -65,7 +65,7 @@ def derived(table: Certificates) -> dict[str, NDArray[Any]]:
     """The columns for a reader's eye: they follow from the evidence, and are not read."""
     counts0, counts = table.evidence()
     evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
-    q, _ = table.rule.claims(evidence)
+    q = table.rule.claims(evidence)[0] if table.q is None else table.q  # a table made by hand has none yet
     return {
         "predict": table.predict,
         "radius": table.radius,

@@ -37,6 +37,7 @@ class Certificates:
         counts0: (N, K) how often each class came out of the n0 selection samples; None for a published log.
         counts: (N, K) likewise for the estimation samples; None for a published log.
         paths: for each image, how often the picked class had come out at each look; None as for counts.
+        q: (N,) upper bound on 1 - p_A that the counts prove; None as for counts.
 
     Example:
         >>> counts = np.array([[990, 10], [600, 400], [480, 520]])
@@ -60,6 +61,7 @@ class Certificates:
     counts0: Ints | None = None
     counts: Ints | None = None
     paths: tuple[Ints, ...] | None = None
+    q: Floats | None = None
     name: str = field(default="")
 
     def __len__(self) -> int:
@@ -156,6 +158,7 @@ class Certificates:
             counts0=None if self.counts0 is None else self.counts0[keep],
             counts=None if self.counts is None else self.counts[keep],
             paths=None if self.paths is None else tuple(self.paths[i] for i in np.arange(len(self))[keep]),
+            q=None if self.q is None else self.q[keep],
         )
 
     def renamed(self, name: str) -> Certificates:
@@ -205,8 +208,14 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
         >>> predict.tolist(), radius.round(3).tolist()
         ([0, -1], [0.989, 0.0])
     """
+    predict, radius, _ = _judge(rule, evidence)
+    return predict, radius
+
+
+def _judge(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats, Floats]:
+    """`decide`, and q (N,)."""
     q, radius = rule.claims(evidence)
-    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64), radius
+    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64), radius, q
 
 
 def from_counts(
@@ -250,8 +259,8 @@ def from_counts(
     _check_sums("counts0", counts0, np.full(len(idx), header.n0), idx)
     _check_paths(header, rule, evidence, label)
     _check_labels(label, counts.shape[1], idx)
-    predict, radius = decide(rule, evidence)
-    return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, name)
+    predict, radius, q = _judge(rule, evidence)
+    return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, name)
 
 
 def _check_classes(header: Header, counts: Ints) -> None:
