@@ -22,6 +22,7 @@ from harness import Figure, finish, rate, ratio
 from randsmooth import models
 from randsmooth.certification import Engine
 from randsmooth.certification.algorithm import ESTIMATE
+from randsmooth.certification.scheduler import count_classes
 
 SIGMA, CLASSES, BATCH = 0.5, 10, 1000
 ON_CUDA = 50  # times as many samples
@@ -73,7 +74,7 @@ def measure(case: Case, device: torch.device, backend: str) -> list[Figure]:
             figures.append(
                 ratio(
                     f"samples a second over the {name}, {case.arch}, {case.precision}",
-                    ours=lambda: rate(n, lambda: engine.count(x, [(ESTIMATE, n)])),
+                    ours=lambda: rate(n, lambda: count_classes(engine, x, [(ESTIMATE, n)])),
                     theirs=lambda theirs=theirs: rate(n, theirs),
                     target=case.target,
                     note=note,

@@ -25,6 +25,7 @@ from randsmooth import SmoothedClassifier, data, models, train
 from randsmooth.certificates import make_rule
 from randsmooth.certification.algorithm import certify_steps
 from randsmooth.certification.jobs import Job
+from randsmooth.certification.scheduler import Scheduler
 
 SIGMA, N0, N, ALPHA, LOOP = 0.5, 100, 100_000, 0.001, 20_000
 
@@ -42,7 +43,7 @@ def certify(smoothed: SmoothedClassifier, x: torch.Tensor, text: str) -> Took:
     rule = make_rule(text, sigma=SIGMA, n=N, alpha=ALPHA)
     jobs = [Job(number, image, certify_steps(rule, N0)) for number, image in enumerate(x)]
     start = time.perf_counter()
-    seen = [job.result for job in smoothed.engine.run(jobs)]
+    seen = [job.result for job in Scheduler(smoothed.engine).run(jobs)]
     seconds = time.perf_counter() - start
     samples = [result.counts0.sum() + result.counts.sum() for result in seen if result is not None]
     return Took(seconds / len(x), float(np.mean(samples)))

@@ -28,8 +28,8 @@ WAITING = {
         Header check_budget check_same_run precision_named told_apart unchecked
     """,
     "randsmooth.certification": """
-        Attacks Certified Engine Figure4 SmoothedClassifier SoftCertified attack certified_as certify
-        certify_images certify_soft check_answers check_eval_mode check_fit check_same figure_4 load
+        Attacks Certified Engine SmoothedClassifier SoftCertified attack certified_as certify
+        certify_images certify_soft check_answers check_eval_mode check_fit check_same load
         make_header
     """,
     "randsmooth.methods": """

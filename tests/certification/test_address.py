@@ -14,8 +14,9 @@ from torch import nn
 import randsmooth as rs
 from certification.planes import HalfSpace, beside
 from randsmooth import SmoothedClassifier
-from randsmooth.certification import certify_soft, figure_4
+from randsmooth.certification import certify_soft, soft_accuracies
 from randsmooth.certification.jobs import Job
+from randsmooth.certification.scheduler import count_classes
 
 SIGMA, ALPHA, N0, N = 0.5, 0.05, 51, 60
 IMAGES, SEEDS = 300, 20
@@ -109,7 +110,7 @@ def test_equal_images_share_their_certificate_and_others_share_no_noise() -> Non
 def test_purposes_share_no_noise() -> None:
     smoothed, x = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0), beside(0.0, 1)[0]
     names = ("certify/select", "certify/estimate", "predict", "attack/predict")
-    counts = smoothed.engine.count(x, [(name, 10_000) for name in names])[:, 1]
+    counts = count_classes(smoothed.engine, x, [(name, 10_000) for name in names])[:, 1]
     assert len(set(counts.tolist())) == len(names)
 
 
@@ -142,9 +143,9 @@ def test_a_table_of_a_part_has_the_rows_of_the_whole_and_repeats_itself(own: nn.
     assert not np.array_equal(certify("other", 24, seed=1).counts, many.counts)
 
 
-def test_figure_4_compares_the_same_samples(own: nn.Module) -> None:
+def test_soft_accuracies_compare_the_same_samples(own: nn.Module) -> None:
     smoothed = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=5)
     x = beside(0.3, 12)
     hard = smoothed.certify(x, n=1000)
-    figure = figure_4(smoothed, x, [1] * 12, [0.0, 0.2], betas=(1.0,), n=1000)
+    figure = soft_accuracies(smoothed, x, [1] * 12, [0.0, 0.2], betas=(1.0,), n=1000)
     assert figure.hard.tolist() == [np.mean((hard.predict == 1) & (hard.radius >= r)) for r in (0.0, 0.2)]

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from randsmooth import models
-from randsmooth.certification import Engine
+from randsmooth.certification import Engine, count_classes
 from randsmooth.certification.backends import BACKENDS, candidates, fastest, make_backend
 from randsmooth.certification.backends.folding import fold_batch_norm
 from randsmooth.certification.backends.openvino_backend import computes
@@ -191,7 +191,7 @@ def test_counts_differ_at_most_where_the_logits_are_close(backend: str, exported
     model = exported("resnet8") if backend == "onnx" else network("resnet8")
     x = torch.rand(SHAPES["resnet8"], generator=torch.Generator().manual_seed(2))
     counts = [
-        Engine(which, sigma=0.5, device=CPU, backend=name).count(x, [("a", SAMPLES)])[0]
+        count_classes(Engine(which, sigma=0.5, device=CPU, backend=name), x, [("a", SAMPLES)])[0]
         for which, name in ((network("resnet8"), "torch"), (model, backend))
     ]
     moved = np.abs(counts[0] - counts[1]).sum() // 2
@@ -206,7 +206,9 @@ def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(batch: int, exported: 
     fixed, free = exported("small-cnn", batch), exported("small-cnn")
     assert (fixed.batch, free.batch, free.shape) == (batch, None, (1, 8, 8))
     x = torch.rand(SHAPES["small-cnn"])
-    counts = [Engine(model, sigma=0.5, device=CPU, backend="onnx").count(x, [("a", 500)]) for model in (fixed, free)]
+    counts = [
+        count_classes(Engine(model, sigma=0.5, device=CPU, backend="onnx"), x, [("a", 500)]) for model in (fixed, free)
+    ]
     np.testing.assert_array_equal(*counts)
 
 

@@ -13,6 +13,7 @@ from torch import nn
 from randsmooth import models
 from randsmooth.certification import Engine
 from randsmooth.certification.jobs import Job, SampleRange, Steps
+from randsmooth.certification.scheduler import Scheduler, count_classes
 from randsmooth.certification.segments import BLOCK, FINE, Segment, segments, take_batch, usual_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of, draw
@@ -61,7 +62,7 @@ def counted_slowly(network: nn.Module, x: torch.Tensor, name: str, n: int, seed:
 
 @pytest.mark.parametrize("n", [1, BLOCK - 1, BLOCK, 3 * BLOCK + 7])
 def test_counts_are_those_of_one_sample_at_a_time(n: int, network: nn.Module, image: torch.Tensor) -> None:
-    counts = Engine(network, sigma=SIGMA, device=CPU).count(image, [("a", 100), ("b", n)])
+    counts = count_classes(Engine(network, sigma=SIGMA, device=CPU), image, [("a", 100), ("b", n)])
     assert counts.tolist() == [counted_slowly(network, image, name, k) for name, k in (("a", 100), ("b", n))]
 
 
@@ -69,7 +70,7 @@ def test_counts_are_those_of_one_sample_at_a_time(n: int, network: nn.Module, im
 def test_the_batch_size_does_not_change_the_noise(batch: int, image: torch.Tensor) -> None:
     models = [Digits(), Digits()]
     counts = [
-        Engine(model, sigma=SIGMA, device=CPU, batch=size).count(image, [("a", 1000)])
+        count_classes(Engine(model, sigma=SIGMA, device=CPU, batch=size), image, [("a", 1000)])
         for model, size in zip(models, (BLOCK, batch), strict=True)
     ]
     assert np.array_equal(*counts)
@@ -88,7 +89,7 @@ def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[i
         return [first[0].tolist(), counts.tolist()]
 
     jobs = [Job(i, images[i], steps(i)) for i in numbers]
-    finished = list(engine.run(jobs))
+    finished = list(Scheduler(engine).run(jobs))
     assert sorted(job.number for job in finished) == sorted(numbers)
     assert all(job.seconds > 0 for job in finished)
     return {job.number: job.result for job in finished}
@@ -149,13 +150,13 @@ def test_another_address_has_other_noise(change: dict, image: torch.Tensor) -> N
     def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list:
         x = image.clone()
         x[0, 0, 0] = pixel  # which `Digits` does not look at
-        return Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed).count(x, [(name, 1000)]).tolist()
+        return count_classes(Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed), x, [(name, 1000)]).tolist()
 
     assert counts() == counts() != counts(**change)
 
 
 def test_selection_and_estimation_share_no_sample(image: torch.Tensor) -> None:
-    first, second = Engine(Digits(), sigma=SIGMA, device=CPU).count(image, [("a", 1000), ("b", 1000)])
+    first, second = count_classes(Engine(Digits(), sigma=SIGMA, device=CPU), image, [("a", 1000), ("b", 1000)])
     assert first.tolist() != second.tolist()
 
 
@@ -167,7 +168,7 @@ def test_samples_are_gaussian_around_the_image(image: torch.Tensor) -> None:
             above = (x[:, 0, 2, 5] > image[0, 2, 5] + SIGMA).float()
             return torch.stack([1 - above, above], dim=1)
 
-    counts = Engine(Sign(), sigma=SIGMA, device=CPU).count(image, [("a", 20_000)])[0]
+    counts = count_classes(Engine(Sign(), sigma=SIGMA, device=CPU), image, [("a", 20_000)])[0]
     assert stats.binomtest(int(counts[1]), 20_000, stats.norm.sf(1.0)).pvalue > 1e-3
 
 
@@ -175,13 +176,13 @@ def test_the_model_is_copied_and_left_alone(network: nn.Module, image: torch.Ten
     model = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
     before = models.weights_hash(model)
     engine = Engine(model, sigma=SIGMA, device=CPU, precision="bf16")
-    counts = engine.count(image, [("a", 500)])
+    counts = count_classes(engine, image, [("a", 500)])
     assert models.weights_hash(model) == before
     assert all(parameter.requires_grad for parameter in model.parameters())
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()
-    assert np.array_equal(engine.count(image, [("a", 500)]), counts)
+    assert np.array_equal(count_classes(engine, image, [("a", 500)]), counts)
 
 
 @pytest.mark.parametrize("mix", [True, False])
@@ -247,7 +248,7 @@ class AlwaysDropout(nn.Module):
 
 def test_a_model_that_answers_at_random_is_refused_by_layer(image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"differently from call to call, from layer doubt \(AlwaysDropout\) on"):
-        Engine(Sometimes().eval(), sigma=SIGMA, device=CPU).count(image, [("a", 10)])
+        count_classes(Engine(Sometimes().eval(), sigma=SIGMA, device=CPU), image, [("a", 10)])
 
 
 class Answer(nn.Module):
@@ -264,13 +265,13 @@ class Answer(nn.Module):
 @pytest.mark.parametrize("logits", [[0.0, float("nan")], [float("inf"), 0.0], [-float("inf"), 0.0]])
 def test_logits_that_are_not_finite_name_the_image(logits: list[float], image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"NaN or infinite logits for 50 of 50 noisy copies of image 17"):
-        Engine(Answer(logits), sigma=SIGMA, device=CPU).count(image, [("a", 50)], number=17)
+        count_classes(Engine(Answer(logits), sigma=SIGMA, device=CPU), image, [("a", 50)], number=17)
 
 
 @pytest.mark.parametrize("logits", [0.0, [[0.0, 1.0]]])
 def test_answers_that_are_no_logits(logits: list, image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"expected logits \(256, K\)"):
-        Engine(Answer(logits), sigma=SIGMA, device=CPU).count(image, [("a", 50)])
+        count_classes(Engine(Answer(logits), sigma=SIGMA, device=CPU), image, [("a", 50)])
 
 
 def test_bad_settings(network: nn.Module) -> None:
@@ -283,12 +284,16 @@ def test_a_batch_holds_a_block(shape: tuple[int, ...], least: int) -> None:
     model = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
     with pytest.raises(InputError, match=f"batch={least - 1} must be at least {least}"):
         Engine(model, sigma=SIGMA, device=CPU, batch=least - 1).prepare(shape)
-    counts = Engine(model, sigma=SIGMA, device=CPU, batch=least).count(torch.full(shape, 0.5), [("a", least + 1)])
+    counts = count_classes(
+        Engine(model, sigma=SIGMA, device=CPU, batch=least), torch.full(shape, 0.5), [("a", least + 1)]
+    )
     assert counts.sum() == least + 1
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_cuda_counts_do_not_depend_on_the_batch(network: nn.Module, image: torch.Tensor) -> None:
     cuda = torch.device("cuda")
-    counts = [Engine(network, sigma=SIGMA, device=cuda, batch=b).count(image, [("a", 10_000)]) for b in (BLOCK, 4096)]
+    counts = [
+        count_classes(Engine(network, sigma=SIGMA, device=cuda, batch=b), image, [("a", 10_000)]) for b in (BLOCK, 4096)
+    ]
     assert np.array_equal(*counts)

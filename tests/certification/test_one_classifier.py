@@ -20,7 +20,7 @@ from models.test_identity import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates, Header, parse_header
 from randsmooth.certification import SmoothedClassifier, check_answers
 from randsmooth.certification.behaviour import made_up, on_made_up
-from randsmooth.certification.runner import journal_path
+from randsmooth.certification.resumable_run import journal_path
 from randsmooth.errors import InputError, Note
 from randsmooth.models import OnnxModel
 from randsmooth.noise import check_on_grid

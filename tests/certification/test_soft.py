@@ -12,7 +12,7 @@ from torch import nn
 
 from certification.planes import D, at_distance, beside
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
-from randsmooth.certification import certify_soft, figure_4
+from randsmooth.certification import certify_soft, soft_accuracies
 from randsmooth.certification.soft import smallest_soft_n
 from randsmooth.errors import InputError
 
@@ -100,9 +100,9 @@ def test_it_holds_its_level(smoothed: SmoothedClassifier, bound: str) -> None:
     assert 0.4 < np.mean(soft.mean[0, :, 1] > truth) < 0.6
 
 
-def test_figure_4_puts_hard_above_soft(smoothed: SmoothedClassifier) -> None:
+def test_soft_accuracies_put_hard_above_soft(smoothed: SmoothedClassifier) -> None:
     distances, radii = [0.17, 0.3, 0.5, 0.7, -0.4], [0.0, 0.2, 0.4, 0.6]
-    figure = figure_4(smoothed, at_distance(distances), [1, 1, 1, 1, 1], radii, betas=(1.0, 16.0), n=10_000)
+    figure = soft_accuracies(smoothed, at_distance(distances), [1, 1, 1, 1, 1], radii, betas=(1.0, 16.0), n=10_000)
     assert list(figure.soft) == [1.0, 16.0, math.inf]
     assert all(np.all(curve <= figure.hard) for curve in figure.soft.values())
     assert np.sum(figure.soft[1.0]) < np.sum(figure.soft[math.inf])  # a soft answer certifies less
@@ -121,9 +121,9 @@ def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
     with pytest.raises(InputError, match="unknown bound 'chernoff'"):
         certify_soft(smoothed, x, bound="chernoff")
     with pytest.raises(InputError, match=r"labels for 1 images"):
-        figure_4(smoothed, x, [1, 0], [0.0])
+        soft_accuracies(smoothed, x, [1, 0], [0.0])
     with pytest.raises(InputError, match="radii"):
-        figure_4(smoothed, x, [1], [-0.5])
+        soft_accuracies(smoothed, x, [1], [-0.5])
 
 
 @pytest.mark.parametrize("bound", ["bernstein", "hoeffding"])

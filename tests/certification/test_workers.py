@@ -11,6 +11,7 @@ import torch
 
 from randsmooth import models
 from randsmooth.certification import Engine
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError
 
@@ -39,20 +40,20 @@ def test_a_single_lane_is_the_caller(two_threads: None) -> None:
 
 
 def test_every_worker_has_a_buffer_of_its_own() -> None:
-    lanes, together = WorkerPool(2), threading.Barrier(2)
+    pool, together = WorkerPool(2), threading.Barrier(2)
 
     def own(_: int) -> torch.Tensor:
         together.wait()  # so that both workers are at it
-        first, again = (lanes.buffer((4, 1, 2, 2), CPU) for _ in range(2))
-        assert first is again and lanes.buffer((5, 1, 2, 2), CPU) is not first
+        first, again = (pool.buffer((4, 1, 2, 2), CPU) for _ in range(2))
+        assert first is again and pool.buffer((5, 1, 2, 2), CPU) is not first
         return first
 
-    one, other = lanes.map(own, range(2))
+    one, other = pool.map(own, range(2))
     assert one is not other
 
 
 @pytest.mark.parametrize("backend", ["torch", "openvino"])
-def test_counts_do_not_depend_on_the_lanes(backend: str, two_threads: None) -> None:
+def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
     torch.manual_seed(0)
@@ -62,8 +63,8 @@ def test_counts_do_not_depend_on_the_lanes(backend: str, two_threads: None) -> N
     for threads in (1, 2):
         torch.set_num_threads(threads)
         engine = Engine(network, sigma=0.5, device=CPU, backend=backend)
-        counts.append(engine.count(x, [("a", 3000), ("b", 100)]))
-        assert engine._lanes.number == threads
+        counts.append(count_classes(engine, x, [("a", 3000), ("b", 100)]))
+        assert engine.workers.number == threads
     np.testing.assert_array_equal(*counts)
 
 
@@ -71,10 +72,10 @@ def test_large_images_take_one_lane_with_all_threads(two_threads: None) -> None:
     network = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, 4)).eval()
     engine = Engine(network, sigma=0.5, device=CPU)
     engine.prepare((3, 224, 224))
-    assert engine._lanes.number == 1 and engine.size == 32
+    assert engine.workers.number == 1 and engine.size == 32
 
 
 def test_an_error_in_a_lane_reaches_the_caller(two_threads: None) -> None:
     network = models.build("small-cnn", in_channels=1, image_size=8, num_classes=10).eval()
     with pytest.raises(InputError, match="refuses images of shape"):
-        Engine(network, sigma=0.5, device=CPU).count(torch.rand(3, 8, 8), [("a", 10)])
+        count_classes(Engine(network, sigma=0.5, device=CPU), torch.rand(3, 8, 8), [("a", 10)])

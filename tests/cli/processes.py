@@ -14,7 +14,7 @@ from pathlib import Path
 
 from randsmooth.cli.main import main
 
-HEAVY = ["randsmooth.training.run", "randsmooth.certification.runner"]
+HEAVY = ["randsmooth.training.run", "randsmooth.certification.resumable_run"]
 
 
 @contextmanager

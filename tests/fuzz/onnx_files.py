@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from fuzz.draw import Draw
 from fuzz.reader import Files, Reader
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.models import OnnxModel, weights_hash
 
 GRAPH, DATA = "model.onnx", "model.onnx.data"
@@ -39,7 +40,7 @@ class Graph(Reader):
         model = OnnxModel(folder / GRAPH)
         engine = Engine(model, sigma=0.5, device=torch.device("cpu"), batch=BATCH, backend="onnx")
         engine.prepare(model.shape)
-        counts = engine.count(torch.full(model.shape, 0.5), [("fuzz", BATCH)])
+        counts = count_classes(engine, torch.full(model.shape, 0.5), [("fuzz", BATCH)])
         return {"identity": weights_hash(model), "shape": model.shape, "counts": counts}
 
     def tells(self, meant: Any, read: Any) -> bool:

@@ -10,7 +10,8 @@ from torch import nn
 from randsmooth import data, models
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.runner import certify_images, check_fit, check_flags, header_of, make_header
+from randsmooth.certification.resumable_run import certify_images, check_flags, header_of
+from randsmooth.certification.run_identity import check_fit, make_header
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

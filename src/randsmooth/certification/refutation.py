@@ -15,8 +15,9 @@ from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification.ball_search import Search, check_search, climbable, distance
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.runner import check_fit
+from randsmooth.certification.run_identity import check_fit
 from randsmooth.certification.same_classifier import called, certified_as, check_answers, check_same
+from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
 from randsmooth.errors import InputError
@@ -136,7 +137,7 @@ def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, num
 
     Its noise is addressed by the point, and no search has seen it. `number` names the image in an error.
     """
-    return top_if_clear(engine.count(point, [(PREDICT, n)], number=number)[0], alpha)
+    return top_if_clear(count_classes(engine, point, [(PREDICT, n)], number=number)[0], alpha)
 
 
 def _attack_rows(

@@ -17,6 +17,7 @@ from randsmooth.certification.algorithm import PREDICT, ImageEvidence, Until, ce
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
+from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import OnnxModel
@@ -171,7 +172,7 @@ class SmoothedClassifier:
 
     def _run(self, jobs: Sequence[Job[T]]) -> list[T]:
         """The results of `jobs`, in their order."""
-        for _ in self.engine.run(jobs):
+        for _ in Scheduler[T](self.engine).run(jobs):
             pass
         return [job.result for job in jobs if job.result is not None]
 

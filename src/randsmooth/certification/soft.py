@@ -16,6 +16,7 @@ from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.jobs import SampleRange
+from randsmooth.certification.scheduler import not_finite, sum_over_samples
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
 
@@ -130,69 +131,8 @@ def _sums(
 ) -> tuple[Floats, Floats]:
     """(S, K) sums over the n0 samples, and (2, S, K) sums and squares over the n."""
     of, engine = partial(moments, betas=betas), smoothed.engine
-    asks = [SampleRange(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
-    first, second = (engine.total(x, ask, of).cpu().numpy() for ask in asks)
+    ranges = [SampleRange(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
+    first, second = (sum_over_samples(engine, x, samples, of).cpu().numpy() for samples in ranges)
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
-        raise InputError(
-            f"the model gave NaN or infinite logits for noisy copies of image {number}; a certificate needs a finite "
-            "answer for each: check the weights, or use precision 32"
-        )
+        raise not_finite(f"noisy copies of image {number}")
     return first[0], second
-
-
-@dataclass(frozen=True)
-class Figure4:
-    """Certified accuracies of one model at R radii, as shares of the images.
-
-    Attributes:
-        radii: (R,), in units of pixels in [0, 1].
-        hard: (R,) of hard certification, by Clopper-Pearson.
-        soft: (R,) of soft certification, for each beta; math.inf is its limit.
-    """
-
-    radii: Floats
-    hard: Floats
-    soft: dict[float, Floats]
-
-
-def figure_4(
-    smoothed: SmoothedClassifier,
-    x: Tensor,
-    y: Sequence[int] | Tensor,
-    radii: Sequence[float],
-    *,
-    betas: Sequence[float] = (1.0, 4.0, 16.0),
-    n0: int = 100,
-    n: int = 100_000,
-    alpha: float = 0.001,
-    bound: str = "bernstein",
-) -> Figure4:
-    """Hard against soft certification of the same images by the same samples (Zhai et al. 2020, figure 4).
-
-    Args:
-        y: (B,) labels.
-        radii: at which to give the certified accuracy, >= 0.
-        betas: inverse temperatures; math.inf joins them.
-        Others as `certify_soft`.
-
-    Raises:
-        InputError: as `certify_soft`, other than B labels, or a radius below 0.
-    """
-    radii_, labels = np.asarray(radii, np.float64), np.asarray(y, np.int64)
-    if radii_.ndim != 1 or not len(radii_) or not np.all(radii_ >= 0.0):
-        raise InputError(f"radii={radii!r} must be one or more radii from 0 upward")
-    wanted = tuple(dict.fromkeys((*betas, math.inf)))
-    images = 1 if x.dim() == 3 else len(x)
-    if labels.shape != (images,):
-        raise InputError(f"{labels.size} labels for {images} images; give one each")
-    soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
-    sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
-    q = bounds.lower_tail(np.rint(sure * n).astype(np.int64), n, alpha)
-    hard = bounds.radius_of_tail(q, smoothed.sigma)
-
-    def accuracy(picked: Ints, radius: Floats) -> Floats:
-        right = (picked == labels) & (radius > 0.0)
-        return np.array([np.mean(right & (radius >= r)) for r in radii_])
-
-    by_beta = {beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)}
-    return Figure4(radii_, accuracy(soft.picked[-1], hard), by_beta)

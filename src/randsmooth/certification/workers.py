@@ -18,7 +18,7 @@ class WorkerPool:
     """`number` workers of one thread each; a single one is the caller, with all of torch's threads.
 
     Operators that several threads share make them wait for each other, and let them spin meanwhile, at the cost of
-    whoever draws noise: on two cores, two lanes of one thread take a fifth less time than one of two.
+    whoever draws noise: on two cores, two workers of one thread take a fifth less time than one of two.
     """
 
     def __init__(self, number: int) -> None:

@@ -168,7 +168,7 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
     import torch
 
     from randsmooth import data
-    from randsmooth.certification import SmoothedClassifier, figure_4
+    from randsmooth.certification import SmoothedClassifier, soft_accuracies
 
     panels = []
     for sigma, part in by_sigma(rows):
@@ -179,7 +179,9 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
             chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
             x, y = images.batch(torch.as_tensor(chosen))
             smoothed = SmoothedClassifier(model, sigma=sigma, seed=0)
-            curves = figure_4(smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n)
+            curves = soft_accuracies(
+                smoothed, x, y, radii.tolist(), betas=SOFT_BETAS, n0=context.scale.n0, n=context.scale.n
+            )
             lines = [Line("hard, Clopper-Pearson", radii, 100.0 * curves.hard, "step")]
             lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in curves.soft.items()]
             panels.append(Axes(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))

@@ -22,13 +22,13 @@ class Backend(ABC):
         precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part of the base classifier.
         device: where the noisy images are made and the logits end up.
         packages: whose versions the numbers depend on, beside torch's.
-        lanes: how many threads will ask at once; set before the first answer, and above 1 if `parallel` alone.
+        workers: how many threads will ask at once; set before the first answer, above 1 only where `parallel`.
     """
 
     name: ClassVar[str]
     parallel: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ()
-    lanes: int = 1
+    workers: int = 1
     precision: Precision
     device: torch.device
 

@@ -69,7 +69,7 @@ class OpenVINO(Backend):
     def _compiled(self, shape: tuple[int, ...]) -> Any:
         with self.compiling:
             if shape not in self.compiled:
-                config = {"INFERENCE_PRECISION_HINT": HINTS[self.precision], "NUM_STREAMS": str(self.lanes)}
+                config = {"INFERENCE_PRECISION_HINT": HINTS[self.precision], "NUM_STREAMS": str(self.workers)}
                 config |= {"INFERENCE_NUM_THREADS": str(self.threads), "ENABLE_CPU_PINNING": "NO"}
                 self.compiled[shape] = self.core.compile_model(self._converted(shape), "CPU", config)
             return self.compiled[shape]

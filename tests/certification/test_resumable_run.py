@@ -15,7 +15,7 @@ from randsmooth import data, models, read
 from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Header
 from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
-from randsmooth.certification.runner import fingerprint
+from randsmooth.certification.run_identity import fingerprint
 from randsmooth.data import TensorImages
 from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier

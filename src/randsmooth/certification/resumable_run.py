@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from randsmooth.atomic import held, sweep
 from randsmooth.certificates import (
@@ -21,106 +18,18 @@ from randsmooth.certificates import (
     Rule,
     check_same_run,
     decide,
-    guarantee_of,
     journal_header,
     read_parquet,
     rule_of,
-    rule_origin,
     write_parquet,
 )
-from randsmooth.certification.algorithm import ESTIMATE, SELECT, ImageEvidence, certify_steps
-from randsmooth.certification.behaviour import behaviour
-from randsmooth.certification.engine import Engine
+from randsmooth.certification.algorithm import ImageEvidence, certify_steps
 from randsmooth.certification.jobs import Job
-from randsmooth.certification.same_classifier import describe_model
-from randsmooth.certification.segments import usual_block
+from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
-from randsmooth.data import DatasetSpec, Images
+from randsmooth.data import Images
 from randsmooth.errors import InputError, setting
-from randsmooth.models import Classifier, OnnxModel
-from randsmooth.noise import address_of
 from randsmooth.progress import Reporter, Silent
-from randsmooth.versions import versions
-
-TOGETHER = 64  # images that are hashed at once
-
-
-def make_header(
-    smoothed: SmoothedClassifier,
-    model: nn.Module | OnnxModel,
-    images: Images,
-    indices: Sequence[int],
-    *,
-    selection: str,
-    identity: str | None = None,
-) -> Header:
-    """The header of a certification by `smoothed` of the images at `indices`: equal headers give equal counts.
-
-    Raises:
-        InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).
-    """
-    described = describe_model(model, identity)
-    settings, engine = smoothed.settings, smoothed.engine
-    rule = settings.stopping_rule()
-    backend = engine.prepare(images.spec.shape)
-    _check_classes(engine.classes, images.spec)
-    block = rule.block or usual_block(images.spec.shape)
-    decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
-    decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
-    header = Header(
-        **dict(settings) | decided,
-        notes=rule.notes,
-        noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})",
-        dataset=images.spec.name,
-        split=images.split,
-        selection=selection,
-        data=fingerprint(images, indices),
-        classes=images.spec.classes,
-        model=described,
-        behaviour=behaviour(engine, images, indices),
-        device=backend.processor,
-        instructions=backend.instructions,
-        versions=versions(*backend.packages) | rule_origin(settings.rule),
-    )
-    return header.having(guarantee=guarantee_of(header))
-
-
-def fingerprint(images: Images, indices: Sequence[int]) -> str:
-    """What tells two data sets of one name apart: a hash of the labels and the pixels of all chosen images.
-
-    A few images are in memory at a time. Those of a streamed split are decoded once for this and once more to be
-    certified: at ImageNet's size some milliseconds an image.
-    """
-    chosen = torch.tensor(indices)
-    hashed = hashlib.sha256(images.labels[chosen].numpy().tobytes())
-    for x, _ in images.batches(chosen.split(TOGETHER)):
-        hashed.update(b"".join(address_of(image).to_bytes(32, "little") for image in x))
-    return "sha256, every image: " + hashed.hexdigest()
-
-
-def _generator(engine: Engine) -> str:
-    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
-    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
-
-
-def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
-    """Raise InputError unless the model takes the images of `spec` and knows their classes.
-
-    Another's module does not say; the engine finds out when it tries the model.
-    """
-    if not isinstance(model, Classifier | OnnxModel):
-        return
-    trained_on = model.provenance.get("dataset", "not recorded") if isinstance(model, Classifier) else "not recorded"
-    if model.num_classes not in (None, spec.num_classes):
-        raise InputError(
-            f"the model has {model.num_classes} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
-            f"it was trained on ({trained_on})"
-        )
-    if tuple(model.shape) != tuple(spec.shape):
-        raise InputError(
-            f"the model takes images of shape {model.shape} and those of {spec.name} are {spec.shape}: pass the "
-            f"--dataset it was trained on ({trained_on})"
-        )
 
 
 def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -215,7 +124,7 @@ def _certify_rest(
     _check_labels(journal, labels)
     rule = rule_of(journal.header)
     right = _certified_right(rule, journal.rows)
-    for job in smoothed.engine.run(_jobs(images, left, journal.header)):
+    for job in Scheduler[ImageEvidence](smoothed.engine).run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
         journal.append(JournalRow(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
@@ -251,8 +160,3 @@ def _certified_right(rule: Rule, rows: Sequence[JournalRow]) -> int:
     counts0, counts = (np.stack([getattr(row, key) for row in rows]) for key in ("counts0", "counts"))
     evidence = Evidence.of(counts0, counts, idx=idx, paths=[row.path for row in rows])
     return int(np.sum(decide(rule, evidence)[0] == label))
-
-
-def _check_classes(width: int, spec: DatasetSpec) -> None:
-    if width != spec.num_classes:
-        raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")

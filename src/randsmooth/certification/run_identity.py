@@ -1,0 +1,108 @@
+"""What identifies a run: its header, by whose facts a resumed run is compared with the one that was begun."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from randsmooth.certificates import Header, guarantee_of, rule_origin
+from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.behaviour import behaviour
+from randsmooth.certification.engine import Engine
+from randsmooth.certification.same_classifier import describe_model
+from randsmooth.certification.segments import usual_block
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.data import DatasetSpec, Images
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier, OnnxModel
+from randsmooth.noise import address_of
+from randsmooth.versions import versions
+
+TOGETHER = 64  # images that are hashed at once
+
+
+def make_header(
+    smoothed: SmoothedClassifier,
+    model: nn.Module | OnnxModel,
+    images: Images,
+    indices: Sequence[int],
+    *,
+    selection: str,
+    identity: str | None = None,
+) -> Header:
+    """The header of a certification by `smoothed` of the images at `indices`: equal headers give equal counts.
+
+    Raises:
+        InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).
+    """
+    described = describe_model(model, identity)
+    settings, engine = smoothed.settings, smoothed.engine
+    rule = settings.stopping_rule()
+    backend = engine.prepare(images.spec.shape)
+    _check_classes(engine.classes, images.spec)
+    block = rule.block or usual_block(images.spec.shape)
+    decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
+    decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
+    header = Header(
+        **dict(settings) | decided,
+        notes=rule.notes,
+        noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})",
+        dataset=images.spec.name,
+        split=images.split,
+        selection=selection,
+        data=fingerprint(images, indices),
+        classes=images.spec.classes,
+        model=described,
+        behaviour=behaviour(engine, images, indices),
+        device=backend.processor,
+        instructions=backend.instructions,
+        versions=versions(*backend.packages) | rule_origin(settings.rule),
+    )
+    return header.having(guarantee=guarantee_of(header))
+
+
+def fingerprint(images: Images, indices: Sequence[int]) -> str:
+    """What tells two data sets of one name apart: a hash of the labels and the pixels of all chosen images.
+
+    A few images are in memory at a time. Those of a streamed split are decoded once for this and once more to be
+    certified: at ImageNet's size some milliseconds an image.
+    """
+    chosen = torch.tensor(indices)
+    hashed = hashlib.sha256(images.labels[chosen].numpy().tobytes())
+    for x, _ in images.batches(chosen.split(TOGETHER)):
+        hashed.update(b"".join(address_of(image).to_bytes(32, "little") for image in x))
+    return "sha256, every image: " + hashed.hexdigest()
+
+
+def _generator(engine: Engine) -> str:
+    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
+    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
+
+
+def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
+    """Raise InputError unless the model takes the images of `spec` and knows their classes.
+
+    Another's module does not say; the engine finds out when it tries the model.
+    """
+    if not isinstance(model, Classifier | OnnxModel):
+        return
+    trained_on = model.provenance.get("dataset", "not recorded") if isinstance(model, Classifier) else "not recorded"
+    if model.num_classes not in (None, spec.num_classes):
+        raise InputError(
+            f"the model has {model.num_classes} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
+            f"it was trained on ({trained_on})"
+        )
+    if tuple(model.shape) != tuple(spec.shape):
+        raise InputError(
+            f"the model takes images of shape {model.shape} and those of {spec.name} are {spec.shape}: pass the "
+            f"--dataset it was trained on ({trained_on})"
+        )
+
+
+def _check_classes(width: int, spec: DatasetSpec) -> None:
+    if width != spec.num_classes:
+        raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")
