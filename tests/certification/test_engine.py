@@ -134,13 +134,13 @@ def test_neither_order_nor_neighbours_matter(kind: str, network: nn.Module) -> N
 def test_images_share_batches(image: torch.Tensor) -> None:
     engine, images = Engine(Digits(), sigma=SIGMA, device=CPU), image.expand(30, 1, 8, 8)
     batches: list[int] = []
-    tally = engine.tally
+    count = engine.count
 
     def counted(groups, slots):
         batches.extend(sum(segment.samples for segment in group) for group in groups)
-        return tally(groups, slots)
+        return count(groups, slots)
 
-    engine.tally = counted  # type: ignore[method-assign]
+    engine.count = counted  # type: ignore[method-assign]
     numbered(engine, list(range(30)), images)
     assert np.mean(batches) > 0.8 * engine.size  # alone, an image of 164 samples would fill 64% of its batches
 

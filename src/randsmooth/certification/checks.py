@@ -13,7 +13,15 @@ from randsmooth.models import OnnxModel
 
 
 def check_eval_mode(model: nn.Module) -> None:
-    """Raise InputError when any module is in train mode: dropout and batch norm would answer at random."""
+    """Raise InputError when any module is in train mode: dropout and batch norm would answer at random.
+
+    Example:
+        >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)).eval())
+        >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)))
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: the model is in train mode; a certificate is about fixed answers: call model.eval()
+    """
     training = [name or "the model" for name, module in model.named_modules() if module.training]
     if training:
         raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
@@ -34,10 +42,10 @@ def check_repeats(backend: Backend, model: nn.Module | OnnxModel, noisy: Tensor)
 def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
     """Name and type of the first module whose output differs between two calls; the innermost where several do."""
     calls: list[list[tuple[str, Tensor]]] = [[], []]
-    for seen in calls:
+    for outputs in calls:
 
-        def note(name: str, seen: list[tuple[str, Tensor]] = seen) -> Any:
-            return lambda module, given, out: seen.append((name, out)) if isinstance(out, Tensor) else None
+        def note(name: str, outputs: list[tuple[str, Tensor]] = outputs) -> Any:
+            return lambda module, given, out: outputs.append((name, out)) if isinstance(out, Tensor) else None
 
         hooks = [module.register_forward_hook(note(name)) for name, module in model.named_modules()]
         try:
@@ -52,11 +60,11 @@ def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
 
 
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
-    """Whether each row of `logits`, the answer to `noisy`, is the same to the last bit in another place of the batch.
+    """Whether images may share a batch: no row of `logits`, the answer to `noisy`, depends on the others.
 
-    Nor do other rows change it by what is in them. Then images may share a batch. Layers may break the first whose
-    kernels treat a batch's last rows in another way, and break the second if they scale a batch by its extremes, as
-    dynamic quantisation does.
+    To the last bit, a row must be the same at another place of the batch, and beside other rows. The first fails for
+    kernels that treat the last rows of a batch in another way, the second for layers that scale a batch by its
+    extremes, as dynamic quantisation does.
     """
     half = len(noisy) // 2
     others = torch.cat([noisy[:half], 8.0 * noisy[half:]])

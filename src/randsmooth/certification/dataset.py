@@ -113,12 +113,21 @@ def begun_with(out: Path, settings: CertificationSettings) -> CertificationSetti
 
 
 def load(source: Path | str) -> models.Classifier | models.OnnxModel:
-    """The base classifier in a model folder, on the hub or in an ONNX file."""
+    """The base classifier in a model folder, on the hub or in an ONNX file.
+
+    Example:
+        >>> import tempfile
+        >>> model = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     models.save(model, folder)
+        ...     load(folder).classes
+        ['cat', 'dog']
+    """
     return models.OnnxModel(source) if Path(source).suffix == ".onnx" else models.load(source)
 
 
 def chosen(engine: Engine) -> list[str]:
-    """What `--backend auto` found, in words."""
+    """What the backend `auto` chose, in words."""
     if not engine.rates:
         return []
     rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())

@@ -56,6 +56,12 @@ class Engine:
 
     Raises:
         InputError: a setting that cannot be used, or none for sigma.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"), batch=256)
+        >>> engine.prepare((1, 2, 2)).name, engine.size, engine.classes
+        ('torch', 256, 2)
     """
 
     def __init__(

@@ -41,6 +41,13 @@ class Attacks:
         scale: radius of the search, in certified radii.
         n: samples of each PREDICT.
         alpha: probability that any class in `predict` is not the smoothed one.
+
+    Example:
+        >>> one, far = np.array([0]), np.array([0.3])
+        >>> points = np.zeros((1, 1, 8, 8), np.float32)
+        >>> attacks = Attacks(one, one, one, np.array([0.2]), points, far, np.array([7]), scale=2.0, n=1000, alpha=0.01)
+        >>> attacks.changed, attacks.failed
+        (array([ True]), array([False]))
     """
 
     idx: NDArray[np.int64]
@@ -93,8 +100,8 @@ def attack(
     """Search the ball of each certified image for another class, and PREDICT at the point found.
 
     An image is tested once, at alpha / N for N images (Bonferroni) and on noise that the search has not seen, so
-    that P(any change told is false) <= alpha. A certificate is itself wrong with probability up to the table's
-    alpha: of very many, some may fail. That nothing was found proves nothing.
+    that with probability 1 - alpha no reported change is false. A certificate is itself wrong with probability up to
+    the table's alpha: of very many, some may fail. That no change was found proves no certificate right.
 
     Args:
         model: the base classifier of the table, or its folder or hub id.
@@ -111,6 +118,17 @@ def attack(
         InputError: a table without certified images or without the facts that are needed, another model or other
             images than it is about, or a search or a budget that means nothing, all before the work starts; or a
             model without a usable gradient.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.certification.dataset import certify
+        >>> _ = torch.manual_seed(0)
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = certify(model, "digits", sigma=0.25, n=1000, take=5, out=f"{folder}/mine.parquet")
+        >>> attacks = attack(model, table, steps=2, m=4, n=1000, take=1)
+        >>> len(attacks), attacks.points.shape
+        (1, (1, 1, 8, 8))
     """
     check_search(scale=scale, steps=steps, m=m, restarts=restarts)
     rows, n = certified_rows(table, take), whole("n", n)

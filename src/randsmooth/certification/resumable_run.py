@@ -72,12 +72,23 @@ def certify_images(
 ) -> Certificates:
     """Certify the images at `indices` into the Parquet file `out`.
 
-    Killed at any moment, a run loses no more than the few images in hand; `resume` goes on with it. What `reporter` is
-    told to be done has been synced, so that a power failure does not take it either; so has the table.
+    A run that is killed, at whatever moment, loses the few images in hand; `resume` goes on with it. What is reported
+    to `reporter` as done was written to the disk before, so that a power failure does not take it either.
 
     Raises:
         InputError: `out` exists and neither flag is given, or holds a run with another header, or another
             process writes it; or an image is unusable, or the model's logits are not finite.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth import data
+        >>> from randsmooth.certification.run_identity import make_header
+        >>> model, images = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval(), data.load("digits")
+        >>> smoothed = SmoothedClassifier(model, sigma=0.5, n=1000, seed=0)
+        >>> header = make_header(smoothed, model, images, [3, 5], selection="two")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     certify_images(smoothed, images, [3, 5], header, Path(folder) / "two.parquet").idx
+        array([3, 5])
     """
     check_flags(out, resume=resume, overwrite=overwrite)
     path = journal_path(out)
@@ -113,9 +124,9 @@ def _finished(out: Path, header: Header) -> Certificates:
 def _certify_rest(
     smoothed: SmoothedClassifier, images: Images, indices: Sequence[int], journal: Journal, reporter: Reporter
 ) -> None:
-    """Certify the images that the journal does not hold yet, one line each, in the order that they are decided in.
+    """Certify the images that the journal does not hold yet, and add a line for each as it is decided.
 
-    The reporter hears of images whose lines are on the disk.
+    An image is reported once its line is on the disk.
     """
     finished = {row.idx for row in journal.rows}
     left = [index for index in indices if index not in finished]
@@ -135,7 +146,7 @@ def _certify_rest(
 
 
 def _check_labels(journal: Journal, labels: Sequence[int]) -> None:
-    """Raise InputError for a row about no image of these: one from before there were checksums, and damaged."""
+    """Raise InputError for a row about none of these images: a damaged one from before journals had checksums."""
     for row in journal.rows:
         if row.idx >= len(labels) or labels[row.idx] != row.label:
             raise InputError(
@@ -145,7 +156,7 @@ def _check_labels(journal: Journal, labels: Sequence[int]) -> None:
 
 
 def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[ImageEvidence]]:
-    """One job an image, made when the engine has room for it."""
+    """One job an image, made when the scheduler has room for it."""
     rule, n0 = rule_of(header), header.n0 or 0
     batches = images.batches([torch.tensor([index]) for index in indices])
     for index, (x, y) in zip(indices, batches, strict=True):

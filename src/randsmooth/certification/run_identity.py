@@ -36,8 +36,24 @@ def make_header(
 ) -> Header:
     """The header of a certification by `smoothed` of the images at `indices`: equal headers give equal counts.
 
+    Args:
+        smoothed: what is to certify; its settings are stored.
+        model: the base classifier that it was made of.
+        images: the split.
+        indices: positions of the images to certify.
+        selection: how they were chosen, in words.
+        identity: what to know a model by that does not hold all that it is.
+
     Raises:
         InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).
+
+    Example:
+        >>> from randsmooth import data
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> smoothed = SmoothedClassifier(model, sigma=0.5, n=1000, seed=0)
+        >>> header = make_header(smoothed, model, data.load("digits"), [0, 1, 2], selection="take 3")
+        >>> header.dataset, header.settings.n, header.precision
+        ('digits', 1000, 'float32')
     """
     described = describe_model(model, identity)
     settings, engine = smoothed.settings, smoothed.engine
@@ -66,10 +82,9 @@ def make_header(
 
 
 def fingerprint(images: Images, indices: Sequence[int]) -> str:
-    """What tells two data sets of one name apart: a hash of the labels and the pixels of all chosen images.
+    """A hash of the labels and the pixels of the images at `indices`, which tells two data sets of one name apart.
 
-    A few images are in memory at a time. Those of a streamed split are decoded once for this and once more to be
-    certified: at ImageNet's size some milliseconds an image.
+    A few images are in memory at a time. Those of a streamed split are decoded for this, and again to be certified.
     """
     chosen = torch.tensor(indices)
     hashed = hashlib.sha256(images.labels[chosen].numpy().tobytes())
@@ -86,7 +101,15 @@ def _generator(engine: Engine) -> str:
 def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
     """Raise InputError unless the model takes the images of `spec` and knows their classes.
 
-    Another's module does not say; the engine finds out when it tries the model.
+    Modules from elsewhere do not say what they take; the engine finds out when it tries the model.
+
+    Example:
+        >>> from randsmooth import data
+        >>> parity = Classifier(arch="small-cnn", classes=["even", "odd"], shape=[1, 8, 8])
+        >>> check_fit(parity, data.describe("digits"))
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
     """
     if not isinstance(model, Classifier | OnnxModel):
         return

@@ -30,6 +30,16 @@ def certified_as(table: Certificates) -> CertificationSettings:
     Raises:
         InputError: the header does not say them or which model it is about, as that of a log does not, or names
             an unknown precision.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.certification.dataset import certify
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = certify(model, "digits", sigma=0.25, n=100, take=5, out=f"{folder}/mine.parquet")
+        >>> again = SmoothedClassifier(model, certified_as(table))
+        >>> again.sigma, again.engine.backend.name
+        (0.25, 'torch')
     """
     header = table.header
     said = {"sigma": header.sigma, "model's weights": _weights(table), "precision": header.precision}
@@ -63,10 +73,22 @@ def describe_model(model: nn.Module | OnnxModel, identity: str | None = None) ->
 
 
 def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str | None = None) -> None:
-    """Raise InputError unless `model` holds what the table's base classifier does; before long work.
+    """Check, before long work, that `model` holds what the table's base classifier does.
 
     Raises:
         InputError: it is another, or it needs the `identity` that it was certified under.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.certification.dataset import certify
+        >>> model, other = (nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(2))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = certify(model, "digits", sigma=0.25, n=100, take=5, out=f"{folder}/mine.parquet")
+        >>> check_same(model, table)
+        >>> check_same(other, table)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: mine is about another model: weights ...
     """
     apart = told_apart(table.header, Header(model=describe_model(model, identity)))
     if apart is not None:
@@ -76,11 +98,19 @@ def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str 
 def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: Certificates) -> None:
     """Check that `smoothed`, which passed `check_same`, answers noisy images of `shape` as the table's classifier did.
 
-    Another processor or library computes other last bits, and a sample now and then is counted otherwise: no evidence
-    is mixed by that, so it is told as a `Note`. So is it that an older table tells no answers.
+    Another processor or library computes other last bits, so that now and then a sample gets another class. That mixes
+    no evidence, and only a `Note` says so; as it does for an older table, whose header holds no answers.
 
     Raises:
-        InputError: the answers differ and nothing that is known of the arithmetic explains it.
+        InputError: the answers differ, and no difference of the arithmetic explains it.
+
+    Example:
+        >>> import tempfile
+        >>> from randsmooth.certification.dataset import certify
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = certify(model, "digits", sigma=0.25, n=100, take=5, out=f"{folder}/mine.parquet")
+        >>> check_answers(SmoothedClassifier(model, certified_as(table)), (1, 8, 8), table)
     """
     engine, header = smoothed.engine, table.header
     if header.behaviour is None:

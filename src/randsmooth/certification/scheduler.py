@@ -43,6 +43,16 @@ class Scheduler(Generic[T]):
     """Runs jobs, one an image, on an engine: queues their samples, has full batches counted, hands the counts back.
 
     Several jobs are under way at once, so that batches are full and none waits for another's last look.
+
+    Args:
+        engine: what draws the noise and counts the answers.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
+        >>> jobs = [Job(i, torch.rand(1, 2, 2), count_once([SampleRange("votes", 0, 300)])) for i in range(3)]
+        >>> [int(job.result.sum()) for job in Scheduler(engine).run(jobs)]
+        [300, 300, 300]
     """
 
     def __init__(self, engine: Engine) -> None:

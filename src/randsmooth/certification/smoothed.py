@@ -37,6 +37,12 @@ class Certified:
         counts0: (B, K) classes of the n0 samples that picked the class.
         counts: (B, K) classes of the other samples, that bounded its probability.
         paths: for each image, how often the picked class had come out at each look.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
+        >>> certified = SmoothedClassifier(model, sigma=0.5).certify(torch.ones(3, 1, 2, 2), n0=20, n=500)
+        >>> certified.counts0.sum(axis=1), certified.counts.sum(axis=1)
+        (array([20, 20, 20]), array([500, 500, 500]))
     """
 
     predict: NDArray[np.int64]
@@ -68,8 +74,7 @@ class SmoothedClassifier:
         settings: those given, with the seed that was drawn: given to another, they repeat all answers.
 
     Example:
-        >>> import torch
-        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
+        >>> bright = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False)).eval()
         >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
         >>> certified = SmoothedClassifier(bright, sigma=0.25, n=1000, seed=0).certify(torch.ones(1, 1, 2, 2))
         >>> certified.predict, certified.radius.round(2)
@@ -161,6 +166,11 @@ class SmoothedClassifier:
 
         Returns:
             (B,) classes.
+
+        Example:
+            >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
+            >>> SmoothedClassifier(model, sigma=0.5).predict(torch.ones(3, 1, 2, 2), n=100).shape
+            (3,)
         """
         bounds.check_alpha(alpha)
         n, least = whole("n", n), smallest_predict_n(alpha)

@@ -37,6 +37,13 @@ class SoftCertified:
         mean: (S, B, K) of the softmax over n samples.
         variance: (S, B, K) of the same, with n - 1 in the denominator.
         n: samples an image.
+
+    Example:
+        >>> import torch
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> soft = certify_soft(SmoothedClassifier(model, sigma=0.5), torch.ones(3, 1, 2, 2), n=1000, betas=(1.0, 8.0))
+        >>> soft.radius.shape, soft.mean.shape
+        ((2, 3), (2, 3, 2))
     """
 
     betas: tuple[float, ...]
@@ -77,6 +84,14 @@ def certify_soft(
 
     Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked class: the others' means add up to
         one minus its own.
+
+    Example:
+        >>> import torch
+        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
+        >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
+        >>> smoothed = SmoothedClassifier(bright, sigma=0.25, seed=0)
+        >>> certify_soft(smoothed, torch.ones(1, 1, 2, 2), n=1000, betas=(4.0,)).predict
+        array([[1]])
     """
     n0, n, betas = whole("n0", n0), whole("n", n), tuple(float(beta) for beta in betas)
     check_betas(betas)

@@ -23,6 +23,10 @@ class SoftAccuracies:
         radii: (R,), in units of pixels in [0, 1].
         hard: (R,) of hard certification, by Clopper-Pearson.
         soft: (R,) of soft certification, for each beta; math.inf is its limit.
+
+    Example:
+        >>> SoftAccuracies(np.array([0.0, 0.5]), np.array([0.9, 0.6]), {1.0: np.array([0.8, 0.3])}).soft[1.0]
+        array([0.8, 0.3])
     """
 
     radii: Floats
@@ -45,13 +49,24 @@ def soft_accuracies(
     """Hard against soft certification of the same images by the same samples (Zhai et al. 2020, figure 4).
 
     Args:
+        smoothed, x, n0, n, alpha, bound: as `certify_soft`.
         y: (B,) labels.
         radii: at which to give the certified accuracy, >= 0.
-        betas: inverse temperatures; math.inf joins them.
-        Others as `certify_soft`.
+        betas: inverse temperatures; math.inf is added to them.
 
     Raises:
         InputError: as `certify_soft`, other than B labels, or a radius below 0.
+
+    Example:
+        >>> import torch
+        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
+        >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
+        >>> smoothed = SmoothedClassifier(bright, sigma=0.25, seed=0)
+        >>> curves = soft_accuracies(smoothed, torch.ones(2, 1, 2, 2), [1, 1], [0.0, 0.5], betas=[4.0], n=1000)
+        >>> curves.hard
+        array([1., 1.])
+        >>> list(curves.soft)
+        [4.0, inf]
     """
     radii_, labels = np.asarray(radii, np.float64), np.asarray(y, np.int64)
     if radii_.ndim != 1 or not len(radii_) or not np.all(radii_ >= 0.0):
