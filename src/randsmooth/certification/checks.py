@@ -20,7 +20,7 @@ def check_eval_mode(model: nn.Module) -> None:
         >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)))
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model is in train mode; a certificate is about fixed answers: call model.eval()
+        randsmooth.errors.InputError: the model is in train mode; ...: call model.eval()
     """
     training = [name or "the model" for name, module in model.named_modules() if module.training]
     if training:
