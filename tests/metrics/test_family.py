@@ -29,7 +29,7 @@ def of_radii(radii: Floats, name: str = "") -> Certificates:
     """A table of images of class 0; a radius below 0 is that of a wrong class."""
     zeros, header = np.zeros(len(radii), np.int64), Header(sigma=SIGMA, n=N, alpha=ALPHA)
     wrong = (radii <= 0.0).astype(np.int64)
-    return Certificates(header, np.arange(len(radii)), zeros, wrong, np.abs(radii), zeros * 1.0, name=name)
+    return Certificates(header, np.arange(len(radii)), zeros, wrong, np.abs(radii), np.zeros(len(radii)), name=name)
 
 
 def claims(tables: Sequence[Certificates], **options: int) -> bool:
