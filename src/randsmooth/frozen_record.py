@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import typing
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator, model_validator
 
 from randsmooth.documents import shown
@@ -38,7 +38,10 @@ class FrozenRecord(BaseModel):
         """NumPy's numbers as Python's, which is what a file will hold."""
         if not isinstance(fields, dict):
             return fields
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in fields.items()}
+        numpy = sys.modules.get("numpy")  # not imported here: without it no value is of its types
+        if numpy is None:
+            return fields
+        return {name: value.item() if isinstance(value, numpy.generic) else value for name, value in fields.items()}
 
     @field_validator("*", mode="before")
     @classmethod
