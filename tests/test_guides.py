@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import io
 import os
 import re
@@ -15,6 +17,7 @@ import pytest
 import torch
 from PIL import Image
 
+import randsmooth
 from randsmooth import data, models
 from randsmooth.cli import command
 from randsmooth.cli.main import app
@@ -141,3 +144,27 @@ def test_anchors_between_the_documents_name_a_heading() -> None:
             if "://" not in target and anchor not in names:
                 broken.append(f"{document.name}: {target}#{anchor}")
     assert not broken
+
+
+FILES = (".py", ".csv", ".md", ".html", ".parquet", ".json")
+
+
+def dotted_names(document: Path) -> set[str]:
+    """What the text of a document calls `rs.SOMETHING`, `randsmooth.SOMETHING` or `ROOM.SOMETHING`."""
+    rooms = "|".join(stub.parent.name for stub in Path(randsmooth.__file__).parent.glob("*/__init__.pyi"))
+    name = re.compile(rf"(?<![\w./-])(?:rs|randsmooth|{rooms})(?:\.[A-Za-z_]\w*)+(?![\w/-])")
+    spans = re.findall(r"`([^`\n]+)`", BLOCK.sub("", document.read_text()))
+    return {found for span in spans for found in name.findall(span) if not found.endswith(FILES)}
+
+
+@pytest.mark.parametrize("document", [pytest.param(path, id=path.name) for path in GUIDES])
+def test_names_in_the_text_exist(document: Path) -> None:
+    for name in dotted_names(document):
+        first, *rest = name.split(".")
+        where: object = randsmooth if first in ("rs", "randsmooth") else getattr(randsmooth, first)
+        for part in rest:
+            path = getattr(where, "__name__", "")
+            if not hasattr(where, part) and inspect.ismodule(where):
+                importlib.import_module(f"{path}.{part}")  # a module that its room does not list
+            where = getattr(where, part, None)
+            assert where is not None, f"{document.name} says {name}, but {path} has no {part}"
