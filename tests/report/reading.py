@@ -5,10 +5,11 @@ from html.parser import HTMLParser
 
 
 class Read(HTMLParser):
-    """A page's elements, its visible text, and its scripts."""
+    """A page's source, its elements, its visible text, and its scripts."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
+        self.source = text
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.visible: list[str] = []
         self.scripts: list[str] = []
