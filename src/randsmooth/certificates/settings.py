@@ -40,39 +40,45 @@ class CertificationSettings(FrozenRecord):
     """
 
     sigma: float | None = Field(
-        None,
+        default=None,
         description="Standard deviation of the noise, for pixels in [0, 1]. (default: the one that the model was "
         "trained with)",
     )
-    n0: int = Field(100, description="Samples an image that pick the class to certify.")
-    n: int = Field(100_000, description="The most other samples an image, which bound the probability of that class.")
-    alpha: float = Field(0.001, description="Probability that an image's certificate is wrong.")
+    n0: int = Field(default=100, description="Samples an image that pick the class to certify.")
+    n: int = Field(
+        default=100_000, description="The most other samples an image, which bound the probability of that class."
+    )
+    alpha: float = Field(default=0.001, description="Probability that an image's certificate is wrong.")
     rule: str = Field(
-        "fixed", description="How many of the n samples are drawn: fixed, or a sequential rule such as grid."
+        default="fixed", description="How many of the n samples are drawn: fixed, or a sequential rule such as grid."
     )
     bound: ConfidenceBound = Field(
-        "clopper-pearson", description=f"Confidence bound of the fixed rule: {', '.join(CONFIDENCE_BOUNDS)}."
+        default="clopper-pearson", description=f"Confidence bound of the fixed rule: {', '.join(CONFIDENCE_BOUNDS)}."
     )
     label_aware: bool = Field(
-        False, description="Stop where the class picked is not the label. For evaluation only, and the table says so."
+        default=False,
+        description="Stop where the class picked is not the label. For evaluation only, and the table says so.",
     )
     sound: bool = Field(
-        False,
+        default=False,
         description="Round noisy images to the grid k/255, under the exact distribution: no rounding of floats stands "
         "between proof and program.",
     )
     backend: str | None = Field(
-        None,
+        default=None,
         description="What runs the base classifier: torch, compile, openvino, onnx, or auto, the fastest installed. "
         "(default: torch; onnx for an ONNX file)",
     )
     precision: Precision = Field(
-        "32", description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}. It is a part of the classifier."
+        default="32",
+        description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}. It is a part of the classifier.",
     )
     batch: int | None = Field(
-        None, description="Samples a forward pass, 128 or more. (default: what suits device and image)"
+        default=None, description="Samples a forward pass, 128 or more. (default: what suits device and image)"
     )
-    seed: int | None = Field(None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)")
+    seed: int | None = Field(
+        default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)"
+    )
 
     @field_validator("n0", "n", "batch", "seed", mode="before")
     @classmethod
