@@ -47,44 +47,44 @@ YAML = [
 
 
 @pytest.mark.parametrize(("text", "says"), JSON)
-def test_refuses_json_in_a_sentence(text, says):
+def test_refuses_json_in_a_sentence(text: str | bytes, says: str) -> None:
     with pytest.raises(InputError, match=says) as told:
         parse_json(text, "header of t.parquet")
     assert str(told.value).startswith("header of t.parquet") and len(str(told.value)) < 400
 
 
 @pytest.mark.parametrize(("text", "says"), YAML)
-def test_refuses_yaml_in_a_sentence(text, says):
+def test_refuses_yaml_in_a_sentence(text: str | bytes, says: str) -> None:
     with pytest.raises(InputError, match=says) as told:
         parse_yaml(text, "run.yaml")
     assert str(told.value).startswith("run.yaml") and len(str(told.value)) < 400
 
 
-def test_json_means_what_it_says():
+def test_json_means_what_it_says() -> None:
     document = {"a": [1, 2.5, None, True, "[[[[{{{{" * 100 + '\\"'], "b": {"c": [[[]]] * 50}}
     assert parse_json(json.dumps(document), "x") == document
     assert parse_json(json.dumps(document).encode(), "x") == document
 
 
-def test_escaped_pairs_are_one_character():
+def test_escaped_pairs_are_one_character() -> None:
     assert parse_json(r'{"\ud83d\ude00": ["\uD83D\uDE00"]}', "x") == {"\U0001f600": ["\U0001f600"]}
 
 
-def test_reads_files_of_a_size(tmp_path):
+def test_reads_files_of_a_size(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"1234")
     assert read_file(tmp_path / "a", most=4) == b"1234"
     with pytest.raises(InputError, match="a is 4 bytes long; expected at most 3"):
         read_file(tmp_path / "a", most=3)
 
 
-def test_reads_nothing_but_files(tmp_path):
+def test_reads_nothing_but_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "none", tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(InputError, match=f"no file at {path}"):
             read_file(path)
 
 
-def test_json_as_deep_as_allowed():
+def test_json_as_deep_as_allowed() -> None:
     text = "[" * MOST_DEPTH + "]" * MOST_DEPTH
     assert parse_json(f"[{','.join('[]' for _ in range(1000))}]", "x") == [[]] * 1000
     parse_json(text, "x")
@@ -92,7 +92,7 @@ def test_json_as_deep_as_allowed():
         parse_json(f"[{text}]", "x")
 
 
-def test_yaml_means_what_it_says():
+def test_yaml_means_what_it_says() -> None:
     text = "verb: train\nset: {lr: 0.1, lr_drops: [50, 100]}\nclasses:\n  - a\n  - b\nseed: 0\n"
     assert parse_yaml(text, "x") == {
         "verb": "train",
@@ -103,6 +103,6 @@ def test_yaml_means_what_it_says():
     assert parse_yaml("", "x") is None
 
 
-def test_words_of_a_parser_are_one_short_line():
+def test_words_of_a_parser_are_one_short_line() -> None:
     assert shown("a\n\x1b[31mb\t c") == "a [31mb c"
     assert len(shown("x" * 10_000)) == 200

@@ -112,7 +112,7 @@ def test_a_run_without_tensorboard_trains_and_keeps_its_history(folder: Path) ->
 
 def test_an_import_error_of_another_package_is_not_taken_for_a_missing_extra() -> None:
     with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere_to_be_found'"), needs("this test"):
-        import nowhere_to_be_found  # noqa: F401
+        import nowhere_to_be_found  # type: ignore[import-not-found]  # noqa: F401
     sentence = r"this test needs the package torch.*'randsmooth\[torch\]'"
     with pytest.raises(MissingPackage, match=sentence), needs("this test"), needs("randsmooth.something"):
         raise ModuleNotFoundError(name="torch.nn")

@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -27,7 +28,7 @@ from report.reading import Read
 STRINGS = list(NASTY.values())
 EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])
 PAGES = ("page", "compared", "leaderboard")
-PLAIN = {"sigma": 0.5, "n0": 10, "n": 100, "alpha": 0.001}
+PLAIN: dict[str, Any] = {"sigma": 0.5, "n0": 10, "n": 100, "alpha": 0.001}
 
 
 def shown(text: str, longest: int = escape.LONGEST) -> str:
@@ -206,7 +207,7 @@ def test_no_cell_begins_a_formula(written: dict[str, str]) -> None:
 
 @EACH
 def test_csv_holds_it(text: str) -> None:
-    rows = [["name", "value"], [text, -0.5], ["-3.5", 1]]
+    rows: list[list[object]] = [["name", "value"], [text, -0.5], ["-3.5", 1]]
     back = list(csv.reader(io.StringIO(escape.to_csv(rows))))
     assert back[1][0].removeprefix("'") == escape.printable(text).removeprefix("'")
     assert back[1][1] == "-0.5" and back[2] == ["-3.5", "1"] and not formulas(escape.to_csv(rows))

@@ -1,6 +1,7 @@
 """What a person sees of long work, on a terminal and in a log."""
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -22,7 +23,7 @@ def test_a_line_tells_the_newest_figures(monkeypatch: pytest.MonkeyPatch, capsys
 @pytest.mark.parametrize("width", [80, 120, 160])
 def test_a_narrow_terminal_cuts_the_figures_alone(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=width)
-    monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setattr("rich.progress.get_console", lambda: console)
     with progress.console("train cat-rs", 1000, "images") as reporter:
         reporter.advance(420, INFO)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
+from cli.run import Result, Run
 from randsmooth.cli.main import main
 
 
-class Result(NamedTuple):
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Result]:
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """Runs a command line in an empty folder; its exit code and what it printed."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)  # a verb that wrongly starts must not write into the checkout

@@ -24,7 +24,7 @@ def server(heavy: Sequence[str] = HEAVY) -> Iterator[None]:
     try:
         yield
     finally:
-        forkserver._forkserver._stop()
+        forkserver._forkserver._stop()  # type: ignore[attr-defined]
 
 
 def start(

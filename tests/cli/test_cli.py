@@ -7,21 +7,20 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
 from PIL import Image
 
+from cli.run import Run
 from randsmooth import data, read
 from randsmooth.bounds import boundary_cache
 from randsmooth.certificates import make_rule, write_parquet
 
-Run = Callable[..., Any]  # a Result: code, out, err
 VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "verify", "methods")
 
 
@@ -39,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_train_certify_evaluate_compare(cli, tmp_path: Path) -> None:
+def test_train_certify_evaluate_compare(cli: Run, tmp_path: Path) -> None:
     model, table, page = tmp_path / "m", tmp_path / "gaussian.parquet", tmp_path / "report.html"
     trained = cli(
         "train", "digits", "--sigma", "0.25", "--epochs", "3", "--set", "lr=1e-2", "--set", "m=2", "--out", model
@@ -58,7 +57,7 @@ def test_train_certify_evaluate_compare(cli, tmp_path: Path) -> None:
     assert written == {"report.html", "report-table.md", "report-table.tex", "report-table.csv"} | curves
 
 
-def test_compare_shows_lost_images_where_the_data_is_at_hand(cli, made: Path, tmp_path: Path) -> None:
+def test_compare_shows_lost_images_where_the_data_is_at_hand(cli: Run, made: Path, tmp_path: Path) -> None:
     full, page = read(made / "a.parquet"), tmp_path / "report.html"
     weaker = full.at(alpha=1e-15)  # certifies less
     write_parquet(weaker.renamed("weaker"), tmp_path / "weaker.parquet")
@@ -82,7 +81,7 @@ def test_compare_shows_lost_images_where_the_data_is_at_hand(cli, made: Path, tm
     ],
 )
 def test_compare_does_without_pictures(
-    facts: dict[str, object], reason: str, cli, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    facts: dict[str, object], reason: str, cli: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
     table = read(made / "a.parquet")
@@ -109,7 +108,9 @@ def log(path: Path, rows: list[str]) -> Path:
         ([], "", "b holds no image"),
     ],
 )  # fmt: skip
-def test_compare_refuses_what_cannot_be_compared(rows: list[str], words: str, named: str, cli, tmp_path: Path) -> None:
+def test_compare_refuses_what_cannot_be_compared(
+    rows: list[str], words: str, named: str, cli: Run, tmp_path: Path
+) -> None:
     first = log(tmp_path / "gaussian.tsv", ["0\t3\t3\t0.5\t1"])
     told = cli("compare", first, log(tmp_path / "b.tsv", rows), *words.split(), "--out", tmp_path / "report.html")
     assert (told.code, named in told.err) == (2, True), told.err
@@ -129,7 +130,7 @@ def test_comparing_loads_no_torch(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").exists()
 
 
-def test_a_run_is_repeated_from_its_yaml(cli, made: Path, tmp_path: Path) -> None:
+def test_a_run_is_repeated_from_its_yaml(cli: Run, made: Path, tmp_path: Path) -> None:
     first = cli(
         "certify",
         made / "model",
@@ -147,10 +148,10 @@ def test_a_run_is_repeated_from_its_yaml(cli, made: Path, tmp_path: Path) -> Non
     assert again.code == 0, again.err
     a, b = read(tmp_path / "a.parquet"), read(tmp_path / "b.parquet")
     assert a.header == b.header
-    assert (a.counts == b.counts).all()
+    assert np.array_equal(a.evidence()[1], b.evidence()[1])
 
 
-def test_training_leaves_a_yaml_that_repeats_it(cli, tmp_path: Path) -> None:
+def test_training_leaves_a_yaml_that_repeats_it(cli: Run, tmp_path: Path) -> None:
     words = (
         "train",
         "digits",
@@ -172,7 +173,7 @@ def test_training_leaves_a_yaml_that_repeats_it(cli, tmp_path: Path) -> None:
     assert weights[0] == weights[1]
 
 
-def test_predict_names_class_and_radius(cli, made: Path, tmp_path: Path) -> None:
+def test_predict_names_class_and_radius(cli: Run, made: Path, tmp_path: Path) -> None:
     images = data.load("digits", "test")
     pixels, label = images.batch(torch.tensor([3]))
     Image.fromarray((pixels[0, 0] * 255).round().to(torch.uint8).numpy()).save(tmp_path / "digit.png")
@@ -184,17 +185,16 @@ def test_predict_names_class_and_radius(cli, made: Path, tmp_path: Path) -> None
     assert answer["radius"] - 1e-4 <= float(text.splitlines()[0].split()[-1]) <= answer["radius"]
 
 
-def test_evaluate_judges_at_another_budget(cli, made: Path) -> None:
+def test_evaluate_judges_at_another_budget(cli: Run, made: Path) -> None:
     def acr(*words: object) -> float:
-        return json.loads(cli("evaluate", made / "a.parquet", "--format", "json", *words).out)["tables"][0]["acr"][
-            "value"
-        ]
+        table = json.loads(cli("evaluate", made / "a.parquet", "--format", "json", *words).out)["tables"][0]
+        return float(table["acr"]["value"])
 
     assert acr("--alpha", 1e-6) < acr() < acr("--alpha", 0.1)
     assert acr("--n", 50) < acr()
 
 
-def test_export_rounds_down(cli, made: Path, tmp_path: Path) -> None:
+def test_export_rounds_down(cli: Run, made: Path, tmp_path: Path) -> None:
     told = cli("export", made / "a.parquet", "--out", tmp_path / "a.tsv")
     assert told.code == 0 and told.out.strip() == str(tmp_path / "a.tsv")
     assert "--sigma 0.25 --n 500 --alpha 0.001" in told.err  # what the log does not say
@@ -211,7 +211,9 @@ def test_export_rounds_down(cli, made: Path, tmp_path: Path) -> None:
         (["--label-aware"], "certify without it"),
     ],
 )
-def test_export_refuses_what_a_log_cannot_say(options: list[str], way: str, cli, made: Path, tmp_path: Path) -> None:
+def test_export_refuses_what_a_log_cannot_say(
+    options: list[str], way: str, cli: Run, made: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "a.parquet"
     assert cli("certify", made / "model", "--take", "3", "--n", "500", *options, "--out", out).code == 0
     told = cli("export", out)
@@ -220,14 +222,16 @@ def test_export_refuses_what_a_log_cannot_say(options: list[str], way: str, cli,
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "data list", "data describe"])
-def test_every_verb_explains_itself(verb: str, cli) -> None:
+def test_every_verb_explains_itself(verb: str, cli: Run) -> None:
     told = cli(*verb.split(), "--help")
     assert told.code == 0
     assert "Usage" in told.out
     assert "--config" in told.out
 
 
-def test_a_note_of_ours_is_told_in_words_alone(cli, made: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_note_of_ours_is_told_in_words_alone(
+    cli: Run, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def forget() -> None:
         boundary_cache._remembered.cache_clear()
         make_rule.cache_clear()
@@ -244,7 +248,7 @@ def test_a_note_of_ours_is_told_in_words_alone(cli, made: Path, tmp_path: Path, 
     assert "Warning" not in told.err and table.read_text() != "garbage"
 
 
-def test_lists(cli) -> None:
+def test_lists(cli: Run) -> None:
     assert "cifar10-jpeg" in cli("data", "list").out
     assert "28" in cli("data", "describe", "mnist").out
     methods = cli("methods").out
@@ -301,7 +305,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("words", "named"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
-def test_bad_input_is_named_and_exits_with_2(words: str, named: str, cli, made: Path, tmp_path: Path) -> None:
+def test_bad_input_is_named_and_exits_with_2(words: str, named: str, cli: Run, made: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.tsv"
     log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.5\t1\t0:00:01.5\n")
     places = {"model": made / "model", "table": made / "a.parquet", "tmp": tmp_path, "log": log}
@@ -338,14 +342,14 @@ def test_bad_input_is_named_and_exits_with_2(words: str, named: str, cli, made: 
         ("#" * 2**16 + "\n", "is 65,537 bytes long; expected at most 65,536"),
     ],
 )
-def test_bad_configuration_files(text: str, named: str, cli, tmp_path: Path) -> None:
+def test_bad_configuration_files(text: str, named: str, cli: Run, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(text)
     told = cli("train", "--config", tmp_path / "run.yaml")
     assert told.code == 2
     assert named in told.err and "Traceback" not in told.err and len(told.err) < 1000
 
 
-def test_a_damaged_model_is_named(cli, made: Path, tmp_path: Path) -> None:
+def test_a_damaged_model_is_named(cli: Run, made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "model", tmp_path / "m")
     weights = tmp_path / "m" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
@@ -353,14 +357,14 @@ def test_a_damaged_model_is_named(cli, made: Path, tmp_path: Path) -> None:
     assert (told.code, "model.safetensors" in told.err) == (2, True)
 
 
-def test_a_failure_exits_with_1(cli, tmp_path: Path) -> None:
+def test_a_failure_exits_with_1(cli: Run, tmp_path: Path) -> None:
     told = cli("train", "digits", "--sigma", 0.5, "--epochs", 1, "--set", "lr=1e30", "--out", tmp_path / "m")
     assert told.code == 1
     assert "not finite" in told.err
     assert "Traceback" not in told.err
 
 
-def test_what_was_inferred_of_logs_is_told_with_their_figures(cli, tmp_path: Path) -> None:
+def test_what_was_inferred_of_logs_is_told_with_their_figures(cli: Run, tmp_path: Path) -> None:
     folder = tmp_path / "imagenet" / "cohen"
     folder.mkdir(parents=True)
     path = log(folder / "noise_0.50", [f"{i}\t3\t3\t1.96\t1" for i in range(4)] + ["4\t3\t3\t1.91\t1"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.run import Run
 from cli.test_leaderboard import LOG, certificates
 from randsmooth.cli import reading
 from randsmooth.errors import SeveralErrors
@@ -48,7 +49,7 @@ SOUND = ("gaussian.parquet", "macer.tsv")
 
 
 @pytest.mark.parametrize("verb", ["evaluate", "compare"])
-def test_all_damaged_files_are_named_at_once(cli, runs: Path, tmp_path: Path, verb: str) -> None:
+def test_all_damaged_files_are_named_at_once(cli: Run, runs: Path, tmp_path: Path, verb: str) -> None:
     files = sorted(runs.iterdir())
     told = cli(verb, *files, *(("--out", tmp_path / "page.html") if verb == "compare" else ()))
     lines = told.err.splitlines()
@@ -59,12 +60,12 @@ def test_all_damaged_files_are_named_at_once(cli, runs: Path, tmp_path: Path, ve
     assert cli(verb, runs / "macer.tsv", *(("--out", tmp_path / "page.html") if verb == "compare" else ())).code == 0
 
 
-def test_one_damaged_file_is_one_line(cli, runs: Path) -> None:
+def test_one_damaged_file_is_one_line(cli: Run, runs: Path) -> None:
     told = cli("evaluate", runs / "gaussian.parquet", runs / "huge.tsv")
     assert told.code == 2 and len(told.err.splitlines()) == 1 and "radius=1e18" in told.err
 
 
-def test_files_that_cannot_be_judged_are_all_named(cli, runs: Path, tmp_path: Path) -> None:
+def test_files_that_cannot_be_judged_are_all_named(cli: Run, runs: Path, tmp_path: Path) -> None:
     """Read they can be, but not judged at what is asked for."""
     (tmp_path / "a.tsv").write_text(LOG)
     (tmp_path / "b.tsv").write_text(LOG)
@@ -75,7 +76,7 @@ def test_files_that_cannot_be_judged_are_all_named(cli, runs: Path, tmp_path: Pa
     assert len(error.value.faults) == 4 and "is not there" in error.value.faults[2]
 
 
-def test_the_leaderboard_goes_on_and_names_them_here_and_on_the_page(cli, runs: Path, tmp_path: Path) -> None:
+def test_the_leaderboard_goes_on_and_names_them_here_and_on_the_page(cli: Run, runs: Path, tmp_path: Path) -> None:
     told = cli("leaderboard", runs.parent, "--out", tmp_path / "board.html")
     assert told.code == 0, told.err
     assert named_once([line for line in told.err.splitlines() if line.startswith("note: skipped: ")], runs)
@@ -86,14 +87,14 @@ def test_the_leaderboard_goes_on_and_names_them_here_and_on_the_page(cli, runs: 
     assert {record["file"] for record in records} == {f"{runs.name}/{name}" for name in SOUND}
 
 
-def test_a_leaderboard_of_sound_files_leaves_none_out(cli, runs: Path, tmp_path: Path) -> None:
+def test_a_leaderboard_of_sound_files_leaves_none_out(cli: Run, runs: Path, tmp_path: Path) -> None:
     for name in DAMAGED:
         (runs / name).unlink()
     told = cli("leaderboard", runs, "--out", tmp_path / "board.html")
     assert (told.code, told.err) == (0, "") and "Left out" not in (tmp_path / "board.html").read_text()
 
 
-def test_a_folder_of_damaged_files_alone_is_no_leaderboard(cli, runs: Path, tmp_path: Path) -> None:
+def test_a_folder_of_damaged_files_alone_is_no_leaderboard(cli: Run, runs: Path, tmp_path: Path) -> None:
     for name in SOUND:
         (runs / name).unlink()
     told = cli("leaderboard", runs, "--out", tmp_path / "board.html")
@@ -101,7 +102,7 @@ def test_a_folder_of_damaged_files_alone_is_no_leaderboard(cli, runs: Path, tmp_
     assert named_once(told.err.splitlines(), runs)
 
 
-def test_reproduce_goes_on_and_names_them(cli, runs: Path, tmp_path: Path) -> None:
+def test_reproduce_goes_on_and_names_them(cli: Run, runs: Path, tmp_path: Path) -> None:
     told = cli("reproduce", "acr/table2", "--from", runs.parent, "--out", tmp_path / "out")
     assert told.code == 0, told.err
     assert named_once([line for line in told.out.splitlines() if line.startswith("note: skipped: ")], runs)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.run import Run
 from cli.test_leaderboard import certificates
 from randsmooth.cli.failures import SENTENCES, explained
 
@@ -21,7 +22,7 @@ FULL = [
 
 @pytest.mark.parametrize(("words", "what", "way"), FULL, ids=[words.split()[0] for words, *_ in FULL])
 def test_a_full_disk_costs_a_sentence(
-    words: str, what: str, way: str, cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: str, what: str, way: str, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificates(tmp_path / "a.parquet")
     for name in ("a.tsv", "a.html"):

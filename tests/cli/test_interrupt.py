@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from cli.run import Run
 from randsmooth.cli.main import main
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.parametrize(

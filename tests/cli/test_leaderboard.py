@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cli.run import Run
 from randsmooth import metrics
 from randsmooth.certificates import Header, from_counts, read, write_parquet
 
@@ -52,7 +53,7 @@ def runs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_it_ranks_what_it_finds_and_names_what_it_skips(cli, runs: Path, tmp_path: Path) -> None:
+def test_it_ranks_what_it_finds_and_names_what_it_skips(cli: Run, runs: Path, tmp_path: Path) -> None:
     told = cli("leaderboard", runs, "--out", tmp_path / "out" / "board.html")
     assert told.code == 0, told.err
     page, records = tmp_path / "out" / "board.html", tmp_path / "out" / "board.json"
@@ -66,7 +67,7 @@ def test_it_ranks_what_it_finds_and_names_what_it_skips(cli, runs: Path, tmp_pat
     assert f"randsmooth leaderboard {runs} --out" in page.read_text()
 
 
-def test_it_writes_here_by_default_and_not_twice(cli, runs: Path, tmp_path: Path) -> None:
+def test_it_writes_here_by_default_and_not_twice(cli: Run, runs: Path, tmp_path: Path) -> None:
     assert cli("leaderboard", runs).code == 0
     assert (tmp_path / "leaderboard.html").exists() and (tmp_path / "leaderboard.json").exists()
     again = cli("leaderboard", runs)
@@ -75,7 +76,7 @@ def test_it_writes_here_by_default_and_not_twice(cli, runs: Path, tmp_path: Path
     assert "&lt;b&gt;" in (tmp_path / "leaderboard.html").read_text()
 
 
-def test_a_log_is_told_its_sigma_and_tables_keep_theirs(cli, runs: Path, tmp_path: Path) -> None:
+def test_a_log_is_told_its_sigma_and_tables_keep_theirs(cli: Run, runs: Path, tmp_path: Path) -> None:
     told = cli("leaderboard", runs, "--sigma", 0.7, "--n", 1000, "--alpha", 0.01)
     assert told.code == 0, told.err
     records = {record["file"]: record for record in json.loads((tmp_path / "leaderboard.json").read_text())}
@@ -85,7 +86,7 @@ def test_a_log_is_told_its_sigma_and_tables_keep_theirs(cli, runs: Path, tmp_pat
     assert [(r["sigma"], r["n"]) for r in records.values() if r["dataset"]] == [(0.25, 100), (0.5, 100)]
 
 
-def test_a_log_without_its_sigma_has_no_p_a(cli, runs: Path, tmp_path: Path) -> None:
+def test_a_log_without_its_sigma_has_no_p_a(cli: Run, runs: Path, tmp_path: Path) -> None:
     assert cli("leaderboard", runs / "deep").code == 0
     records = {record["file"]: record for record in json.loads((tmp_path / "leaderboard.json").read_text())}
     assert records["log.tsv"]["p_A"] == [] and records["er/gaussian.parquet"]["p_A"]
@@ -109,7 +110,7 @@ def test_a_log_without_its_sigma_has_no_p_a(cli, runs: Path, tmp_path: Path) -> 
         ("", "FOLDER"),
     ],
 )
-def test_bad_input_is_named(words: str, named: str, cli, runs: Path, tmp_path: Path) -> None:
+def test_bad_input_is_named(words: str, named: str, cli: Run, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     told = cli("leaderboard", *words.format(tmp=tmp_path).split())
     assert told.code == 2, told
@@ -117,7 +118,7 @@ def test_bad_input_is_named(words: str, named: str, cli, runs: Path, tmp_path: P
     assert list(tmp_path.glob("*.html")) == []
 
 
-def test_it_explains_itself(cli) -> None:
+def test_it_explains_itself(cli: Run) -> None:
     told = cli("leaderboard", "--help")
     assert told.code == 0 and "FOLDER" in told.out and "--config" in told.out
 
@@ -137,7 +138,7 @@ def test_ranking_loads_neither_torch_nor_a_plotting_library(tmp_path: Path) -> N
     assert ran.stderr.strip() == ""
 
 
-def test_what_was_inferred_of_a_log_stands_beside_it(cli, tmp_path: Path) -> None:
+def test_what_was_inferred_of_a_log_stands_beside_it(cli: Run, tmp_path: Path) -> None:
     head, rows = LOG.splitlines()[0], ["\t3\t3\t3.91\t1\t0:00:03"] * 4 + ["\t3\t3\t3.82\t1\t0:00:03"]
     path = tmp_path / "runs" / "imagenet" / "cohen" / "noise_1.00"
     path.parent.mkdir(parents=True)

@@ -6,21 +6,22 @@ import ast
 import io
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import randsmooth
+from cli.run import Run
 from nasty import NASTY
 from randsmooth import escape, progress
 from randsmooth.certificates import Header, from_counts, write_parquet
-from randsmooth.cli import attack, predict
+from randsmooth.cli import attack
+from randsmooth.cli.answers import FORMATS, Answers, show
 from randsmooth.errors import InputError, Note
 
-Run = Callable[..., tuple[int, str, str]]
 EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])
 
 
@@ -47,7 +48,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     header = Header(sigma=0.5, n0=10, n=100, alpha=0.001, dataset="digits", split="test")
     counts = np.array([[90, 10], [20, 80], [70, 30]])
     label = np.array([0, 1, 0])
-    evidence = {"counts0": counts // 10, "counts": counts, "seconds": np.ones(3), "idx": np.arange(3), "label": label}
+    evidence: dict[str, Any] = {
+        "counts0": counts // 10,
+        "counts": counts,
+        "seconds": np.ones(3),
+        "idx": np.arange(3),
+        "label": label,
+    }
     for place, name in enumerate(names()):
         path = folder / f"{name}.parquet"
         write_parquet(from_counts(header, **evidence), path)
@@ -95,12 +102,12 @@ def test_files_that_are_not_there(name: str, cli: Run) -> None:
 
 @EACH
 def test_answers_to_images(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    answers = [
+    answers: Answers = [
         {"image": text or "x", "label": text or "y", "radius": -0.5},
         {"image": "b", "label": None, "radius": 0.0},
     ]
-    for form in predict.FORMATS:
-        predict.show(answers, form)
+    for form in FORMATS:
+        show(answers, form)
         out = capsys.readouterr().out
         assert quiet(out) and (form == "json" or out.count("\n") == 2 + (form == "csv"))
         assert form != "csv" or not out.splitlines()[1].startswith(("=", "+", "-", "@"))
@@ -153,8 +160,8 @@ def test_progress_of_work_on_a_file(text: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def prints(tree: ast.AST) -> list[int]:
-    called = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
-    return [node.lineno for node in called if node.func.id == "print"]
+    called = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return [call.lineno for call in called if isinstance(call.func, ast.Name) and call.func.id == "print"]
 
 
 @pytest.mark.parametrize("path", sorted(Path(randsmooth.__file__).parent.rglob("*.py")), ids=lambda path: path.stem)

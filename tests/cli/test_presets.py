@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from cli.run import Run
 from randsmooth import methods, models
 from randsmooth.cli.train import Train, default_folder
 from randsmooth.training import PRESETS
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def listed(text: str) -> list[str]:
@@ -127,7 +126,7 @@ def test_the_preset_brings_the_method(cli: Run, tmp_path: Path) -> None:
         ({"method": "cat-rs", "preset": "cat-rs/cat-rs/lbd=4"}, "runs/mnist-cat-rs-cat-rs-lbd=4-0.5"),
     ],
 )
-def test_where_a_run_goes(given: dict[str, str], folder: str) -> None:
+def test_where_a_run_goes(given: dict[str, Any], folder: str) -> None:
     assert default_folder(Train(dataset="data/mnist", sigma=0.5, **given)) == Path(folder)
 
 

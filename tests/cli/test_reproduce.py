@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-Run = Callable[..., tuple[int, str, str]]
+from cli.run import Run
 
 
 def test_the_list_names_every_object_and_its_needs(cli: Run) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ import pytest
 
 import randsmooth as rs
 from certification.runs import StopAfter
+from cli.run import Run
 from randsmooth.errors import InputError
 
-Run = Callable[..., tuple[int, str, str]]
-CERTIFY = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
-TRAIN = {"dataset": "digits", "sigma": 0.25, "epochs": 1, "take": 64}
+CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
+TRAIN: dict[str, Any] = {"dataset": "digits", "sigma": 0.25, "epochs": 1, "take": 64}
 
 
 def options(values: dict[str, Any]) -> list[str]:
@@ -39,7 +38,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"resume": True, "overwrite": True}, "give one of them"),
     ],
 )
-def test_certify(flags: dict, named: str, model: Path, cli: Run, tmp_path: Path) -> None:
+def test_certify(flags: dict[str, Any], named: str, model: Path, cli: Run, tmp_path: Path) -> None:
     out = tmp_path / "a.parquet"
     with pytest.raises(KeyboardInterrupt):
         rs.certify(model, out=out, **CERTIFY, progress=lambda *_: nullcontext(StopAfter(1)))
@@ -61,7 +60,7 @@ def test_certify(flags: dict, named: str, model: Path, cli: Run, tmp_path: Path)
         ({}, {"accept_changes": True}, "it needs resume=True (--resume)"),
     ],
 )
-def test_train(change: dict, flags: dict, named: str, model: Path, cli: Run) -> None:
+def test_train(change: dict[str, Any], flags: dict[str, Any], named: str, model: Path, cli: Run) -> None:
     asked = TRAIN | change
     with pytest.raises(InputError) as python:
         rs.train(**asked, out=model, **flags)

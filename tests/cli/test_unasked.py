@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,12 @@ import pytest
 import torch
 from PIL import Image
 
+from cli.run import Run
 from randsmooth import TrainingSettings, models, read, train
 from randsmooth.certificates import write_parquet
 from randsmooth.models import stored
 from randsmooth.training import checkpoint
 
-Run = Callable[..., tuple[int, str, str]]
 _watched: list[tuple[str, list[str]]] = []  # a folder, and what was opened or listed in it
 
 
@@ -32,8 +32,11 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
 sys.addaudithook(_watch)  # for good, and idle unless a folder is watched
 
 
+Trap = tuple[Path, list[str]]  # a folder, and what is opened in it
+
+
 @pytest.fixture
-def trap(tmp_path: Path) -> Iterator[tuple[Path, list[str]]]:
+def trap(tmp_path: Path) -> Iterator[Trap]:
     """A folder that holds a data set of digits, and the list of what is opened in it."""
     folder = tmp_path / "trap"
     for label in range(10):
@@ -60,7 +63,7 @@ def naming(model: Path, dataset: object, folder: Path) -> Path:
     return folder
 
 
-def test_certify_asks_before_it_opens_a_models_folder(cli: Run, model: Path, trap, tmp_path: Path) -> None:
+def test_certify_asks_before_it_opens_a_models_folder(cli: Run, model: Path, trap: Trap, tmp_path: Path) -> None:
     folder, seen = trap
     named = naming(model, str(folder), tmp_path / "m")
     code, _, err = cli("certify", named, "--n", 100, "--out", tmp_path / "a.parquet")
@@ -79,7 +82,7 @@ def test_certify_takes_names_of_data_sets_alone(cli: Run, model: Path, tmp_path:
 
 
 def test_attack_and_compare_do_not_follow_a_table(
-    cli: Run, model: Path, trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Run, model: Path, trap: Trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, seen = trap
     assert cli("certify", model, "--take", 4, "--n", 1000, "--out", tmp_path / "a.parquet").code == 0
@@ -94,7 +97,7 @@ def test_attack_and_compare_do_not_follow_a_table(
     assert seen == []
 
 
-def test_predict_opens_nothing_but_the_image(cli: Run, model: Path, trap, tmp_path: Path) -> None:
+def test_predict_opens_nothing_but_the_image(cli: Run, model: Path, trap: Trap, tmp_path: Path) -> None:
     folder, seen = trap
     named = naming(model, str(folder), tmp_path / "m")
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "x.png")
@@ -102,7 +105,7 @@ def test_predict_opens_nothing_but_the_image(cli: Run, model: Path, trap, tmp_pa
     assert seen == []
 
 
-def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap, tmp_path: Path) -> None:
+def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap: Trap, tmp_path: Path) -> None:
     folder, seen = trap
     settings = {"variant": "released", "teacher": str(model), "teacher_noises": 8, "T": 1}
     chosen = TrainingSettings(method="cat-rs", sigma=0.25, epochs=1, take=64, set=settings)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
 
+from cli.run import Run
 from randsmooth import models, read
 from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
 from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
 from randsmooth.certificates.parquet import KEY
 from randsmooth.errors import Note
 
-Run = Callable[..., Any]
 VERIFIED = {"model", "model/checkpoint.pt", "a.parquet", "b.parquet.partial", "boundaries", "taught"}
 READ = {"model/run.yaml", "a.tsv", "net.onnx", "config.yaml"}
 
@@ -232,8 +230,10 @@ def test_a_table_made_by_hand_is_signed_like_any_other(cli: Run, made: Path, tmp
 
     table = read(made / "a.parquet")
     counts0, counts = table.evidence()
-    arrays = {"idx": table.idx, "label": table.label, "seconds": table.seconds}
-    write_parquet(from_counts(table.header, counts0=counts0, counts=counts, **arrays), tmp_path / "hand.parquet")
+    made_by_hand = from_counts(
+        table.header, idx=table.idx, label=table.label, counts0=counts0, counts=counts, seconds=table.seconds
+    )
+    write_parquet(made_by_hand, tmp_path / "hand.parquet")
     code, (one,) = found(cli, tmp_path / "hand.parquet")
     assert (code, one["state"]) == (0, "verified")
 

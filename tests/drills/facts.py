@@ -38,10 +38,11 @@ def content(path: Path) -> bytes:
     if path.name == "checkpoint.pt":
         return b"".join(_flat(checkpoint.load(path)))
     if path.name == "history.csv":
-        return pd.read_csv(path).drop(columns="seconds").to_csv().encode()
+        return str(pd.read_csv(path).drop(columns="seconds").to_csv()).encode()
     if path.name == "teacher.safetensors":
-        with safe_open(path, "pt") as file:  # type: ignore[no-untyped-call]
-            return repr(sorted(file.metadata().items())).encode() + file.get_tensor("counts").numpy().tobytes()
+        with safe_open(path, "pt") as file:
+            counts: bytes = file.get_tensor("counts").numpy().tobytes()
+            return repr(sorted(file.metadata().items())).encode() + counts
     if path.suffix == ".pdf":
         return re.sub(rb"/CreationDate \(.*?\)", b"", path.read_bytes())
     return path.read_bytes()
@@ -50,7 +51,7 @@ def content(path: Path) -> bytes:
 def _table(path: Path) -> bytes:
     table = read(path)
     counts0, counts = table.evidence()
-    arrays = (table.idx, table.label, table.predict, table.radius, table.correct, counts0, counts, *table.paths)
+    arrays = (table.idx, table.label, table.predict, table.radius, table.correct, counts0, counts, *(table.paths or ()))
     return b"".join([table.header.model_dump_json().encode(), *(np.asarray(array).tobytes() for array in arrays)])
 
 

@@ -75,8 +75,8 @@ def install(root: Path, fails_at: int, number: int, counted: Path | None = None)
     disk = Disk(root, fails_at, number, counted)
     for name in (*TAKES, *(GIVES if number in NO_REMOVAL else ())):
         setattr(os, name, _counted(getattr(os, name), disk))
-    os.open = _opened_low(os.open, disk)  # type: ignore[assignment]
-    io.open = builtins.open = _opened(io.open, disk)  # type: ignore[assignment]
+    os.open = _opened_low(os.open, disk)
+    io.open = builtins.open = _opened(io.open, disk)
     safetensors.torch.serialize_file = _serialized(safetensors.torch.serialize_file, disk)
 
 

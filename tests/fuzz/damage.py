@@ -48,7 +48,7 @@ def field(content: bytes, other: bytes, draw: Draw) -> bytes:
     """Some bytes, to a number that formats have as a size, an offset or a count."""
     at, size = draw.below(len(content)), draw.pick((1, 2, 4, 8))
     number = draw.pick((0, 1, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), 2 ** (8 * size - 1) - 1, 10**6, 10**9, 65_536))
-    raw = (number % 2 ** (8 * size)).to_bytes(size, draw.pick(("little", "big")))
+    raw: bytes = (number % 2 ** (8 * size)).to_bytes(size, draw.pick(("little", "big")))
     return content[:at] + raw + content[at + size :]
 
 

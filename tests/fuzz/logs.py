@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ class Log(Reader):
     signed = False
 
     def valid(self) -> list[Files]:
-        return [{LOG: form(_log(seed))} for seed, form in enumerate((bytes, _running, _bare, _more))]
+        forms: list[Callable[[bytes], bytes]] = [bytes, _running, _bare, _more]
+        return [{LOG: form(_log(seed))} for seed, form in enumerate(forms)]
 
     def read(self, folder: Path) -> Any:
         (table,) = reading.load([folder / LOG], sigma=SIGMA, n=N, alpha=ALPHA)

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -49,7 +49,7 @@ class Tally:
 
 def run(
     readers: str,
-    numbers: dict[str, Sequence[int]],
+    numbers: Mapping[str, Sequence[int]],
     *,
     seed: int,
     folder: Path,
@@ -84,7 +84,7 @@ def run(
     return tallies
 
 
-def _batches(first: Batch, numbers: dict[str, Sequence[int]]) -> list[Batch]:
+def _batches(first: Batch, numbers: Mapping[str, Sequence[int]]) -> list[Batch]:
     """All batches, the readers in turn: the table fills evenly."""
     longest = max(map(len, numbers.values()), default=0)
     return [

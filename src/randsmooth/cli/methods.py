@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Iterator
 
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.errors import unknown
 from randsmooth.escape import say
 
 # What our own methods say first of themselves, and their papers: a list of them need not load torch.
@@ -69,6 +70,8 @@ def methods(settings: Methods) -> None:
 
     if settings.name and "/" in settings.name:
         say("\n".join(by_name(settings.name)))
+    elif settings.name and settings.name not in METHODS:
+        raise unknown("method", settings.name, METHODS)
     elif settings.presets:
         say("\n".join(by_paper([settings.name] if settings.name else [*METHODS])))
     else:
