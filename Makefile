@@ -42,6 +42,7 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/oxlint --deny-warnings src
 
 format: $(DEV)
 	$(BIN)/ruff format .
