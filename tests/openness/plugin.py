@@ -11,12 +11,13 @@ from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES
 from randsmooth.registry import Registry
+from randsmooth.report import PANELS
 
 SOURCE = Path(__file__).parents[1] / "plugin_package"
 PROJECT: dict[str, Any] = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
 POINTS: dict[str, dict[str, str]] = PROJECT["entry-points"]
 REGISTRIES: dict[str, Registry[Any]] = {
-    registry.group: registry for registry in (METHODS, RULES, DATASETS, ARCHITECTURES)
+    registry.group: registry for registry in (METHODS, RULES, DATASETS, ARCHITECTURES, PANELS)
 }
 
 

@@ -22,6 +22,7 @@ CHECKS: dict[str, Any] = {
     "randsmooth.rules": testing.check_rule,
     "randsmooth.datasets": testing.check_dataset,
     "randsmooth.architectures": testing.check_architecture,
+    "randsmooth.panels": testing.check_panel,
 }
 EACH = [(group, name) for group, points in POINTS.items() for name in points]
 
@@ -64,15 +65,18 @@ def test_without_the_package_the_name_is_unknown(group: str, name: str) -> None:
         REGISTRIES[group][name]
 
 
+FROM_THERE = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras"
+STRIPES = "stripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-extras)"
+
+
 @pytest.mark.usefixtures("announced")
 def test_listings_say_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
     list_methods(Methods(name=None, presets=False))
-    assert "clean-and-noisy  (an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras)" in (
-        printed := capsys.readouterr().out
-    )
-    assert "\ngaussian  (Cohen, Rosenfeld & Kolter, ICML 2019)\n" in printed
+    printed = capsys.readouterr().out
+    assert "\nclean-and-noisy `share` times the cross-entropy" in printed and f" {FROM_THERE}\n" in printed
+    assert " Cohen, Rosenfeld & Kolter, ICML 2019\n" in printed
+    list_methods(Methods(name="clean-and-noisy", presets=False))
+    assert f"clean-and-noisy  ({FROM_THERE})" in capsys.readouterr().out
     list_data(List())
-    assert "stripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-extras)" in (
-        printed := capsys.readouterr().out
-    )
-    assert "\nmnist           Handwritten digits, 28x28 grey\n" in printed
+    printed = capsys.readouterr().out
+    assert f"\n{STRIPES}\n" in printed and "\nmnist           Handwritten digits, 28x28 grey\n" in printed

@@ -46,6 +46,7 @@ testing.check_rule("halves")
 testing.check_rule("halves=0.25")
 testing.check_dataset("stripes")
 testing.check_architecture("two-layers")
+testing.check_panel("abstentions")
 """
 
 
@@ -56,9 +57,8 @@ def test_its_contracts_hold(run: Run) -> None:
 
 @pytest.mark.slow
 def test_it_is_listed_with_its_name(run: Run) -> None:
-    assert "clean-and-noisy  (an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras)" in run(
-        "-m", "randsmooth", "methods"
-    )
+    listed = run("-m", "randsmooth", "methods")
+    assert "an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras" in listed
     assert "stripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-extras)" in run(
         "-m", "randsmooth", "data", "list"
     )
@@ -75,3 +75,4 @@ def test_it_trains_certifies_and_reports(run: Run) -> None:
     assert "verified" in run(*verb, "verify", "stripes.parquet", "model")
     assert "stripes    128" in run(*verb, "evaluate", "stripes.parquet", "fixed.parquet")
     run(*verb, "compare", "stripes.parquet", "fixed.parquet", "--out", "page.html")
+    run("-c", "assert '<h2>Abstentions</h2>' in open('page.html').read()")

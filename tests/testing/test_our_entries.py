@@ -7,6 +7,7 @@ from randsmooth.certificates import RULES
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES
+from randsmooth.report import PANELS
 
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
 
@@ -51,3 +52,8 @@ def test_the_table_covers_all_rules() -> None:
 @pytest.mark.parametrize("text", SAMPLES)
 def test_rules(text: str) -> None:
     testing.check_rule(text, n=SAMPLES[text])
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_panels(name: str) -> None:
+    testing.check_panel(name)

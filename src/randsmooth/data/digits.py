@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.errors import InputError
+from randsmooth.extras import needs
 
 TEST_EVERY = 5
 
@@ -19,10 +19,8 @@ def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     Raises:
         InputError: scikit-learn is not installed.
     """
-    try:
+    with needs("the data set digits"):
         from sklearn.datasets import load_digits
-    except ImportError:
-        raise InputError("the data set digits comes with scikit-learn: pip install scikit-learn") from None
 
     bunch = load_digits()
     images, labels = np.asarray(bunch.images), np.asarray(bunch.target)

@@ -8,6 +8,7 @@ import urllib.request
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.table import ImageTable, plain
 from randsmooth.errors import InputError
+from randsmooth.extras import needs
 
 TIMEOUT_SECONDS = 5.0
 
@@ -18,12 +19,8 @@ def from_hub(spec: DatasetSpec, split: str) -> ImageTable:
     Raises:
         InputError: within seconds, if the library, the network or the data set is not there.
     """
-    try:
+    with needs(f"the data set {spec.hub} of the hub"):
         import datasets
-    except ImportError:
-        raise InputError(
-            f"to fetch {spec.hub} from the hub takes the library datasets, which is not installed: pip install datasets"
-        ) from None
 
     _check_reachable()
     try:

@@ -15,6 +15,7 @@ from torch import Tensor
 from randsmooth.data.encoded import check_names
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
+from randsmooth.extras import needs
 
 # What Arrow raises for bytes that are no Parquet file, or one that it cannot read.
 DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
@@ -69,7 +70,8 @@ def read_parquet(files: list[Path]) -> ImageTable:
 
 def mapped(files: list[Path]) -> pa.Table:
     """The shards as one table that stays on disk: `datasets` converts them to Arrow once, in its cache."""
-    import datasets
+    with needs(f"reading more than {READ_BYTES:,} bytes of Parquet files"):
+        import datasets
 
     try:
         return plain(datasets.Dataset.from_parquet([str(file) for file in files]))

@@ -4,6 +4,6 @@ Each function takes a registered name or the entry itself and raises AssertionEr
 pytest.
 """
 
-import lazy_loader
+from randsmooth.extras import attach_room
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)
