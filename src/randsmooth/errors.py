@@ -12,7 +12,13 @@ LONGEST = 200  # characters of a value that an error repeats
 
 
 class InputError(ValueError):
-    """What the user gave cannot be used. The message names the value, what was expected and the way out."""
+    """What the user gave cannot be used. The message names the value, what was expected and the way out.
+
+    Example:
+        >>> raise InputError("n=5 proves nothing; give at least n=10")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: n=5 proves nothing; give at least n=10
+    """
 
 
 class ForeignFile(InputError):

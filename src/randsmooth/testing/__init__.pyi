@@ -1,4 +1,5 @@
 from .architectures import check_architecture as check_architecture
+from .backends import check_backend as check_backend
 from .datasets import check_dataset as check_dataset
 from .methods import check_method as check_method
 from .panels import check_panel as check_panel

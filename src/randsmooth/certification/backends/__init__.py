@@ -1,13 +1,5 @@
-"""What runs the base classifier: torch, OpenVINO or ONNX Runtime."""
+"""What runs the base classifier: torch, OpenVINO, ONNX Runtime, or what another package adds."""
 
-from randsmooth.certification.backends.base import Backend
-from randsmooth.certification.backends.choose import (
-    BACKENDS,
-    CLEARLY,
-    candidates,
-    fastest,
-    make_backend,
-    usual_backend,
-)
+from randsmooth.extras import attach_room
 
-__all__ = ["BACKENDS", "CLEARLY", "Backend", "candidates", "fastest", "make_backend", "usual_backend"]
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)

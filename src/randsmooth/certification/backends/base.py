@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import torch
@@ -13,24 +14,60 @@ from randsmooth.certificates import FORMATS, Precision
 from randsmooth.certification.backends.processor import processor, with_torch
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.models import OnnxModel
 
 
 class Backend(ABC):
     """Runs batches of one fixed shape, so that an answer's rounding never depends on how full a batch is.
 
+    Another package adds one by an entry point of the group `randsmooth.backends`: a subclass whose `name` is that of
+    the entry point.
+
     Attributes:
+        name: what users call it.
+        runs: for the error about a model that it does not accept: what it runs, and what to do.
+        parallel: whether several threads may ask at once.
         precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part of the base classifier.
         device: where the noisy images are made and the logits end up.
-        packages: whose versions the numbers depend on, beside torch's.
+        packages: modules that it needs, on whose versions the logits depend besides torch's.
         workers: how many threads will ask at once; set before the first answer, above 1 only where `parallel`.
+    Example:
+        >>> class Double(Backend):
+        ...     name = "double"
+        ...     def __init__(self, model, device, precision):
+        ...         self.model, self.device, self.precision = own_copy(model).double(), device, precision
+        ...     def answer(self, noisy):
+        ...         return self.model(noisy.double())
+        >>> Double(nn.Flatten(), torch.device("cpu"), "32").logits(torch.zeros(2, 1, 2, 2)).dtype
+        torch.float64
     """
 
     name: ClassVar[str]
+    runs: ClassVar[str] = "runs torch models, not ONNX files; use onnx or openvino"
     parallel: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ()
     workers: int = 1
     precision: Precision
     device: torch.device
+
+    @abstractmethod
+    def __init__(self, model: Any, device: torch.device, precision: Precision) -> None:
+        """Make ready to run `model`, which the class accepts. InputError where it cannot, in a sentence."""
+
+    @classmethod
+    def accepts(cls, model: nn.Module | OnnxModel) -> bool:
+        """Whether it runs models of this kind: by default torch modules."""
+        return isinstance(model, nn.Module)
+
+    @classmethod
+    def installed(cls) -> bool:
+        """Whether the packages that it needs are installed."""
+        return all(find_spec(package) is not None for package in cls.packages)
+
+    @classmethod
+    def tried_by_auto(cls, device: torch.device) -> bool:
+        """Whether `auto` measures how fast it is on `device`: by default it does not."""
+        return False
 
     @property
     def arithmetic(self) -> str:

@@ -1,23 +1,30 @@
-"""Backends by name, and the fastest of those that are installed."""
+"""Backends by name, ours and those of other packages, and the fastest of those that can run a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
 import torch
 from torch import nn
 
 from randsmooth.certificates import PRECISIONS, Precision
 from randsmooth.certification.backends.base import Backend
-from randsmooth.certification.backends.onnx_backend import Onnx
-from randsmooth.certification.backends.openvino_backend import OpenVINO
-from randsmooth.certification.backends.torch_backend import Compiled, Torch
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
+from randsmooth.registry import Registry
 
-BACKENDS: dict[str, type[Backend]] = {"torch": Torch, "compile": Compiled, "openvino": OpenVINO, "onnx": Onnx}
-CLEARLY = 1.15  # a rival must be faster by this factor, so that two runs on one machine choose alike
+# In the order of preference: the first that accepts a model is the one that runs it where the user names none.
+BACKENDS: Registry[type[Backend]] = Registry(
+    "backend",
+    "randsmooth.backends",
+    {
+        "torch": "randsmooth.certification.backends.torch_backend:Torch",
+        "compile": "randsmooth.certification.backends.torch_backend:Compiled",
+        "onnx": "randsmooth.certification.backends.onnx_backend:Onnx",
+        "openvino": "randsmooth.certification.backends.openvino_backend:OpenVINO",
+    },
+)
+CLEARLY = 1.15  # another backend must be faster by this factor, so that two runs on one machine choose alike
 
 
 def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, precision: Precision) -> Backend:
@@ -25,30 +32,44 @@ def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, 
 
     Raises:
         InputError: no such backend or precision, one that is not installed, or one that cannot run this model.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
+        >>> backend = make_backend("torch", model, torch.device("cpu"), "32")
+        >>> with torch.inference_mode():
+        ...     backend.logits(torch.zeros(3, 1, 2, 2)).shape
+        torch.Size([3, 2])
     """
     if precision not in PRECISIONS:
         raise unknown("precision", str(precision), PRECISIONS)
     if name not in BACKENDS:
         raise unknown("backend", name, [*BACKENDS, "auto"])
-    is_file = isinstance(model, OnnxModel)
-    if is_file and name in ("torch", "compile"):
-        raise InputError(f"backend={name} runs torch models, not ONNX files; use onnx or openvino")
-    if not is_file and name == "onnx":
-        raise InputError("backend=onnx runs ONNX files; export the model with torch.onnx.export and name the file")
-    return BACKENDS[name](model, device, precision)  # type: ignore[call-arg]
+    kind = BACKENDS[name]
+    if not kind.accepts(model):
+        raise InputError(f"backend={name} {kind.runs}")
+    return kind(model, device, precision)
 
 
 def usual_backend(model: nn.Module | OnnxModel) -> str:
-    """The backend of a model where the user names none."""
-    return "onnx" if isinstance(model, OnnxModel) else "torch"
+    """The backend of a model where the user names none.
+
+    Example:
+        >>> usual_backend(nn.Flatten())
+        'torch'
+    """
+    return next(name for name, kind in BACKENDS.items() if kind.accepts(model))
 
 
 def candidates(model: nn.Module | OnnxModel, device: torch.device) -> list[str]:
-    """Backends that `auto` chooses among: the usual one first, then the others that are installed."""
+    """Backends that `auto` chooses among: the usual one first, then the others that are installed.
+
+    Example:
+        >>> candidates(nn.Flatten(), torch.device("cuda"))
+        ['torch']
+    """
     usual = usual_backend(model)
-    installed = {"onnx": find_spec("onnxruntime"), "openvino": find_spec("openvino"), "torch": True}
-    rivals = ["openvino"] if device.type == "cpu" else []
-    return [name for name in (usual, *rivals) if installed[name]] or [usual]
+    others = (name for name, kind in BACKENDS.items() if kind.accepts(model) and kind.tried_by_auto(device))
+    return [usual, *(name for name in others if name != usual and BACKENDS[name].installed())]
 
 
 def fastest(
@@ -60,7 +81,14 @@ def fastest(
 ) -> tuple[Backend, dict[str, float]]:
     """The fastest backend, and images a second of each that could be tried, as `measure` finds them.
 
-    The first of `names` keeps its place unless another is clearly faster.
+    The first of `names` is taken unless another is clearly faster. One that cannot run the model is left out, but for
+    the first.
+
+    Example:
+        >>> model, cpu = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval(), torch.device("cpu")
+        >>> backend, rates = fastest(["torch"], model, cpu, "32", lambda backend: 100.0)
+        >>> backend.name, rates
+        ('torch', {'torch': 100.0})
     """
     made, rates = {}, {}
     for name in names:

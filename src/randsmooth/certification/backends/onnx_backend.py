@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from randsmooth.certificates import Precision
 from randsmooth.certification.backends.base import Backend, refused
@@ -17,7 +17,12 @@ class Onnx(Backend):
     """ONNX Runtime on the file's own graph: its layers say in which precision they compute."""
 
     name = "onnx"
+    runs = "runs ONNX files; export the model with torch.onnx.export and name the file"
     packages = ("onnxruntime",)
+
+    @classmethod
+    def accepts(cls, model: nn.Module | OnnxModel) -> bool:
+        return isinstance(model, OnnxModel)
 
     def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
         import onnxruntime as runtime  # there, or the model could not have been read

@@ -28,6 +28,14 @@ class OpenVINO(Backend):
     parallel = True
     packages = ("openvino",)
 
+    @classmethod
+    def accepts(cls, model: nn.Module | OnnxModel) -> bool:
+        return isinstance(model, nn.Module | OnnxModel)
+
+    @classmethod
+    def tried_by_auto(cls, device: torch.device) -> bool:
+        return device.type == "cpu"
+
     def __init__(self, model: nn.Module | OnnxModel, device: torch.device, precision: Precision) -> None:
         try:
             import openvino
