@@ -118,8 +118,8 @@ def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written:
     from randsmooth.report.web import html
 
     package, script = "randsmooth.report.figures", (Path(report.__file__).parent / "figures" / "figure.js").read_text()
-    content = {"title": text, "figure": {"data": [text], "layout": {}}}
-    evil = html.page(package, "figure.html.j2", scripts=[html.asset(package, "figure.js")], **content)
+    scripts, figure = [html.asset(package, "figure.js")], {"data": [text], "layout": {}}
+    evil = html.page(package, "figure.html.j2", scripts=scripts, title=text, figure=figure)
     policies = [html.policy([script])]
     assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
     assert json.loads(Read(evil).scripts[0])["data"] == [text]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates, Header, from_counts
 
@@ -44,13 +45,15 @@ def aware_too(make: Make) -> tuple[Certificates, Certificates]:
     counts0, counts = whole.evidence()
     label = (whole.label + whole.idx % 2) % 3
     missed = counts0.argmax(axis=1) != label
-    columns = {"idx": whole.idx, "label": label, "counts0": counts0, "seconds": whole.seconds}
-    header = whole.header.model_copy(update={"label_aware": True})
     kept = np.where(missed[:, None], 0, counts)
-    return (
-        from_counts(whole.header, counts=counts, name="whole", **columns),
-        from_counts(header, counts=kept, name="aware", **columns),
-    )
+
+    def made(name: str, counts: NDArray[np.int64], label_aware: bool) -> Certificates:
+        header = whole.header.model_copy(update={"label_aware": label_aware})
+        return from_counts(
+            header, idx=whole.idx, label=label, counts0=counts0, counts=counts, seconds=whole.seconds, name=name
+        )
+
+    return made("whole", counts, False), made("aware", kept, True)
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ def test_a_panel_without_anything_to_show_is_left_out(installed: None, make: Mak
 
 def test_a_program_adds_a_panel(package: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PANELS, "_added", {})
-    module: Panel = importlib.import_module(f"{package}.median_radius")  # type: ignore[assignment]
+    module: Panel = importlib.import_module(f"{package}.median_radius")
     assert "Median radius" not in comparison_page([make("gaussian")])
     PANELS.add("of this program", module)
     assert "Median radius" in comparison_page([make("gaussian")])

@@ -79,8 +79,10 @@ def tables(strings: list[str]) -> list[Certificates]:
         counts0[label, label] = 10
         counts[label, label] = rng.integers(50, 101, count)
         counts[label, (label + 1) % count] = 100 - counts[label, label]
-        evidence = {"counts0": counts0, "counts": counts, "seconds": np.ones(count), "idx": label, "label": label}
-        table = from_counts(Header(sigma=0.5, n0=10, n=100, alpha=0.001), name=name, **evidence)
+        header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        table = from_counts(
+            header, idx=label, label=label, counts0=counts0, counts=counts, seconds=np.ones(count), name=name
+        )
         fields = ("dataset", "split", "selection", "noise", "backend", "device", "guarantee")
         facts: dict[str, object] = dict.fromkeys(fields, name) | {"classes": tuple(strings), "notes": tuple(strings)}
         facts["model"] = {f"{text}.": {text: text} for text in strings} | {"method": name}

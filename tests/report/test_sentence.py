@@ -21,7 +21,7 @@ def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
     zeros = np.zeros(len(k), np.int64)
     header = Header(sigma=0.5, n0=n, n=n, alpha=0.001)
     return from_counts(
-        header, idx=np.arange(len(k)), label=zeros, counts0=counts, counts=counts, seconds=zeros * 1.0, name=name
+        header, idx=np.arange(len(k)), label=zeros, counts0=counts, counts=counts, seconds=np.zeros(len(k)), name=name
     )
 
 
