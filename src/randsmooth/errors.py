@@ -44,8 +44,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[near[0]]!r}? " if near else ""
-    told = repr(name) if len(name) < LONGEST else f"{name[:LONGEST]!r}…"
-    return InputError(f"unknown {kind} {told}: {hint}known are {', '.join(known)}")
+    quoted = repr(name) if len(name) < LONGEST else f"{name[:LONGEST]!r}…"
+    return InputError(f"unknown {kind} {quoted}: {hint}known are {', '.join(known)}")
 
 
 def setting(**values: Any) -> str:

@@ -29,7 +29,7 @@ def test_the_p_a_figure_leaves_out_what_does_not_tell_it(cli: Run, tables: Path)
     code, out, err = cli("compare", *files, "--out", "a.html", "--figures", "png")
     assert code == 0
     assert Path("a-p_A.png").exists() and "a-p_A.png" in out
-    assert "a-p_A.png leaves out grid, one, which do not tell p_A" in err
+    assert "a-p_A.png leaves out grid, one, whose p_A is not known" in err
     assert "its radii are those of the grid" in err
     assert "it proves radius 0.1 or nothing" in err
     assert "(--rule grid, --rule radius=0.1, Clopper-Pearson bound)" in err

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from randsmooth import certify, models
-from randsmooth.cli.reproduce import listing, told
+from randsmooth.cli.reproduce import described, listing
 from randsmooth.cli.settings import Settings
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
@@ -44,7 +44,7 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
     gaussian = data[(data["method"] == "gaussian") & (data["metric"] == "acr")].iloc[0]
     assert (gaussian["published"], round(gaussian["here"], 3)) == (0.562, 0.571)
     assert result.missing == (16, 21)  # of two there are only logs of other runs
-    text = told(result)
+    text = described(result)
     assert "missing: 16 of 21 models" in text and "cifar10-acr-amplify-0.25" in text
     assert "--preset acr/smoothadv --sigma 0.5" in text and "--preset acr/amplify --sigma 0.5" not in text
     for suffix in ("txt", "md", "tex", "csv"):
@@ -214,7 +214,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(tmp_path: Path
         result = reproduce(f"{paper}/{object}", source=folder / "logs", out=folder / "out")
         assert result.made is not None and result.missing[0] == result.missing[1]  # shown, and missing still
         assert "by more than rounding and chance: the released log is not the run of the table" in result.made.notes[0]
-        assert f"--preset {paper}/gaussian --sigma 0.5" in told(result)
+        assert f"--preset {paper}/gaussian --sigma 0.5" in described(result)
 
 
 def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_scan_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
         log(tmp_path / "cohen" / f"{i}.tsv", [(0.5, True)])
     result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
     assert result.missing == (19, 21)
-    said = told(result)
+    said = described(result)
     for words in (f"skipped: {damaged}, line 2: radius='far'", "predictions is a log of predictions"):
         assert f"note: {words}" in said or words in said
     assert "and 2 more: nothing says the data set and sigma" in said

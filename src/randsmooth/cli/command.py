@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+from typer.core import TyperCommand
 
 from randsmooth.cli.configuration import as_given, read_config, validate, write_config
 from randsmooth.cli.failures import explained
@@ -22,10 +23,25 @@ from randsmooth.escape import say
 from randsmooth.extras import needs
 
 if TYPE_CHECKING:
-    from typer._click import Command
+    from typer._click import Command, Context, HelpFormatter
 
 CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAML file; options given here win.")
 SAVE_CONFIG = typer.Option("--save-config", metavar="FILE", help="Write the settings to a YAML file for --config.")
+
+
+class VerbCommand(TyperCommand):
+    """A command whose help lists arguments by name alone, and options with their types."""
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        shown: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for parameter in self.get_params(ctx):
+            name, help = parameter.get_help_record(ctx) or ("", "")
+            is_argument = parameter.param_type_name == "argument"
+            shown[parameter.param_type_name].append((str(parameter.metavar) if is_argument else name, help))
+        for title, lines in (("Arguments", shown["argument"]), ("Options", shown["option"])):
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
 
 def make_command(verb: str, run: Callable[[Any], None]) -> Command:
@@ -46,7 +62,7 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Command:
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(**APPEARANCE)
-    app.command(verb, help=paragraphs(run.__doc__ or ""), epilog=settings.epilog() or None)(callback)
+    app.command(verb, cls=VerbCommand, help=paragraphs(run.__doc__ or ""), epilog=settings.epilog() or None)(callback)
     return typer.main.get_command(app)
 
 
@@ -81,8 +97,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     help = (field.description or "") + _default_words(field)
     if extra.get("place"):
-        metavar = name.upper() + ("..." if typing.get_origin(field.annotation) is list else "")
-        return _keyword(name, field.annotation, typer.Argument(metavar=metavar, help=help, show_default=False))
+        return _keyword(name, field.annotation, typer.Argument(metavar=name.upper(), help=help, show_default=False))
     shape = str(extra["metavar"]) if "metavar" in extra else None
     kind = extra.get("cli", field.annotation)
     return _keyword(name, kind, typer.Option(as_given(name, field), metavar=shape, help=help, show_default=False))

@@ -37,16 +37,20 @@ class Compare(Settings):
     )
     baseline: str | None = option(shared_options.BASELINE)
     figures: Annotated[list[str], BeforeValidator(words)] = option(
-        "Also write both plots beside the page, and each method's best sigma where it has several: png, pdf or both.",
+        "Also write the plots of certified accuracy and of p_A beside the page, and one of methods at their best sigma "
+        "where they have several: png, pdf or both.",
         [],
         json_schema_extra={"cli": str, "metavar": "png,pdf"},
     )
     tables: Annotated[list[str], BeforeValidator(words)] = option(
-        "Also write the table beside the page: text, md, latex, csv, json.",
+        "Also write the table of metrics beside the page, in any of text, md, latex, csv, json.",
         [],
         json_schema_extra={"cli": str, "metavar": "md,latex,..."},
     )
-    pictures: bool = option("Show some of the images given up, where their data set is on this machine.", False)
+    pictures: bool = option(
+        "Show some of the images that the baseline certifies and a method gives up, if the data is on this machine.",
+        False,
+    )
     sigma: float | None = option(shared_options.SIGMA)
     n: int | None = option(shared_options.N)
     alpha: float | None = option(shared_options.ALPHA)
@@ -67,7 +71,7 @@ def compare(settings: Compare) -> None:
 
 
 def _write(loaded: Sequence[Certificates], wanted: dict[Path, str], settings: Compare) -> None:
-    """Write what is wanted of the tables, and print where it is."""
+    """Write the files that are wanted, and print where each is."""
     from randsmooth import report
 
     report.write_comparison(
@@ -97,21 +101,21 @@ def _write(loaded: Sequence[Certificates], wanted: dict[Path, str], settings: Co
 
 
 def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) -> bool:
-    """Draw the tables that tell p_A; whether there were any."""
+    """Draw the p_A curves of the tables that have one. Whether there were any."""
     from randsmooth import metrics, report
 
-    telling = [table for table in tables if metrics.knows_p_a(table)]
+    known = [table for table in tables if metrics.knows_p_a(table)]
     silent = [table.name for table in tables if not metrics.knows_p_a(table)]
     if silent:
-        note(f"{path.name} leaves out {', '.join(silent)}, which do not tell p_A")
-    if telling:
-        named = baseline if baseline in {table.name for table in telling} else None
-        report.p_a_curves(telling, path, baseline=named)
-    return bool(telling)
+        note(f"{path.name} leaves out {', '.join(silent)}, whose p_A is not known")
+    if known:
+        named = baseline if baseline in {table.name for table in known} else None
+        report.p_a_curves(known, path, baseline=named)
+    return bool(known)
 
 
 def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
-    """Draw the methods that have tables at several sigma, each at its best; whether there were any."""
+    """Draw the methods that have tables at several sigma, each at its best sigma. Whether there were any."""
     from randsmooth import metrics, report
 
     groups = report.group_by_method(tables)
@@ -127,7 +131,7 @@ def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
 
 
 def _pictures(tables: Sequence[Certificates]) -> Pictures | None:
-    """Where to find the images; without them the page is made all the same."""
+    """The images, or None where they cannot be shown: the page is then made without them."""
     from randsmooth.cli.pictures import pictures_of
 
     try:

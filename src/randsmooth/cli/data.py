@@ -17,7 +17,7 @@ class Describe(Settings):
 
 
 def list_(settings: List) -> None:
-    """List the named data sets. `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` is where a name is looked for first."""
+    """List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first."""
     from randsmooth import data
 
     for name in data.DATASETS:

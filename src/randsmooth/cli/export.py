@@ -24,8 +24,8 @@ class Export(Settings):
 def export(settings: Export) -> None:
     """Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.
 
-    A log cannot say how it was made, so only tables of --rule fixed with the clopper-pearson bound are written. Nor
-    does it hold sigma, n and alpha: its readers must be told them, and this command says which they are.
+    A log has no place for a rule or a bound, so only tables of --rule fixed with the clopper-pearson bound can be
+    written. Nor does it hold sigma, n and alpha: this command prints them, to be given to whoever reads the log.
 
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
     """
@@ -38,6 +38,6 @@ def export(settings: Export) -> None:
         write_tsv(table, out)
     say(out)
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
-    told = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
-    if told:
-        note(f"a log does not say what it was made with; give its readers {told}")
+    options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
+    if options:
+        note(f"a log does not say what it was made with; give its readers {options}")

@@ -25,17 +25,17 @@ class Leaderboard(Settings):
     """Settings of `randsmooth leaderboard`."""
 
     folder: Path = argument("Folder whose certificates, at any depth, are ranked.")
-    out: Path = option("The HTML page to write; its records go beside it as JSON.", Path("leaderboard.html"))
+    out: Path = option(
+        "The HTML page to write. A JSON file with the same figures is written beside it.", Path("leaderboard.html")
+    )
     title: str | None = option("Title of the page.")
     radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
         shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
     )
     sigma: float | None = option(shared_options.SIGMA)
-    n: int | None = option(
-        "n, the samples an image that TSV logs were made with. (default: what their paths or radii show)"
-    )
+    n: int | None = option("Samples n an image that TSV logs were made with. (default: what their paths or radii show)")
     alpha: float | None = option(
-        "alpha that TSV logs were made with. (default: logs are judged at 0.001, whatever alpha their radii show)"
+        "The alpha that TSV logs were made with. (default: logs are judged at 0.001, whatever alpha their radii show)"
     )
     overwrite: bool = option("Replace files that exist.", False)
 
@@ -43,8 +43,9 @@ class Leaderboard(Settings):
 def leaderboard(settings: Leaderboard) -> None:
     """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
 
-    Tables are ordered by the p_A curve; ACR stands last. Logs are found by their first line, whatever they are called;
-    files that cannot be read are left out and named, here and on the page; one that can be is enough for exit code 0.
+    Tables are ordered by the p_A curve; ACR stands last. Logs are recognised by their first line, whatever their
+    names. Files that cannot be read are left out, and named here and on the page; the exit code is 0 if at least one
+    could be read.
 
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
@@ -89,7 +90,7 @@ def check(settings: Leaderboard) -> None:
 
 
 def load(settings: Leaderboard) -> tuple[list[Entry], list[str]]:
-    """Every certificate table below the folder, measured one by one, and of each file left out which it is and why.
+    """Every certificate table below the folder, measured, and a sentence about each file that was left out.
 
     Raises:
         InputError: no such folder, or no certificate in it.

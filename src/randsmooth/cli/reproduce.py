@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 class Reproduce(Settings):
     """Settings of `randsmooth reproduce`."""
 
-    object: str | None = argument("PAPER/OBJECT, such as acr/table2; see --list.", default=None)
+    object: str | None = argument("A table or figure as PAPER/OBJECT, such as acr/table2; see --list.", default=None)
     source: Path | None = option(
-        "Folder of certificates or logs: at DATASET-sigmaSIGMA/METHOD.tsv, or as released.",
+        "Folder of certificates or logs, laid out as DATASET-sigmaSIGMA/METHOD.tsv or as the authors released theirs.",
         json_schema_extra={"flag": "from"},
     )
     scale: Literal["tiny", "cpu", "paper"] = option(
-        "Of the runs that make what is missing: tiny (digits, seconds), cpu (8 epochs), or paper.", "paper"
+        "Size of the runs that make what is missing: tiny (digits, in seconds), cpu (8 epochs), or paper.", "paper"
     )
-    run: bool = option("Run what is missing; interrupted, it goes on where it was.", False)
-    show: bool = option("Print all objects, and what each needs.", False, json_schema_extra={"flag": "list"})
+    run: bool = option("Train and certify what is missing. An interrupted run goes on where it stopped.", False)
+    show: bool = option("Print all tables and figures, and what each needs.", False, json_schema_extra={"flag": "list"})
     out: Path = option("Folder of the results; models and certificates go to its subfolder SCALE.", Path("reproduced"))
 
 
@@ -34,18 +34,20 @@ def reproduce(settings: Reproduce) -> None:
 
     Example: randsmooth reproduce acr/table2 --from published-logs
 
-    All of it by yourself, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
+    Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
         say(listing())
         return
     if settings.object is None:
-        raise InputError("no object named: give one such as acr/table2; randsmooth reproduce --list prints them all")
+        raise InputError(
+            "no table or figure named: give one such as acr/table2; randsmooth reproduce --list prints them all"
+        )
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
     say(
-        told(
+        described(
             run(
                 settings.object,
                 source=settings.source,
@@ -73,7 +75,7 @@ def listing() -> str:
     return "\n".join(lines)
 
 
-def told(result: Reproduction) -> str:
+def described(result: Reproduction) -> str:
     """What a person reads of it."""
     from randsmooth.papers.table_formats import to_text
 

@@ -6,17 +6,18 @@ from typing import Any
 
 FILES = "Parquet files of `randsmooth certify`, or TSV logs as the literature publishes them."
 SIGMA = (
-    "sigma, the standard deviation of the noise that TSV logs were made with. "
+    "Standard deviation sigma of the noise that TSV logs were made with. "
     "(default: what their paths say, such as noise_0.50)"
 )
 N = (
-    "Judge with n samples an image, a random subset of those drawn; for TSV logs: the n that they were made with. "
+    "Judge as if n samples an image had been drawn: a random subset is taken. For TSV logs: the n that they were "
+    "made with. "
     "(default: all samples; for logs, what their paths or radii show)"
 )
 ALPHA = (
-    "Judge at this alpha, the probability that an image's certificate is wrong; for TSV logs: the alpha that they were "
+    "Judge at this alpha, the probability that an image's certificate is wrong. For TSV logs: the alpha that they were "
     "made with. (default: that of each file; logs are judged at 0.001, whatever alpha their radii show)"
 )
 RADII = "Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.25)"
-BASELINE = "Name of the row that others are compared with. (default: the Gaussian one)"
+BASELINE = "Name of the row that the others are compared with. (default: the Gaussian one)"
 COMMA_SEPARATED: dict[str, Any] = {"cli": str, "metavar": "R,R,..."}  # how --radii is written

@@ -72,7 +72,7 @@ VERBS = {
 DATA_VERBS = {
     "list": Verb(
         "data:list_",
-        "List the named data sets. `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` is where a name is looked for first.",
+        "List the named data sets. A name is looked for in `$RANDSMOOTH_DATA/NAME/{train,test}.parquet` first.",
     ),
     "describe": Verb(
         "data:describe",
