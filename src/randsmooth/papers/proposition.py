@@ -1,8 +1,8 @@
 """MACER's proposition 1: the hinge keeps the derivative of the certified radius bounded (Zhai et al. 2020).
 
 Where p_1 >= p_2 >= ... >= p_K >= 0 sum to 1, the derivative of min(xi, gamma), xi = Phi^-1(p_1) - Phi^-1(p_2), by p_1
-and by p_2 is bounded. It is 1 / phi(Phi^-1(p)) where xi <= gamma, and 0 beyond. All here is in q_1 = 1 - p_1, since
-p_1 itself has no digits left near 1.
+and by p_2 is bounded. It is 1 / phi(Phi^-1(p)) where xi <= gamma, and 0 beyond. All is computed in q_1 = 1 - p_1,
+because near 1 a float of p_1 has too few digits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POINTS = (1500, 60)  # of q_1, and of p_2 for each
 
 
 class Pair(NamedTuple):
-    """Something of the derivative by p_1 and by p_2, as absolute values."""
+    """A quantity of the derivatives by p_1 and by p_2, each as an absolute value."""
 
     p_1: float
     p_2: float
@@ -47,10 +47,10 @@ def derivatives(q_1: Floats, p_2: Floats, gamma: float) -> tuple[Floats, Floats]
 
 
 def sharp(classes: int, gamma: float) -> Pair:
-    """The least bounds: there are predictions whose derivatives are as large.
+    """The smallest bounds that hold: some predictions have derivatives as large as these.
 
-    By p_1: all that is left goes to the runner-up, so that xi = 2 Phi^-1(p_1) <= gamma; or all classes are level. By
-    p_2: what is left is shared evenly by K - 1 classes, p_2 = (1 - p_1) / (K - 1), and xi = gamma.
+    By p_1: all the rest goes to the runner-up, so that xi = 2 Phi^-1(p_1) <= gamma; or all classes are equal. By
+    p_2: the rest is shared equally by K - 1 classes, p_2 = (1 - p_1) / (K - 1), and xi = gamma.
     """
     top = max(gamma / 2.0, -float(special.ndtri(1.0 / classes)))
 
@@ -79,7 +79,7 @@ def searched(classes: int, gamma: float) -> Pair:
 
 
 def table() -> pd.DataFrame:
-    """For several K and gamma: the largest derivatives found, the least bounds, and those of appendix B."""
+    """For several K and gamma: the largest derivatives found, the smallest bounds, and those of appendix B."""
     lines = []
     for classes in CLASSES:
         for gamma in GAMMAS:
@@ -109,7 +109,7 @@ def panels(classes: int = 10) -> list[Axes]:
 
 
 def proposition_1(context: Context, rows: list[PaperRow]) -> Output:
-    """The proposition over a grid of predictions: what was found, and how far the proof's bounds are from it."""
+    """Check the proposition over a grid of predictions, and compare the proof's bounds with the smallest ones."""
     frame, drawn = table(), panels()
     holds = all(
         (frame[f"by {p}: largest found"] <= frame[f"by {p}: least bound"] * (1 + 1e-9)).all() for p in Pair._fields

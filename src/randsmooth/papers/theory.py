@@ -17,14 +17,14 @@ from randsmooth.errors import InputError
 from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]
-N, ALPHA = 100_000, 0.001  # of the literature
+N, ALPHA = 100_000, 0.001  # the usual budget of the literature
 REWEIGHTING_NOISES, REWEIGHTING_ALPHA, P_MIN = 16, 0.1, 0.75  # Sun et al. 2025, section 5.2
 
 
 def expected_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
-    """E[r(k)], the radius that n samples certify of an image with p_A: k ~ Bin(n, p_A) of them are successes.
+    """E[r(k)], the mean radius that n samples certify for an image with p_A, where k ~ Bin(n, p_A) are of class A.
 
-    Shape of `p_a`. Sun et al. 2025, figure 2 (a).
+    Of the shape of `p_a`. Source: Sun et al. 2025, figure 2 (a).
     """
     return _mean_over_counts(_radii(n, alpha, sigma), n, p_a)
 
@@ -32,29 +32,33 @@ def expected_radius(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: flo
 def radius_slope(p_a: ArrayLike, n: int = N, alpha: float = ALPHA, sigma: float = 1.0) -> Floats:
     """The derivative of `expected_radius` by p_A: n E[r(j + 1) - r(j)] with j ~ Bin(n - 1, p_A).
 
-    Shape of `p_a`. Sun et al. 2025, figure 2 (b). It stays finite up to p_A = 1, where it is n (r(n) - r(n - 1)).
+    Of the shape of `p_a`. Source: Sun et al. 2025, figure 2 (b). It stays finite up
+    to p_A = 1, where it is n (r(n) - r(n - 1)).
     """
     return n * _mean_over_counts(np.diff(_radii(n, alpha, sigma)), n - 1, p_a)
 
 
 def limit_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
-    """dr / dp_A = sigma / phi(Phi^-1(p_A)) of r = sigma Phi^-1(p_A): of p_A known, as n grows without end.
+    """dr / dp_A = sigma / phi(Phi^-1(p_A)) of r = sigma Phi^-1(p_A): the limit of many samples, where p_A is known.
 
-    Shape of `p_a`; 0 below 1/2, where nothing is certified, and infinite at 1.
+    Of the shape of `p_a`; 0 below 1/2, where nothing is certified, and infinite at 1.
     """
     p = np.asarray(p_a, np.float64)
     slope = sigma * math.sqrt(2.0 * math.pi) * np.exp(0.5 * special.ndtri(p) ** 2)
     return np.asarray(np.where(p >= 0.5, slope, 0.0))
 
 
-@lru_cache(maxsize=8)  # half a second with the literature's n; nobody writes into it
+@lru_cache(maxsize=8)  # takes half a second for n = 100,000; callers only read the array
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
     """(n + 1,) the certified radius of 0, 1, ..., n successes of n."""
     return bounds.radius_of_tail(bounds.lower_tail(np.arange(n + 1), n, alpha), sigma)
 
 
 def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
-    """E[values[k]] for k ~ Bin(n, p), `values` (n + 1,); counts more than 12 deviations off weigh below 1e-15."""
+    """E[values[k]] for k ~ Bin(n, p), `values` (n + 1,).
+
+    Counts more than 12 standard deviations off are left out: together they weigh less than 1e-15.
+    """
     p = np.asarray(p_a, np.float64)
     reach = 12.0 * math.sqrt(n) / 2.0 + 40.0
 
@@ -68,11 +72,11 @@ def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
 def figure_2() -> list[Axes]:
     """The certified radius, and how steeply it grows, against p_A at sigma 1 (Sun et al. 2025, figure 2).
 
-    At the paper's n, and for p_A known, towards which both go as n grows; once more on a scale that shows how far they
-    are apart near p_A = 1.
+    Both at the paper's n and in the limit of many samples, where p_A is known. The slopes are drawn once more on a
+    scale that shows how far they are apart near p_A = 1.
     """
     q = np.concatenate((np.linspace(0.5, 0.01, 400), np.geomspace(0.01, 1e-7, 250)[1:]))
-    p, here, known = 1.0 - q, f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts", "p_A known (n without end)"
+    p, here, known = 1.0 - q, f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts", "p_A known (limit of many samples)"
     radii = (Line(here, p, expected_radius(p)), Line(known, p, bounds.radius(p, 1.0), dashed=True))
     slopes = (Line(here, p, radius_slope(p)), Line(known, p, limit_slope(p), dashed=True))
     close = tuple(replace(line, x=q) for line in slopes)
@@ -84,13 +88,13 @@ def figure_2() -> list[Axes]:
 
 
 def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA) -> float:
-    """Samples at which a classifier that always gives the commonest of K classes has an ACR above `acr`.
+    """The number of samples at which always giving the most common of K classes yields an ACR above `acr`.
 
-    N = ceil(log alpha / log Phi(M K / sigma)) + 1: it is right on at least 1 / K of the images, all of whose noisy
-    copies agree, so that their radius is sigma Phi^-1(alpha^(1/N)).
+    N = ceil(log alpha / log Phi(M K / sigma)) + 1 with M = `acr`. That classifier is right on at least 1 / K of the
+    images, and all noisy copies agree, so that their radius is sigma Phi^-1(alpha^(1/N)).
 
     Returns:
-        A whole number; infinity where float64 cannot hold the tail any more (M K above 38 sigma).
+        A whole number; infinity where float64 cannot represent the tail (M K above 38 sigma).
 
     Raises:
         InputError: acr, sigma or classes not above 0.
@@ -106,7 +110,7 @@ def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA)
 
 
 def constant_acr(n: int, share: float, sigma: float, alpha: float = ALPHA) -> float:
-    """ACR of a classifier that always gives one class, which a `share` of the images have."""
+    """ACR of a classifier that always gives one class, which is that of a `share` of the images."""
     return share * bounds.largest_radius(n, alpha, sigma)
 
 
@@ -127,10 +131,10 @@ def theorem_2(dimension: int = 3072, sigma: float = 0.5, seed: int = 0) -> pd.Da
 
 
 def sampling_weight(p_a: ArrayLike, weight: str = "bound") -> Floats:
-    """Weight of an image whose label comes out of round(16 p_A) of 16 noises (Sun et al. 2025, section 5.2).
+    """Sampling weight of an image whose label is given to round(16 p_A) of 16 noisy copies (Sun et al. 2025, 5.2).
 
-    max(1, r / r_min), with r the radius of the bound; "bound" takes that of p_min's bound for r_min, "literal" the
-    Phi^-1(p_min) of the paper's formula. What training takes is `methods.amplify.image_weights`.
+    max(1, r / r_min), with r the radius of the bound. For "bound", r_min is the radius of the bound at p_min; for
+    "literal" it is Phi^-1(p_min), as the paper's formula reads. Training uses `methods.amplify.image_weights`.
     """
     noises = REWEIGHTING_NOISES
     k = np.rint(np.asarray(p_a, np.float64) * noises).astype(np.int64)
@@ -142,7 +146,7 @@ def sampling_weight(p_a: ArrayLike, weight: str = "bound") -> Floats:
 def figure_4() -> list[Axes]:
     """The radius over that at p_A = 0.75, and both forms of the sampling weight (Sun et al. 2025, figure 4).
 
-    The paper's text has the weights grow nearly linearly in p_A, which "bound" does.
+    The paper's text says that the weights grow nearly linearly in p_A, which they do with "bound".
     """
     p = np.linspace(0.5, 1.0, 501)
     relative = expected_radius(p) / expected_radius(P_MIN)
