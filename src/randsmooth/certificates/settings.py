@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import typing
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.limits import check_facts
-from randsmooth.certificates.rules import CONFIDENCE_BOUNDS, ConfidenceBound, Rule, check_samples, make_rule
+from randsmooth.certificates.rules import CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, make_rule
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
+
+if TYPE_CHECKING:
+    from randsmooth.certificates.rules import Rule
 
 Precision = Literal["32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
