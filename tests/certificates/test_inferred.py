@@ -181,4 +181,4 @@ def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["cifar10-sigma0.5/catrs.tsv", "mnist/gaussian/noise_0.5", "mnist/cat_rs/noise_0.5"])
 def test_a_method_by_its_own_name_needs_no_words(path: str) -> None:
-    assert place_of(Path(path)).told().endswith("and the method as the path says")
+    assert place_of(Path(path)).in_words().endswith("and the method as the path says")

@@ -1,4 +1,4 @@
-"""What a file of evidence is, and what of it is found to be right."""
+"""Whether a file of evidence is intact: what `randsmooth verify` finds in a table, a journal or a log."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from randsmooth.certificates.parquet import DIGESTS, derived, read_parquet
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
 
-AGREE = 1e-9  # relative: to this, another processor or library finds the same radius
+AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
 JOURNAL = ".partial"  # suffix of a run's journal
 
 
 def check(path: Path | str) -> str:
-    """What is found to be right in a certificate table, a journal or a log, in one sentence.
+    """Check a certificate table, a journal or a log, and say in one sentence what was found to be right.
 
     Raises:
-        ForeignFile: a Parquet file of something else.
-        InputError: damaged, cut short, or not what it says.
+        ForeignFile: a Parquet file that holds no certificates.
+        InputError: the file is damaged or cut short, or its columns contradict each other.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv

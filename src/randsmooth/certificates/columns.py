@@ -1,4 +1,4 @@
-"""The evidence of a table between Parquet and NumPy: what is read is of the very names, types and sizes expected."""
+"""The evidence of a table, to and from Parquet: only columns of the expected names, types and sizes are read."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MOST_BYTES = 2**33  # of all columns, unpacked
 
 @dataclass(frozen=True)
 class Columns:
-    """N images' evidence, as in `Certificates`; `paths` are flat, with the looks of each image in `looks` (N,).
+    """The evidence of N images, as in `Certificates`, but with all paths in one array `paths`.
 
-    In the oldest tables no paths are stored: every image was looked at once.
+    `looks` (N,) holds the number of looks of each image. The oldest tables hold no paths: they had one look an image.
     """
 
     idx: Ints
@@ -94,7 +94,7 @@ class Columns:
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
-    """The Parquet file at `path`; whatever Arrow finds wrong with it in here, page checksums among it, in one sentence.
+    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page checksums included, is an InputError.
 
     Raises:
         InputError: it is damaged, cut short or no Parquet file.
@@ -109,10 +109,10 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def read_columns(file: pq.ParquetFile, path: Path, classes: int) -> Columns:
-    """The evidence in `file`; K is `classes`, unless that is 0: then the rows tell.
+    """The evidence in `file`, with K = `classes`, or as many classes as the first row counts where `classes` is 0.
 
     Raises:
-        InputError: a column is missing, there twice, or holds what it should not; or is larger than any table's.
+        InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
     """
     names = [name for name in TYPES if name != "path" or name in file.schema_arrow.names]
     _check_types(file.schema_arrow, names, path)
@@ -153,9 +153,9 @@ def _check_types(schema: pa.Schema, names: list[str], path: Path) -> None:
 
 
 def _check_sizes(metadata: pq.FileMetaData, width: int, path: Path) -> None:
-    """By what the file says of itself, before memory is taken for it.
+    """Raise InputError for a file whose footer announces more than any table holds, before memory is allocated for it.
 
-    Not asked about single columns: on a damaged footer pyarrow ends the process there.
+    Only the sums over all columns are asked for: given a damaged footer, pyarrow aborts when asked about one column.
     """
     rows, size = metadata.num_rows, sum(metadata.row_group(k).total_byte_size for k in range(metadata.num_row_groups))
     if not 0 <= rows <= MOST_ROWS or rows * width > MOST_VALUES or not 0 <= size <= MOST_BYTES:
@@ -166,7 +166,7 @@ def _check_sizes(metadata: pq.FileMetaData, width: int, path: Path) -> None:
 
 
 def _flat(column: pa.ListArray) -> tuple[Ints, Ints]:
-    """How many numbers each of N lists holds, and all of them in order."""
+    """The length of each of N lists, and all their numbers in one array."""
     return column.value_lengths().to_numpy().astype(np.int64), column.flatten().to_numpy().copy()
 
 

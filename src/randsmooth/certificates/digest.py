@@ -1,6 +1,6 @@
-"""What shows that a file of evidence is as it was written: sha256 of its parts.
+"""Digests that show whether a file of evidence is as it was written: sha256 of its parts.
 
-They are against accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts can forge these as well.
+They guard against accidents: a flipped bit, a lost block, files mixed up. Whoever forges counts can forge them as well.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Part = NDArray[np.int64] | NDArray[np.float64]
 
 
 def digests(header: bytes, columns: Mapping[str, Sequence[Part]]) -> bytes:
-    """A line `name sha256` for the stored `header`, and for each column.
+    """One line `name sha256` for the stored `header` and one for each column.
 
     Args:
-        header: as it is stored.
+        header: the bytes that are stored.
         columns: arrays of int64 or float64, one or more a column. Name, type and shape of each are hashed with its
-            little-endian bytes, so that no number can pass for one of another place.
+            little-endian bytes, so that numbers which change places change the digest.
     """
     lines = [f"header {hashlib.sha256(header).hexdigest()}"]
     for name, parts in columns.items():
@@ -34,7 +34,7 @@ def digests(header: bytes, columns: Mapping[str, Sequence[Part]]) -> bytes:
 
 
 def damaged(stored: bytes, found: bytes) -> list[str]:
-    """The parts in which what was `found` is not what was `stored`; "digests" where it is these that are damaged."""
+    """The parts whose digests in `found` differ from those `stored`; "digests" if the stored digests are damaged."""
     then, now = stored.split(b"\n"), found.split(b"\n")
     names = [line.partition(b" ")[0] for line in now]
     if [line.partition(b" ")[0] for line in then] != names:
@@ -43,8 +43,8 @@ def damaged(stored: bytes, found: bytes) -> list[str]:
 
 
 def link(before: str, line: bytes) -> str:
-    """Checksum of a line that follows on those up to the checksum `before`: 16 hexadecimal digits of sha256.
+    """The checksum of `line` and of all lines before it, whose checksum is `before`: 16 hexadecimal digits of sha256.
 
-    Being chained, it tells of a line that is damaged, lost, doubled, moved or another file's.
+    Since each depends on the one before, it reveals a line that is damaged, lost, doubled, moved or of another file.
     """
     return hashlib.sha256(before.encode() + line).hexdigest()[:16]

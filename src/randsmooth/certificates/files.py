@@ -17,10 +17,10 @@ OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safet
 
 
 def read(path: Path | str) -> Certificates:
-    """A table from `path`, named after the file: Parquet by its suffix, anything else as a TSV log.
+    """Read a certificate table, named after its file: Parquet if the suffix says so, anything else as a TSV log.
 
     Raises:
-        InputError: no such file, or one that is damaged or not a certificate table.
+        InputError: there is no such file, it is damaged, or it holds no certificates.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -44,7 +44,7 @@ def read(path: Path | str) -> Certificates:
 
 
 def find_certificates(folder: Path) -> list[Path]:
-    """Files at any depth below `folder` that certificates may be in, by suffix or by their first line, sorted.
+    """The files at any depth below `folder` that may hold certificates, by suffix or by their first line, sorted.
 
     Raises:
         InputError: no such folder.
@@ -64,7 +64,7 @@ def find_certificates(folder: Path) -> list[Path]:
 
 
 def _may_be_log(path: Path) -> bool:
-    """Whether it is a log by its first line, or nobody can tell: its reader will name it."""
+    """Whether the first line is that of a log; True for a file that cannot be read, so that its reader names it."""
     try:
         return looks_like_log(path)
     except OSError:
@@ -72,14 +72,13 @@ def _may_be_log(path: Path) -> bool:
 
 
 def write_tsv(table: Certificates, path: Path | str) -> None:
-    """Write a log as the literature does; radii are rounded *down* to six decimals, to stay certified.
+    """Write a log as the literature does; radii are rounded *down* to six decimals, so that they stay certified.
 
-    A log says nothing of how it was made, and its readers know one way: n samples of every image, judged by
-    Clopper-Pearson. They recover p_A from a radius by turning that bound round, at the sigma, n and alpha that they are
-    told beside the file; those may be any.
+    A log does not say how it was made. Its readers assume n samples of every image, judged by Clopper-Pearson, and
+    recover p_A from a radius by inverting that bound at the sigma, n and alpha that accompany the file.
 
     Raises:
-        InputError: a table that was made another way, whose log would be misread.
+        InputError: the table was made in another way, so that its log would be misread.
 
     Example:
         >>> from randsmooth.certificates import from_radii

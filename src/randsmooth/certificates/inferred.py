@@ -1,4 +1,4 @@
-"""What a log was made with: said by the user, by its path, or by its largest radii; never assumed."""
+"""What a log was made with, taken from the user, from its path or from its largest radii; never assumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from randsmooth.certificates.places import Place, place_of
 from randsmooth.certificates.table import ABSTAIN, Certificates
 from randsmooth.errors import InputError
 
-COMMON_ALPHA = 0.001  # what the literature certifies at
+COMMON_ALPHA = 0.001  # at which most papers certify
 
 
 def infer(
@@ -24,14 +24,15 @@ def infer(
     n: int | None = None,
     alpha: float | None = None,
 ) -> Certificates:
-    """A log with the facts that it does not say itself, judged at alpha .001; each is told of in the header's notes.
+    """Complete a log with the facts that it does not hold (sigma, n, alpha, data set), and judge it at alpha 0.001.
 
-    What is given here comes before what the path says (see `place_of`); n and alpha that neither says are taken from
-    the largest radii where exactly one usual budget explains them. Where that alpha is not .001, the log is re-bound.
-    Facts that stay unknown stay None. A table of counts is returned as it is.
+    Arguments take precedence over what the path says (see `place_of`). If neither gives n and alpha, they are taken
+    from the largest radii, provided that exactly one usual budget explains these. If that alpha is not 0.001, the log
+    is judged again at 0.001 (see `log_at_alpha`). The header's notes say where each fact comes from; what stays unknown
+    stays None. A table of counts is returned unchanged.
 
     Raises:
-        InputError: radii that the sigma, n and alpha given do not explain.
+        InputError: the radii cannot come from the given sigma, n and alpha.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -50,9 +51,9 @@ def infer(
 def _placed(
     table: Certificates, place: Place, *, sigma: float | None, n: int | None, alpha: float | None
 ) -> Certificates:
-    """The table with what was given and what its path says, in this order."""
+    """The table with the facts that were given, then with those that its path says."""
     given = table.assuming(sigma=sigma, n=n, alpha=alpha)
-    told = replace(
+    used = replace(
         place,
         sigma=place.sigma if given.header.sigma is None else None,
         n=place.n if given.header.n is None else None,
@@ -61,19 +62,19 @@ def _placed(
     facts["model"] = {"method": place.method} if place.method else None  # type: ignore[assignment]
     new = {key: value for key, value in facts.items() if getattr(given.header, key) is None}
     made = given.assuming(sigma=place.sigma, n=place.n)
-    notes = [note for note in (told.told(), _trained(place, made.header.sigma)) if note]
+    notes = [note for note in (used.in_words(), _trained(place, made.header.sigma)) if note]
     return _noted(made, *notes, **new)
 
 
 def _trained(place: Place, sigma: float | None) -> str:
-    """That the model was trained at another sigma than it was certified at; empty where it was not, or nobody says."""
+    """A note that training had another sigma than certification; empty if it had not, or if that is unknown."""
     if place.trained is None or place.trained == sigma:
         return ""
     return f"trained at sigma {place.trained:g}" if place.trained else "trained without noise"
 
 
 def _budgeted(table: Certificates) -> Certificates:
-    """The table with n and alpha as far as its radii tell them."""
+    """The table with n and alpha, as far as they follow from its radii."""
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if sigma is None or None not in (n, alpha) or len(table) == 0:
         return table
@@ -86,23 +87,23 @@ def _budgeted(table: Certificates) -> Certificates:
 
 
 def _unknown(largest: float, sigma: float, n: int | None, alpha: float | None) -> str:
-    """What the largest radius allows where it does not tell the budget."""
+    """A note on what is known of n and alpha where the largest radius does not determine them."""
     lacking = [name for name, value in (("n", n), ("alpha", alpha)) if value is None]
-    told = (
+    note = (
         f"{' and '.join(lacking)} not known: its largest radius, {largest:g}, is not the most of any one usual budget"
     )
-    told += "; shown as logged, not re-bound"
+    note += "; shown as logged, not re-bound"
     least = None if n is None else least_alpha(largest, sigma, n)
-    return told if least is None else f"{told}; n {n:,} needs alpha {least:g} or more for it"
+    return note if least is None else f"{note}; n {n:,} needs alpha {least:g} or more for it"
 
 
 def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
-    """A log at another alpha: each image's n_A is recovered at the alpha it was made with, then bounded anew.
+    """Judge a log at another alpha: n_A of each image is recovered from its radius, and its bound computed again.
 
-    Images that `alpha` no longer certifies abstain. Radii are as exact as the log prints them.
+    Images that are no longer certified at `alpha` abstain. The new radii are as exact as the log's printed ones.
 
     Raises:
-        InputError: sigma, n or alpha of the log is not known, or `alpha` makes no sense.
+        InputError: sigma, n or alpha of the log is unknown, or `alpha` lies outside [1e-15, 1).
 
     Example:
         >>> from randsmooth.certificates import from_radii

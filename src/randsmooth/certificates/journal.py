@@ -1,4 +1,4 @@
-"""The certificates of a run under way, one line each, so that a crash loses none that was finished."""
+"""The journal of a run: the evidence of each finished image on a line of its own, so that a crash loses none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, NoDigest
 
 EVIDENCE = ("counts0", "counts", "path")
-MOST = 2**53  # of any number in a row: beyond, JSON readers disagree
+MOST = 2**53  # of any number in a row: JSON readers disagree about larger ones
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class JournalRow:
         idx, label: position and true class of the image.
         counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
         path: how often the picked class had come out at each look.
-        seconds: what the image took.
+        seconds: time that the image took.
 
     Example:
         >>> counts = np.array([99, 1])
@@ -59,10 +59,10 @@ class JournalRow:
 
     @classmethod
     def from_json(cls, line: str | bytes, where: object = "the row") -> JournalRow:
-        """The row in `line`, which `where` names.
+        """The row that `to_json` wrote as `line`; `where` names the line in errors.
 
         Raises:
-            InputError: it is not what `to_json` writes.
+            InputError: `to_json` cannot have written it.
         """
         raw = parse_json(line, where)
         if not isinstance(raw, dict) or raw.keys() != {"idx", "label", "seconds", *EVIDENCE}:
@@ -82,12 +82,12 @@ class JournalRow:
 
 @dataclass
 class Journal:
-    """An append-only file: the header on its first line, then a row a line. A torn last line is dropped.
+    """An append-only file: the header on its first line, then one row a line. An unfinished last line is dropped.
 
-    A line ends in a tab and a checksum of itself and all lines before it. Closed by `close` or as a context.
+    A line ends in a tab and a checksum of itself and all lines before it. Use it as a context manager, or `close` it.
 
     Attributes:
-        rows: those of all finished lines.
+        rows: the rows of all finished lines.
         safe: how many of them are known to be on the disk.
 
     Example:
@@ -125,15 +125,15 @@ class Journal:
         """The journal at `path` with its finished rows, to go on with.
 
         Raises:
-            InputError: it belongs to a run with another header (all that differs is named), or a line
-                that was finished is damaged.
+            InputError: it belongs to a run with another header (all differences are named), or a finished line is
+                damaged.
         """
         content = read_journal(path)
         if content is None:  # killed while the header was being written
             return cls.create(path, header)
         check_same_run(content.header, header, path)
         os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
-        # The header may tell less than `header`: the rows were made under no more.
+        # An older version's header may hold fewer facts than `header`; it is kept, since no more was recorded.
         journal = cls(path, content.header, content.rows, content.checksum)
         journal.sync()
         return journal
@@ -144,11 +144,11 @@ class Journal:
         self.rows.append(row)
 
     def settle(self) -> int:
-        """Sync if that is due by `pace`; how many rows it made safe."""
+        """Sync if `pace` says so, and return how many more rows are on the disk."""
         return self.sync() if self.pace.due() else 0
 
     def sync(self) -> int:
-        """Wait until all rows are on the disk, as far as the disk keeps its word; how many that made safe.
+        """Wait until the disk reports all rows as written, and return how many more these are.
 
         Raises:
             InputError: the file was removed meanwhile.
@@ -167,7 +167,7 @@ class Journal:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """What is written is synced on every way out, Ctrl-C among them."""
+        """Sync what was written however the block ends, by Ctrl-C too."""
         try:
             if len(self.rows) > self.safe:
                 self.sync()
@@ -175,7 +175,7 @@ class Journal:
             self.close()
 
     def table(self, order: Iterable[int], name: str = "") -> Certificates:
-        """The rows as a table, in the `order` of image positions given."""
+        """The rows as a table, in the given `order` of image positions."""
         place = {row.idx: row for row in self.rows}
         return table_of(self.header, [place[index] for index in order], name)
 
@@ -188,7 +188,14 @@ class Journal:
 
 @dataclass(frozen=True)
 class Content:
-    """What a journal holds: `size` bytes of finished lines, the last with this checksum; `bare` ones have none."""
+    """What a journal holds.
+
+    Attributes:
+        header, rows: of its finished lines.
+        checksum: of the last of them.
+        size: bytes of the finished lines.
+        bare: how many lines have no checksum, since an older version wrote them.
+    """
 
     header: Header
     rows: list[JournalRow]
@@ -198,12 +205,12 @@ class Content:
 
 
 def read_journal(path: Path) -> Content | None:
-    """What the journal at `path` holds; None where not even its header was finished. Changes nothing on disk.
+    """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
 
-    Lines from before there were checksums are read with a `NoDigest`; the next line's checksum covers them, too.
+    Lines of older versions, without checksums, are read with a `NoDigest`; the next line's checksum covers them, too.
 
     Raises:
-        InputError: a finished line is damaged, lost, doubled or another file's.
+        InputError: a finished line is damaged, lost, doubled or of another file.
     """
     stored = path.read_bytes()
     *lines, torn = stored.split(b"\n")
@@ -221,7 +228,7 @@ def read_journal(path: Path) -> Content | None:
 
 
 def journal_header(path: Path) -> Header | None:
-    """The header of the journal at `path` alone; None where it was not finished. Errors as `read_journal`.
+    """The header of the journal at `path`, without its rows; None if it was not finished. Errors as `read_journal`.
 
     Example:
         >>> Journal.create(Path("run.partial"), Header(sigma=0.5, n0=100, n=100, alpha=0.001)).close()
@@ -249,23 +256,23 @@ def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certific
 
 
 def _checked(lines: list[bytes], path: Path) -> tuple[list[bytes], str, int]:
-    """The lines without their checksums, the last checksum, and how many lines, the first ones, have none."""
+    """The lines without their checksums, the last checksum, and how many lines at the beginning have none."""
     texts, checksum, bare = [], "", 0
     for place, line in enumerate(lines, start=1):
-        text, tab, told = line.rpartition(b"\t")
+        text, tab, stored = line.rpartition(b"\t")
         if not tab and bare == place - 1:
             text, bare = line, place
             checksum = link(checksum, text)
         else:
             checksum = link(checksum, text)
-            if told != checksum.encode():
+            if stored != checksum.encode():
                 raise _damaged(path, place, "its checksum is not that of the lines up to it")
         texts.append(text)
     return texts, checksum, bare
 
 
 def _check_rows(header: Header, rows: list[JournalRow], path: Path) -> None:
-    """Every image once, with counts that it can have under this header."""
+    """Raise InputError for an image that occurs twice, or whose counts are impossible under this header."""
     classes, seen = len(header.classes or ()), set()
     for place, row in enumerate(rows, start=2):
         classes = classes or len(row.counts)

@@ -1,4 +1,4 @@
-"""How large the facts of a header may be: far beyond any use, and small enough that nothing made of them takes long."""
+"""Limits of the facts in a header: far beyond any use, but such that a stranger's file cannot take long to handle."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LONG = 1000  # characters of a text
 DEEP = 8  # lists and mappings within each other
 SEED = 2**63  # in magnitude
 BATCH = 2**31
-INTEGER = 10**30  # of a fact on a model, in magnitude: it can be printed, and is a float too
+INTEGER = 10**30  # magnitude of a number that describes a model: it can be printed, and converted to a float
 
 
 def check_facts(facts: Iterable[tuple[str, Any]]) -> None:
-    """Raise InputError for the first of a header's `facts` (name, value) that is out of bounds; None is unknown."""
+    """Raise InputError for the first of a header's `facts` (name, value) beyond its limit; None means unknown."""
     for name, value in facts:
         if name in NUMBERS and value is not None:
             NUMBERS[name](value)

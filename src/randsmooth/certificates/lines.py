@@ -1,4 +1,4 @@
-"""The lines and cells of a text with tabs: what is no number is named by its line."""
+"""The cells of a text with tabs between them; errors name the line of the offending cell."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ CELL, CELLS = (re.compile(form, re.ASCII) for form in (NUMBER, rf"(?:{NUMBER}\n)
 
 @dataclass(frozen=True)
 class Lines:
-    """The cells of a text by column, and on which line (from 1) each row is.
+    """The cells of a text by column, and the line of each row.
 
     Attributes:
-        path: of the file. columns: by name, (N,) texts each. places: (N,) line numbers.
-        ended: the last line ends with a line break.
+        path: of the file.
+        columns: name -> (N,) texts.
+        places: (N,) line numbers, from 1.
+        ended: whether the last line ends with a line break.
     """
 
     path: Path
@@ -40,22 +42,22 @@ class Lines:
         return len(self.places)
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """(N,) the numbers of a column; InputError for what is none, or not finite."""
+        """(N,) the numbers of a column; InputError for a cell that holds none, or one that is not finite."""
         cells = self.columns[name]
         bad: ArrayLike = np.zeros(len(cells), np.bool_)
-        if not CELLS.fullmatch("\n".join([*cells, ""])):  # one cell by one takes ten times as long
+        if not CELLS.fullmatch("\n".join([*cells, ""])):  # cell by cell it takes ten times as long
             bad = [CELL.fullmatch(cell) is None for cell in cells]
         self.refuse(bad, lambda row: f"{name}={_quoted(cells[row])} is no number")
         numbers = np.array([float(cell) for cell in cells], np.float64)
         self.refuse(~np.isfinite(numbers), lambda row: f"{name}={_quoted(cells[row])} is too large a number")
         return numbers
 
-    def integers(self, name: str, least: int, most: int, told: str = "") -> NDArray[np.int64]:
-        """(N,) the whole numbers of a column; InputError for others, or one not in `least`..`most`, which is `told`."""
+    def integers(self, name: str, least: int, most: int, why: str = "") -> NDArray[np.int64]:
+        """(N,) the whole numbers of a column; InputError for one outside `least`..`most` (`why` explains it)."""
         numbers, cells = self.numbers(name), self.columns[name]
         self.refuse(numbers % 1 != 0, lambda row: f"{name}={_quoted(cells[row])} is no whole number")
         self.refuse(numbers < least, lambda row: f"{name}={shown(cells[row])} is below {least}")
-        self.refuse(numbers > most, lambda row: f"{name}={shown(cells[row])} is above {most:,}{told and f', {told}'}")
+        self.refuse(numbers > most, lambda row: f"{name}={shown(cells[row])} is above {most:,}{why and f', {why}'}")
         return numbers.astype(np.int64)
 
     def refuse(self, bad: ArrayLike, say: Callable[[int], str]) -> None:
@@ -71,12 +73,12 @@ def _quoted(cell: str) -> str:
 
 
 def read_lines(path: Path, names: Sequence[str] | None = None) -> Lines:
-    """The cells of the file at `path`, in columns called as its first line says, or by `names` where it says nothing.
+    """The cells of the file at `path`, whose columns are named by its first line, or by `names` if these are given.
 
-    Blank lines are passed over.
+    Blank lines are skipped.
 
     Raises:
-        InputError: it is empty, too large, or no text of rows with as many cells each; or a column is there twice.
+        InputError: it is empty, too large or no text, its rows differ in length, or two columns have one name.
     """
     text = _text(path)
     rows = _rows(text)
@@ -122,5 +124,5 @@ def _text(path: Path) -> str:
 
 
 def _rows(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, by their number."""
+    """The lines that are not blank, with their numbers."""
     return ((place, line) for place, line in enumerate(text.split("\n"), start=1) if line)

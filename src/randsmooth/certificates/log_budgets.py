@@ -1,7 +1,7 @@
-"""Which n and alpha a log was made with, as far as its radii tell.
+"""Which n and alpha a log was made with, as far as its radii show.
 
-n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more. Many images reach that, so that the largest radius of
-a log tells its budget: 3.81 sigma is n = 100,000 at alpha .001, and 3.91 sigma the same n at alpha .01.
+n of n successes certify sigma * Phi^-1(alpha^(1/n)) and no more. Many images reach that, so the largest radius of a log
+reveals its budget: 3.81 sigma is n = 100,000 at alpha 0.001, and 3.91 sigma is the same n at alpha 0.01.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from randsmooth.errors import InputError
 
 USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)
-TOP = 64  # radii from the largest on down that a budget is tried by: there they lie apart
+TOP = 64  # how many of the largest radii are compared with a budget's: smaller ones lie too close together
 ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
 FINEST = 1e-6  # what `write_tsv` rounds down to
-LOOSEST = 0.5  # alpha that nobody certifies at
-NAMED = 5  # rows listed of those at fault
+LOOSEST = 0.5  # an alpha above any in use
+NAMED = 5  # images that an error lists
 
 Budget = tuple[int, float]
 
 
 def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: float | None = None) -> list[Budget]:
-    """The usual (n, alpha) under which the largest radius is the largest there is, and the others near it exist too.
+    """The usual budgets (n, alpha) whose largest radii are those of a log.
 
     Args:
-        radius: (N,) as a log prints them. A largest one that a single image has tells nothing.
-        sigma: of the log. n, alpha: where they are known, only budgets with them.
+        radius: (N,) as the log prints them. If a single image has the largest, no budget is inferred.
+        sigma: of the log.
+        n, alpha: if known, only budgets with these are tried.
 
     Example:
         >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
@@ -49,7 +50,7 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
 
 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
-    """Whether the first of `radii` is the first of those `there`, and those near it are there too, but for `off`."""
+    """Whether the first of `radii` equals the first of `there`, and those near it equal others, to within `off`."""
     near = radii >= there[-1]
     if abs(radii[0] - there[0]) > off[0]:
         return False
@@ -75,7 +76,7 @@ def _rounding(printed: bytes) -> Floats:
 
 
 def least_alpha(radius: float, sigma: float, n: int) -> float | None:
-    """The smallest usual alpha at which n samples certify `radius`; None where none does."""
+    """The smallest usual alpha at which n samples certify `radius`; None if there is none."""
     return next((a for a in USUAL_ALPHA if not beyond(np.array([radius]), sigma, n, a).any()), None)
 
 
@@ -85,10 +86,10 @@ def beyond(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.boo
 
 
 def require_reachable(table: Certificates) -> None:
-    """Raise InputError for a log with radii that its sigma, n and alpha do not give; those of counts are derived.
+    """Raise InputError for a log whose radii cannot come from its sigma, n and alpha. A table of counts passes.
 
-    Either they lie beyond the largest, or another usual budget explains the largest radii and this one does not. An n
-    or alpha that is not known is taken to be the one that certifies the most: MOST_SAMPLES samples, and alpha LOOSEST.
+    Either a radius is above the largest that they certify, or another usual budget explains the largest radii and this
+    one does not. An unknown n or alpha is taken to be one that certifies the most: MOST_SAMPLES samples, alpha LOOSEST.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -125,15 +126,15 @@ def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> N
 
 
 def _way_out(radius: Floats, header: Header) -> str:
-    told = possible_budgets(radius, header.sigma or 1.0)
-    if len(told) != 1:
+    found = possible_budgets(radius, header.sigma or 1.0)
+    if len(found) != 1:
         return ""
-    n, alpha = told[0]
+    n, alpha = found[0]
     return f": its radii are those of n={n} at alpha={alpha:g}, which are found where neither is given"
 
 
 def name_images(idx: Ints) -> str:
-    """`image 3`, or `images 3, 17 and 40 more`.
+    """The images in words, for an error: `image 3`, or `images 3, 17 and 40 more`.
 
     Example:
         >>> name_images(np.arange(3)), name_images(np.arange(100))

@@ -1,8 +1,8 @@
 """The TSV logs of the literature, in the forms in which they circulate.
 
 Most are written by `certify.py` of Cohen et al. 2019 or a descendant of it: `idx label predict radius correct time`,
-one line an image. Read besides: `time` in plain seconds, `correct` as a running total (Carlini et al. 2023), further
-columns behind (Horvath et al. 2022), and lines without header and `idx` (Lei et al. 2025).
+one line an image. These variants are read too: `time` in plain seconds, `correct` as a running total (Carlini et al.
+2023), further columns at the end (Horvath et al. 2022), and lines without header and `idx` (Lei et al. 2025).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TEXTS = {".tsv", ".txt", ".csv", ".log"}  # suffixes; `sigma_0.25` has none
 
 
 def looks_like_log(path: Path) -> bool:
-    """Whether the first line is that of a log, of certificates or of predictions, whatever the file is called.
+    """Whether the first line is that of a log of certificates or predictions, whatever the file's name.
 
     Example:
         >>> _ = Path("sigma_0.25").write_text("idx\\tlabel\\tpredict\\tradius\\tcorrect\\ttime\\n")
@@ -48,18 +48,18 @@ def looks_like_log(path: Path) -> bool:
 
 
 def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
-    """A published log. It says nothing of sigma, n or alpha: pass them in `header`, or see `infer`.
+    """Read a published log. It does not hold sigma, n and alpha: pass them in `header`, or see `infer`.
 
-    Its radii are printed to three significant digits, mostly, and may have been rounded up. Which images a log without
-    `idx` is about nobody can tell: they are numbered below 0, so that `pair` takes them for no other table's.
+    Most logs print radii to three significant digits, perhaps rounded up. A log without `idx` does not say which images
+    it is about; its rows are numbered below 0, so that `pair` finds none of them in another table.
 
-    A log carries no digest. What can be checked is: images rise from row to row, labels and predictions are among the
-    classes of the data set that its path names, an abstention has radius 0, no radius is beyond 1000, and `correct`
-    agrees with label and predict. Whether radii can be reached is for `infer` to say, which knows sigma.
+    A log carries no digest. These properties are checked: images are in ascending order, labels and predictions are
+    classes of the data set that the path names, an abstention has radius 0, no radius is above 1000, and `correct`
+    agrees with label and predict. `infer`, which knows sigma, checks whether the radii can be reached.
 
     Raises:
-        InputError: a log of predictions, a form that says too little, a missing column, a row cut short, or a value
-            that makes no sense; the line is named.
+        InputError: a log of predictions, one that holds too little, a missing column, a row cut short, or an impossible
+            value; the line is named.
 
     Example:
         >>> lines = ["idx label predict radius correct time", "0 3 3 0.61 1 0:00:01.5", "20 8 -1 0.0 0 0:00:01.4"]
@@ -74,12 +74,12 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     _check_columns(lines, bare)
     _check_ending(lines)
     known = header or Header()
-    last, told = _last_class(path)
+    last, why = _last_class(path)
     table = Certificates(
         known.having(notes=(*known.notes, UNNUMBERED)) if bare else known,
         idx=-1 - np.arange(len(lines)) if bare else lines.integers("idx", 0, LAST),
-        label=lines.integers("label", 0, last, told),
-        predict=lines.integers("predict", ABSTAIN, last, told),
+        label=lines.integers("label", 0, last, why),
+        predict=lines.integers("predict", ABSTAIN, last, why),
         radius=lines.numbers("radius"),
         seconds=_seconds(lines),
         name=path.stem if path.suffix in TEXTS else path.name,
@@ -95,7 +95,7 @@ def _first_line(path: Path) -> str:
 
 
 def _is_bare(path: Path) -> bool:
-    """Whether the log has neither header nor idx; InputError for a MATLAB file, or one that lacks the header alone."""
+    """Whether the log has neither header nor idx; InputError for a MATLAB file, or a log with idx but no header."""
     first = _first_line(path)
     if first.startswith(matlab.MAGIC):
         matlab.refuse(path)
@@ -108,7 +108,7 @@ def _is_bare(path: Path) -> bool:
 
 
 def _last_class(path: Path) -> tuple[int, str]:
-    """The highest class that can be, and why."""
+    """The highest class that can occur, and why."""
     dataset = place_of(path).dataset
     if dataset in CLASSES:
         return CLASSES[dataset] - 1, f"the last class of {dataset}, the data set that its path names"
@@ -120,9 +120,9 @@ def _check_columns(lines: Lines, bare: bool) -> None:
     if "radius proved" in there:
         _refuse_adaptive(path)
     if "predict" in there and "radius" not in there:
-        told = " (basePredict)" if "basePredict" in there else ""
+        column = " (basePredict)" if "basePredict" in there else ""
         raise ForeignFile(
-            f"{path} is a log of predictions{told}, not of certificates: it holds no radius; take the log that "
+            f"{path} is a log of predictions{column}, not of certificates: it holds no radius; take the log that "
             "was made by certifying"
         )
     missing = [column for column in (BARE_COLUMNS if bare else TSV_COLUMNS) if column not in there]
@@ -139,7 +139,7 @@ def _refuse_adaptive(path: Path) -> NoReturn:
 
 
 def _check_ending(lines: Lines) -> None:
-    """A log cut inside its last time still parses: trust a last line only if it is seen to be whole."""
+    """Raise InputError unless the last line is seen to be whole: one that is cut inside its time still parses."""
     times = lines.columns["time"]
     if not lines.ended and not (len(times) and re.fullmatch(r".*\d:\d\d:\d\d\.\d{6}", times[-1])):
         raise InputError(
@@ -165,7 +165,7 @@ def _time(cell: str) -> float:
 
 
 def _check_rows(table: Certificates, lines: Lines, *, rising: bool) -> None:
-    """What rows must be among themselves, and the columns to each other."""
+    """Raise InputError for rows or columns that contradict each other."""
     idx, radius = table.idx, lines.columns["radius"]
     if rising:
         falls = np.diff(idx, prepend=-1) <= 0

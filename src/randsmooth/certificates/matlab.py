@@ -1,6 +1,6 @@
-"""MATLAB files of MACER's certification: what they say, and why no table can be made of them.
+"""MATLAB files of MACER's certification: what they hold, and why no table can be made of them.
 
-SciPy's reader of them is not used: on damaged files it ends the process. What is needed of the format is little.
+They are read without SciPy, whose reader aborts the process on damaged files; little of the format is needed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def refuse(path: Path) -> NoReturn:
     radii = _radii(path)
     if not radii:
         raise InputError(f"{path} is a MATLAB file without certificates: MACER's hold 'hard' or 'soft' radii")
-    told = ", ".join(f"{kind} ACR {_acr(values):.3f} of {len(values):,} images" for kind, values in radii.items())
+    held = ", ".join(f"{kind} ACR {_acr(values):.3f} of {len(values):,} images" for kind, values in radii.items())
     raise InputError(
-        f"{path} is a MATLAB file of MACER's certification ({told}). It holds radii, -1 where the prediction was wrong "
+        f"{path} is a MATLAB file of MACER's certification ({held}). It holds radii, -1 where the prediction was wrong "
         "or none, but neither images nor classes, so that no table can be made of it without inventing them; its radii "
         f"are scipy.io.loadmat(FILE)[{next(iter(radii))!r}]"
     )

@@ -1,4 +1,4 @@
-"""How often to sync: as often as half a percent of the time allows."""
+"""How often to sync: so often that it takes half a percent of the time."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SHARE = 200  # the time between two syncs, by what the first of them took
+SHARE = 200  # the time between two syncs, in units of the time that the first of them took
 
 
 class Pace:
-    """Says when to sync next: SHARE times as long after a sync as that one took, and at first at once.
+    """Decides when to sync: at once, and then each time SHARE times as long after a sync as it took.
 
     So all syncs but the last take less than 1/SHARE of the time, however slow the disk is.
     """

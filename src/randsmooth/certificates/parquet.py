@@ -27,14 +27,15 @@ KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Par
 
 
 def write_parquet(table: Certificates, path: Path | str) -> None:
-    """Write the table with its counts and its header. One row an image; p_lower is the lower bound on p_A.
+    """Write the table with its counts and its header, one row an image.
 
-    Under the two-sided bound the radius comes from p_lower and the bound on the runner-up, so that p_lower may lie
-    below 1/2. `path` holds how often the picked class had come out at each look. Digests of the header and of each
-    column of evidence go with them, and a checksum with every page (see `digest`). On return file and name are synced.
+    The column p_lower holds the lower bound on p_A; under the two-sided bound the radius also depends on the bound on
+    the runner-up, so that p_lower may lie below 1/2. The column path holds how often the picked class had come out at
+    each look. Stored with them are digests of the header and of each column of evidence, and a checksum of every page.
+    When this returns, the file and its name are synced to the disk.
 
     Raises:
-        InputError: the table has no counts, or an image twice.
+        InputError: the table has no counts, or holds an image twice.
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
@@ -62,7 +63,7 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
 
 
 def derived(table: Certificates) -> dict[str, NDArray[Any]]:
-    """The columns for a reader's eye: they follow from the evidence, and are not read."""
+    """The columns for people who open the file: they follow from the evidence, and are not read back."""
     counts0, counts = table.evidence()
     evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
     q = table.rule.claims(evidence)[0] if table.q is None else table.q  # a table made by hand has none yet
@@ -77,14 +78,15 @@ def derived(table: Certificates) -> dict[str, NDArray[Any]]:
 
 
 def read_parquet(path: Path | str) -> Certificates:
-    """The table that `write_parquet` wrote. Radii are derived anew from the counts; the columns for a reader's eye
-    (predict, radius, correct, picked, n_A, p_lower) are not read.
+    """Read a table that `write_parquet` wrote; its radii are computed again from the counts.
 
-    A file without digests, as they were before, is read with a `NoDigest`.
+    The columns predict, radius, correct, picked, n_A and p_lower are for people who open the file; they are not read.
+
+    An older file, which has no digests, is read with a `NoDigest` warning.
 
     Raises:
-        ForeignFile: a Parquet file of something else.
-        InputError: damaged or cut short: header or evidence are not what was written, or cannot have been.
+        ForeignFile: a Parquet file that holds no certificates.
+        InputError: the file is damaged or cut short, or its evidence contradicts its header.
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
@@ -124,7 +126,7 @@ def read_parquet(path: Path | str) -> Certificates:
 
 
 def _without_header(path: Path, holds: set[bytes]) -> InputError:
-    """The error for a Parquet file without our header: it was lost where there is else what only ours hold."""
+    """The error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
         return InputError(f"{path} is damaged: its header is lost. Take another copy or certify again")
     return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")

@@ -1,4 +1,4 @@
-"""What the path of a published log says of it: sigma, data set, method, samples. Nothing is taken for granted."""
+"""What the path of a published log says about it: sigma, data set, method, samples. Nothing is assumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-# What logs and papers call a method, where that is not its name here.
+# Names that logs and papers use for a method, where its name here is another.
 ALIASES = {
     **{"catrs": "cat-rs", "cat_rs": "cat-rs", "ours": "amplify", "cohen": "gaussian", "salman": "smoothadv"},
     **{"stab": "stability", "replication": "gaussian", "data_cohen": "gaussian", "locuslab+smoothing": "gaussian"},
@@ -34,17 +34,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Place:
-    """What a path says; None or empty where it says nothing, or two things that contradict each other.
+    """The facts in a path; None or empty where it says nothing, or contradicts itself.
 
     Attributes:
-        sigma: of certification. trained: sigma of training, where the path names both.
-        n: samples an image. dataset, split, method: as they are called here.
+        sigma: of the certification.
+        trained: sigma of the training, if the path names both.
+        n: samples an image.
+        dataset, split, method: by their names here.
+        arch: the architecture.
+        besides: other parts of the path, such as `lbd_5.0`: settings or variations.
+        put: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user filed it.
         by: the part of the path that names the method.
-        put: somebody put it into a folder DATASET-sigmaSIGMA, as METHOD.tsv.
-        arch: the architecture. besides: what else stands between, such as `lbd_5.0`: settings or variations.
 
     Example:
-        >>> print(place_of(Path("cifar10-sigma0.5/macer.tsv")).told())
+        >>> print(place_of(Path("cifar10-sigma0.5/macer.tsv")).in_words())
         sigma 0.5, data set cifar10 and the method as the path says
     """
 
@@ -59,10 +62,10 @@ class Place:
     put: bool = False
     by: str = ""
 
-    def told(self) -> str:
-        """`sigma 0.5, data set cifar10 and the method as the path says`; empty where it says nothing.
+    def in_words(self) -> str:
+        """The facts in one phrase, `sigma 0.5, data set cifar10 and the method as the path says`; empty without any.
 
-        The method's name where the path has another word for it, such as a repository's.
+        The method is named if the path has another word for it, such as a repository's name.
         """
         facts = {
             "sigma": "" if self.sigma is None else f"{self.sigma:g}",
@@ -80,9 +83,9 @@ class Place:
 
 
 def place_of(path: Path) -> Place:
-    """What `path` says: `cifar10-sigma0.5/macer.tsv`, or the ways of the released repositories.
+    """The facts in `path`, which is like `cifar10-sigma0.5/macer.tsv` or as the released repositories lay out theirs.
 
-    `noise_` and `sigma_` where both stand are of training and of certification.
+    Where both `noise_` and `sigma_` occur, the first is of the training and the second of the certification.
 
     Example:
         >>> place = place_of(Path("logs/cifar10/noise_0.50/consistency/N_1000.tsv"))
@@ -111,7 +114,7 @@ def place_of(path: Path) -> Place:
 
 
 def method_named(name: str) -> str:
-    """The method's name here for what a log or a paper calls it.
+    """The name that a method has here, for the `name` that a log or a paper gives it.
 
     Example:
         >>> method_named("Cohen"), method_named("consistency")
@@ -144,7 +147,7 @@ def _method(parts: list[str]) -> str:
 
 
 def _by(parts: list[str], method: str) -> str:
-    """The part that names the method: its own name before another word for it."""
+    """The part of the path that names the method, preferably by its name here."""
     words = [part for part in parts if method and _method_in(part) == method]
     return method if method in [word.lower() for word in words] else next(iter(words), method)
 
@@ -158,7 +161,7 @@ def _method_in(part: str) -> str:
 
 
 def _besides(parts: list[str]) -> tuple[str, ...]:
-    """What is neither data set, method, noise, architecture, split nor seed, from the first of the former two on."""
+    """The parts from the data set or method on that are neither of these, nor noise, architecture, split or seed."""
     known = [bool(part.lower() in DATASETS or _method_in(part)) for part in parts]
     if not any(known):
         return ()
@@ -173,5 +176,5 @@ def _besides(parts: list[str]) -> tuple[str, ...]:
 
 
 def _plain_method(part: str) -> bool:
-    """A method's name and nothing more: `PGD_10steps` and `salman_255.0_10_10` are settings too."""
+    """Whether `part` is a method's name alone: `PGD_10steps` and `salman_255.0_10_10` hold settings too."""
     return method_named(part) in METHODS or part.lower().startswith("macer_deferred")

@@ -1,4 +1,4 @@
-"""What the arrays of a table must be before anything is derived from them."""
+"""The checks on the arrays of a table before anything is derived from them."""
 
 from __future__ import annotations
 

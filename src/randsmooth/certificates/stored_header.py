@@ -13,10 +13,11 @@ from randsmooth.errors import InputError
 
 
 def parse_header(text: str | bytes, path: Path) -> Header:
-    """The header in `text`, as read from `path`, its guarantee and notes in our own words (see `in_own_words`).
+    """The header in `text`, which was read from `path`, with its guarantee and notes made anew (see `in_own_words`).
 
     Raises:
-        InputError: it is damaged or newer than this code, or a fact is beyond the limits of a header.
+        InputError: it is damaged, newer than this version, beyond the limits of a header, or names a rule of a package
+            that is not installed.
 
     Example:
         >>> text = Header(sigma=0.5, n0=100, n=1000, alpha=0.001).model_dump_json()

@@ -27,15 +27,15 @@ class Certificates:
     """N certificates under one base classifier and one sigma.
 
     Attributes:
-        header: what the rows share.
-        name: what to call the table in a comparison (the file's name, mostly).
+        header: the facts that all rows share.
+        name: what to call the table in a comparison; usually the name of its file.
         idx: (N,) position of the image in its split.
         label: (N,) true class.
         predict: (N,) certified class, or ABSTAIN (-1).
         radius: (N,) certified L2 radius in units of pixels in [0, 1]; 0 where abstained.
-        seconds: (N,) time each took.
-        counts0: (N, K) how often each class came out of the n0 selection samples; None for a published log.
-        counts: (N, K) likewise for the estimation samples; None for a published log.
+        seconds: (N,) time that each image took.
+        counts0: (N, K) how often each class came out in the n0 samples that picked the class; None for a log.
+        counts: (N, K) how often each class came out in the samples that bound p_A; None for a log.
         paths: for each image, how often the picked class had come out at each look; None as for counts.
         q: (N,) upper bound on 1 - p_A that the counts prove; None as for counts.
 
@@ -74,18 +74,18 @@ class Certificates:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """(N,) certified class is the label (an abstention is not)."""
+        """(N,) whether the certified class is the label; False for an abstention."""
         return np.asarray(self.predict == self.label)
 
     @property
     def samples(self) -> Ints:
-        """(N,) how many samples each image took, those that picked the class among them."""
+        """(N,) how many samples each image took, including those that picked the class."""
         counts0, counts = self.evidence()
         return np.asarray(counts0.sum(axis=1) + counts.sum(axis=1))
 
     @property
     def rule(self) -> Rule:
-        """How the certificates were judged. InputError for a log, which does not say."""
+        """The rule by which the certificates were judged. Raises InputError for a log, which does not say."""
         return rule_of(self.header)
 
     @property
@@ -114,14 +114,14 @@ class Certificates:
         return self.counts0, self.counts
 
     def at(self, *, alpha: float | None = None, n: int | None = None, seed: int = 0) -> Certificates:
-        """The same evidence judged at another `alpha`, or on a smaller `n`.
+        """The same evidence judged at another `alpha`, or with a smaller `n`.
 
-        A smaller n takes a random subset of each image's samples without replacement, so the result is
-        distributed exactly as a fresh certification with n samples would be. `seed` picks the subset.
+        For a smaller n, a random subset of each image's samples is drawn without replacement, so that the result is
+        distributed exactly as a fresh certification with n samples. `seed` determines the subset.
 
         Raises:
-            InputError: no counts, alpha outside (0, 1), n above the stored n or too small for alpha, or certificates
-                whose samples stopped by what they showed: those hold as they are only.
+            InputError: no counts, alpha outside (0, 1), n above the stored n or too small for alpha, or a rule other
+                than fixed, whose certificates hold at their own n and alpha only.
         """
         counts0, counts = self.evidence()
         if self.header.rule != "fixed":
@@ -141,13 +141,13 @@ class Certificates:
         )
 
     def assuming(self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None) -> Certificates:
-        """This table with the facts that its header lacks (a log says none of the three); known ones stay."""
+        """This table with the facts that its header lacks, such as all three of a log's; known ones are kept."""
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
         return replace(self, header=self.header.having(**missing))
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
-        """The rows where `keep` (N,) is True; or those at the places `keep` (M,), in their order."""
+        """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
         return replace(
             self,
             idx=self.idx[keep],
@@ -166,7 +166,7 @@ class Certificates:
 
 
 def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> Header:
-    """The header of the same evidence at another `n` or `alpha`, which its notes and its guarantee tell."""
+    """The header of the same evidence at another `n` or `alpha`, with notes and a guarantee that say so."""
     judged, notes = header, header.notes
     if n is not None and n != header.n:
         notes += (thinned(header.n, n, seed),)
@@ -190,11 +190,11 @@ def thin(counts: Ints, n: int, seed: int) -> Ints:
 
 
 def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
-    """Certified class and radius of each row.
+    """The certified class and radius of each image.
 
     Args:
-        rule: what the evidence proves.
-        evidence: of N images.
+        rule: by which the samples were drawn.
+        evidence: the samples of N images.
 
     Returns:
         predict: (N,) class or ABSTAIN.
@@ -229,14 +229,14 @@ def from_counts(
     paths: Sequence[Ints] | None = None,
     name: str = "",
 ) -> Certificates:
-    """The table that the header's rule and the counts imply. Shapes as in `Certificates`.
+    """The table that follows from the counts under the header's rule. Shapes as in `Certificates`.
 
     Without `paths`, every image was looked at once, when its samples were complete.
 
     Raises:
-        InputError: an array of another shape or type, an image below 0 or there twice, times that are none, a row's
-            counts negative or not as many as the rule asks for, a label not among the K classes, or a budget that
-            certifies nothing.
+        InputError: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
+            counts that are negative or not as many as the rule asks for, a label that is not among the K classes, or a
+            budget that certifies nothing.
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
@@ -269,7 +269,7 @@ def _check_classes(header: Header, counts: Ints) -> None:
 
 
 def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
-    outside = (counts < 0) | (counts > total[:, None])  # which the sum of large ones, taken round 2^64, does not show
+    outside = (counts < 0) | (counts > total[:, None])  # the sum of very large ones overflows, and would not show it
     wrong = np.flatnonzero((counts.sum(axis=1) != total) | outside.any(axis=1))
     if len(wrong):
         row = wrong[0]
@@ -279,9 +279,9 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
 
 
 def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
-    """Every path is one that the rule would have walked, to its end, and ends in the counts.
+    """Raise InputError unless each path is one that the rule allows, is complete, and ends in the image's counts.
 
-    Under a label-aware header, images whose picked class is not the label have none.
+    Under a label-aware header, images whose picked class is not the label have no path.
     """
     walked = (evidence.picked == label) | (not header.label_aware)
     paths = [path.tolist() if walks else [] for path, walks in zip(evidence.paths, walked, strict=True)]

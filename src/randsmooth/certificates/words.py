@@ -1,4 +1,4 @@
-"""What a header says in words: made from its rule and its numbers, never taken from a file as somebody wrote it."""
+"""What a header says in words: made from its rule and its numbers, never copied from a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rule_of(header: Header) -> Rule:
     """The rule that `header` names.
 
     Raises:
-        InputError: sigma, n or alpha are not known, or no such rule or bound.
+        InputError: sigma, n or alpha is unknown, or there is no such rule or bound.
 
     Example:
         >>> rule_of(Header(sigma=0.5, n=1000, alpha=0.001)).name
@@ -42,7 +42,9 @@ def rule_of(header: Header) -> Rule:
 
 
 def guarantee_of(header: Header) -> str:
-    """What a certificate under `header` says, in a sentence; in two where images were given up. Errors as `rule_of`.
+    """What a certificate under `header` guarantees: a sentence, and a second one if it is label-aware.
+
+    Errors as `rule_of`.
 
     Example:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
@@ -62,10 +64,10 @@ def judged_at(alpha: float | None, to: float) -> str:
 
 
 def in_own_words(header: Header, path: Path) -> Header:
-    """A `header` read from `path` with its guarantee made anew, and those notes only that randsmooth would write.
+    """A `header` read from `path`, with its guarantee made anew and without notes that randsmooth would not write.
 
-    They are its rule's own, and of thinning and of another alpha, as long as they lead to the header's n and alpha. Of
-    others a `Note` says that they are left out; it does not repeat them.
+    Kept are its rule's notes, and those on thinning and on another alpha that lead to the header's n and alpha. A
+    `Note` says how many others were left out; it does not repeat them.
 
     Raises:
         InputError: the header names no rule that its guarantee or notes could come from.

@@ -1,4 +1,4 @@
-"""A bound that holds at every number of samples at once, so that one may stop whenever one likes."""
+"""The rule of an anytime-valid bound: it holds at every number of samples at once, so that one may stop at any."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from randsmooth.certificates.rules.choices import MOST_WATCHED
 from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
 
-HOPELESS = 0.01  # level at which p_A is taken to lie below 1/2: it costs certificates, never soundness
+HOPELESS = 0.01  # level at which an image is given up as p_A < 1/2: it costs certificates, never soundness
 
 
 @dataclass(frozen=True)
 class Anytime(Rule):
-    """Samples until n, or until `target` is certified, or p_A is plainly below 1/2; any other stop is as sound.
+    """Samples until n, until `target` is certified, or until p_A is clearly below 1/2; to stop earlier is as sound.
 
     Attributes:
-        target: radius that is enough; None: go on to n.
+        target: the radius that is enough, in units of pixels in [0, 1]; None: go on to n.
 
     Example:
         >>> rule = Anytime(sigma=0.5, n=1000, alpha=0.001, target=0.25)
@@ -49,7 +49,7 @@ class Anytime(Rule):
             )
 
     def _least(self) -> int:
-        """A cap at which all successes are enough, to a tenth; more than MOST_WATCHED where there is none so far."""
+        """The least n at which n successes are enough, to a tenth; more than MOST_WATCHED if there is none up to it."""
         n = self.n
         while n <= MOST_WATCHED:
             n += n // 10 + 1
@@ -80,12 +80,12 @@ class Anytime(Rule):
 
     def _reached(self, path: Sequence[int]) -> bool:
         if self.target is None or self._log_e(path[-1], len(path), self._q_target) < -math.log(self.alpha):
-            return False  # and `claim`, which is slow, need not be asked
+            return False  # which spares `claim`, which is slow
         claim = self.claim(path)
         return claim.q < 0.5 and claim.radius >= self.target
 
     def _hopeless(self, path: Sequence[int]) -> bool:
-        """Whether the failures prove, at level HOPELESS, that they are the likelier ones."""
+        """Whether the failures prove, at level HOPELESS, that they are more likely than successes."""
         failures = int(self.looks[len(path) - 1]) - path[-1]
         return self._log_e(failures, len(path), 0.5) >= -math.log(HOPELESS)
 

@@ -1,4 +1,4 @@
-"""What a rule is: when to look at an image's samples, when to stop, and what they prove then."""
+"""A certification rule: when to look at an image's samples, when to stop, and what they then prove."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Claim:
     """What one image's samples prove.
 
     Attributes:
-        q: upper bound on 1 - p_A; from 1/2 upward nothing is certified, unless by a bound on the runner-up too.
+        q: upper bound on 1 - p_A. At 1/2 or more nothing is certified, unless the runner-up is bounded too.
         radius: certified L2 radius, in units of pixels in [0, 1].
 
     Example:
@@ -37,14 +37,14 @@ class Claim:
 
 
 def way_out(least: int, farthest: float) -> str:
-    """What to do about a radius out of reach: allow more samples, if that helps, or ask for less."""
+    """How to reach a radius that is out of reach: with more samples if that helps, or with a smaller radius."""
     ways = [f"allow n >= {least}"] if least <= MOST_WATCHED else [f"n = {MOST_WATCHED:,} would not do either"]
     ways += [f"ask for at most {bounds.round_down(farthest, 3)}"] if farthest > 0.0 else []
     return ", or ".join(ways)
 
 
 def possible(path: Sequence[int], looks: Ints) -> bool:
-    """Whether a class can come out as often as `path` says: from look to look no less, and no more than was drawn."""
+    """Whether `path` is possible: from look to look a count grows, and by no more than was drawn."""
     gained, drawn = np.diff(np.asarray(path, np.int64), prepend=0), np.diff(looks[: len(path)], prepend=0)
     return len(path) <= len(looks) and bool(np.all((gained >= 0) & (gained <= drawn)))
 
@@ -79,9 +79,9 @@ class Evidence:
     def of(
         cls, counts0: Ints, counts: Ints, *, idx: Ints | None = None, paths: Sequence[Ints] | None = None
     ) -> Evidence:
-        """The evidence in counts0 and counts (N, K); without `paths` every image was looked at once, at the end.
+        """The evidence in counts0 and counts (N, K).
 
-        But those without samples were not.
+        Without `paths`, every image that has samples was looked at once, when they were complete.
         """
         picked = counts0.argmax(axis=1)
         if paths is None:
@@ -93,10 +93,16 @@ class Evidence:
 class Rule(ABC):
     """Decides, from how often the picked class came out so far, whether an image needs more samples.
 
+    A subclass is a frozen dataclass with `next_look`, `claim` and `guarantee`. A field `bound` or `seed` gets the value
+    that the user gave; another field gets the number behind the rule's name (see `RuleEntry.value`).
+
     Attributes:
-        sigma: of the noise.
-        n: the most samples an image may take.
+        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        n: the most samples that an image may take.
         alpha: probability that one image's certificate is wrong.
+        sequential: whether samples stop as soon as the question is answered, so that they do not measure p_A.
+        most: the largest n that the rule allows.
+        block: samples between looks are a multiple of this; None if only the last look matters.
 
     Example:
         >>> from randsmooth.certificates import make_rule
@@ -108,30 +114,30 @@ class Rule(ABC):
     """
 
     name: ClassVar[str]
-    sequential: ClassVar[bool] = True  # whether samples stop as soon as the question is answered
-    most: ClassVar[int] = MOST_SAMPLES  # samples of an image
-    block: ClassVar[int | None] = None  # samples between looks are a multiple of this; None: only the last look counts
+    sequential: ClassVar[bool] = True
+    most: ClassVar[int] = MOST_SAMPLES
+    block: ClassVar[int | None] = None
     sigma: float
     n: int
     alpha: float
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user must know before a run under this rule."""
+        """What a user should know before a run under this rule, such as radii that it leaves out."""
         return ()
 
     @classmethod
     def as_of(cls, version: int | None) -> type[Self]:
-        """The rule as it was when tables had the format `version` (see `Header`); None: as it is."""
+        """The class as it was when tables had the format `version` (see `Header`); None: as it is today."""
         return cls
 
     @abstractmethod
     def guarantee(self) -> str:
-        """What holds, in one sentence."""
+        """What a certificate guarantees, in one sentence."""
 
     @abstractmethod
     def next_look(self, path: Sequence[int]) -> int | None:
-        """How many samples in all to draw before the next decision; None: enough.
+        """How many samples to draw in all before the next decision; None if there are enough.
 
         Args:
             path: how often the picked class had come out at each look so far.
@@ -142,7 +148,7 @@ class Rule(ABC):
         """What the looks of `path` prove together."""
 
     def samples(self, path: Sequence[int]) -> int:
-        """How many samples lie behind `path`; 0 where no image can have walked it."""
+        """How many samples were drawn along `path`; 0 if no image can have it."""
         return (self.next_look(path[:-1]) or 0) if len(path) else 0
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
@@ -151,7 +157,7 @@ class Rule(ABC):
         return np.array([c.q for c in claims], np.float64), np.array([c.radius for c in claims], np.float64)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        """(N,) whether the picked class is certified, by the `q` and `radius` (N,) of `claims`."""
+        """(N,) whether the picked class is certified, given the `q` and `radius` (N,) of `claims`."""
         return np.asarray(q < 0.5)
 
     @property

@@ -1,4 +1,4 @@
-"""What a rule may be asked for: its bound on p_A and how many samples, checked without importing any rule."""
+"""The bounds and the numbers of samples that a rule may be asked for, checked without importing any rule."""
 
 from __future__ import annotations
 

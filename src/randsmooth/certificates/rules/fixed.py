@@ -1,4 +1,4 @@
-"""The same number of samples for every image: CERTIFY as it was published, under three bounds."""
+"""The rule of the original CERTIFY: the same number of samples for every image, with a choice of three bounds."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from randsmooth.errors import InputError
 
 @dataclass(frozen=True)
 class Fixed(Rule):
-    """n samples of every image, whatever they show.
+    """n samples of every image, whatever they show (Cohen et al. 2019, CERTIFY).
 
     Attributes:
-        bound: "clopper-pearson"; "two-sided", with an upper bound on the runner-up too; or "randomised".
-        seed: with the row (outside tables, the image) commits the uniform number that the randomised bound needs.
+        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; or "randomised".
+        seed: together with the image's index, it fixes in advance the uniform number that the randomised bound needs.
 
     Example:
         >>> rule = Fixed(sigma=0.5, n=1000, alpha=0.001, bound="two-sided")
@@ -89,6 +89,6 @@ class Fixed(Rule):
 
 
 def _uniform(seed: int, index: int) -> float:
-    """A number in (0, 1) that seed and image fix, whatever the samples will show."""
+    """A number in (0, 1) that depends on seed and image only, not on the samples."""
     digest = blake2b(f"randomised bound, {seed}, {index}".encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "little") + 0.5) / 2.0**64

@@ -23,17 +23,17 @@ from randsmooth.certificates.rules.choices import MOST_WATCHED
 from randsmooth.errors import InputError
 
 GRAIN = 32  # looks come after whole numbers of these
-MANY = 1000  # radii of a grid: each has its table, and tables print a dozen
-WORK = 1000 * 10**6  # radii times samples: a table of a million takes some 40 ms, one of ten million seven times that
+MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
+WORK = 1000 * 10**6  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms
 TINY = 1e-300  # a failure probability that no number of samples proves
-TOWARDS_SAFETY = 1.0 - 1e-13  # more than the rounding of a normal distribution function
+TOWARDS_SAFETY = 1.0 - 1e-13  # outweighs the rounding of the normal distribution function
 
 
 @dataclass(frozen=True)
 class Grid(Rule):
     """The largest certifiable radius of 0, step, 2 step, ..., smallest first, each at the full alpha.
 
-    A radius may be claimed once every smaller one is (fixed-sequence testing), so that alpha is shared by none.
+    A radius may be claimed once all smaller ones are (fixed-sequence testing), so alpha need not be divided among them.
 
     Attributes:
         step: of the radii, in units of pixels in [0, 1].
@@ -74,7 +74,7 @@ class Grid(Rule):
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
-        """The grid as far as n successes of n would still certify it."""
+        """The radii of the grid that n successes of n would certify."""
         farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
         return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
 
@@ -86,7 +86,7 @@ class Grid(Rule):
         return self._least(r) <= self.n
 
     def _least(self, r: float) -> int:
-        """The smallest cap that can certify `r`; of those above MOST_WATCHED, just any."""
+        """The smallest n that can certify `r`, or some number above MOST_WATCHED if it is so large."""
         q0 = self._q0(r)
         return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST_WATCHED + 1
 
@@ -139,7 +139,7 @@ class Grid(Rule):
 
 @dataclass(frozen=True)
 class OneRadius(Grid):
-    """Whether one radius can be certified: the cheapest question.
+    """Whether one given radius can be certified, which takes the fewest samples.
 
     Attributes:
         radius: in units of pixels in [0, 1].
@@ -181,7 +181,7 @@ class OneRadius(Grid):
 
 @dataclass(frozen=True)
 class Union(Grid):
-    """The grid's question, answered with a radius between its points: Clopper-Pearson, alpha shared by the looks.
+    """As Grid, but with radii between its points: Clopper-Pearson at each look, with alpha divided among the looks.
 
     Example:
         >>> rule = Union(sigma=0.5, n=1000, alpha=0.001)

@@ -56,8 +56,8 @@ def make_rule(
         version: the format of a stored table (`Header.version`), to judge it as it was judged then; None: as today.
 
     Raises:
-        InputError: no such rule or number, a bound that the rule does not have, or a budget that certifies nothing or
-            that nobody could draw.
+        InputError: there is no such rule, its number is missing or wrong, it does not have this bound, or the budget is
+            beyond any use or certifies nothing.
 
     Example:
         >>> rule = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001)

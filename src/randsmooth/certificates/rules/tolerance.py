@@ -1,4 +1,4 @@
-"""A radius to a tolerance: a pilot says how many samples are worth it, fresh ones bound p_A."""
+"""A radius to within a tolerance: a pilot chooses how many fresh samples then bound p_A."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from randsmooth.certificates.rules.choices import MOST_SAMPLES
 from randsmooth.errors import InputError
 
 PILOT = 1024  # a whole number of blocks
-PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it costs samples or nearness, never soundness
-FINEST = 1e-6  # sigma: no tolerance below it is looked for a cap, as MOST_SAMPLES samples keep 3.5e-7
-SHARE = 0.9  # of an image's certificates, at any p_A, that are to lie within the tolerance
-RATIO = 1.01  # of the sample counts to choose among
-TOTALS = 16  # that stand for all which the pilot leaves open, in steps of one ratio
+PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it affects samples and tolerance, never soundness
+FINEST = 1e-6  # sigma: no n is searched for a smaller tolerance; MOST_SAMPLES samples keep 3.5e-7
+SHARE = 0.9  # of an image's certificates must lie within the tolerance, at any p_A
+RATIO = 1.01  # between neighbouring sample counts to choose from
+TOTALS = 16  # numbers of failures tried between those that the pilot leaves open, evenly spread on a log scale
 
 
 @dataclass(frozen=True)
 class Tolerance(Rule):
     """As many samples as bring the radius within `tolerance` * sigma of what n of them would give.
 
-    What n would give is the radius of Clopper-Pearson from all n samples of the image, those drawn being the first of
-    them. At any p_A the radius falls short of it by more than the tolerance with probability at most 1 - SHARE: with
-    PILOT_ALPHA at most, the pilot makes the image look harder than it is; otherwise `n` is enough for the hardest
-    share of the fresh samples that may come out. (Easier images need more samples: Phi^-1 is steeper there.)
+    "What n would give" is Clopper-Pearson's radius from all n samples of the image, of which those drawn are the first.
+    At any p_A the radius falls short of it by more than the tolerance with probability at most 1 - SHARE. That is made
+    of PILOT_ALPHA, with which the pilot makes the image look harder than it is, and of the rest, with which the fresh
+    samples hold more failures than the choice allowed for. (Easy images need more samples: Phi^-1 is steeper there.)
 
-    The pilot's samples choose and are not counted again: counted twice, they would break the level.
+    The pilot's samples choose how many fresh ones are drawn, and do not bound p_A: used for both, they would break the
+    level.
+
+    Attributes:
+        tolerance: in units of sigma, in (0, 1).
 
     Example:
         >>> rule = Tolerance(sigma=0.5, n=100_000, alpha=0.001, tolerance=0.05)
@@ -49,7 +53,7 @@ class Tolerance(Rule):
         self._check_n()
 
     def _check_n(self) -> None:
-        """Raise InputError where even all samples after the pilot do not keep the tolerance."""
+        """Raise InputError if even all samples after the pilot do not keep the tolerance."""
         behind = _behind_at_cap(self.n, self.alpha)
         if behind <= self.tolerance:
             return
@@ -122,9 +126,9 @@ class Tolerance(Rule):
 
 @dataclass(frozen=True)
 class ByMean(Tolerance):
-    """How tables were made that do not promise a share: the loss projected from the pilot's mean was within tolerance.
+    """The rule of tables in format 1: the loss projected from the pilot's mean is within the tolerance.
 
-    For reading them; about half of their certificates fall short by more.
+    It is kept to read them; about half of their certificates fall short by more than the tolerance.
     """
 
     def _check_n(self) -> None:
@@ -144,12 +148,12 @@ class ByMean(Tolerance):
 
 
 class Behind:
-    """How far fresh samples may stay behind all n after `s` (S,) successes of the pilot, in sigma.
+    """How far the radius of fresh samples may fall short of that of all n, after `s` (S,) successes of the pilot.
 
-    Of n samples F are failures; the pilot leaves F open from one end of its interval for p_A to the other. Given F, the
-    fresh samples are a random part of those after the pilot. They hold no more failures than a quantile, but for the
-    probability 1 - SHARE - PILOT_ALPHA; the binomial one stands for the hypergeometric, which is nearer to the mean.
-    Called with how many are drawn (S,), it tells the shortfall of their radius at that quantile and the worst F.
+    Of the n samples F are failures, and F can be anything that agrees with the pilot's interval for p_A. Given F, the
+    fresh samples are a random subset of those after the pilot. With probability 1 - SHARE - PILOT_ALPHA they hold more
+    failures than a quantile, for which the binomial one is taken: the hypergeometric one is nearer to the mean.
+    Called with the numbers of fresh samples (S,), it returns the shortfall at that quantile and the worst F, in sigma.
     """
 
     def __init__(self, s: Ints, n: int, alpha: float) -> None:
@@ -171,7 +175,7 @@ class Behind:
 
 
 def _by_pilot() -> tuple[Ints, Ints]:
-    """The successes of the pilot after which p_A is clear of 1/2, and those that leave either side open."""
+    """The successes of the pilot after which p_A is clearly above 1/2, and those that leave both sides possible."""
     s = np.arange(PILOT + 1)
     above, below = bounds.lower(s, PILOT, PILOT_ALPHA) > 0.5, bounds.upper(s, PILOT, PILOT_ALPHA) <= 0.5
     return np.flatnonzero(above), np.flatnonzero(~above & ~below)
@@ -184,7 +188,7 @@ def _choices(most: int, alpha: float, ratio: float = RATIO) -> Ints:
 
 
 def _behind_at_cap(n: int, alpha: float) -> float:
-    """The most that all samples after the pilot may stay behind, in sigma; infinite where too few are left."""
+    """The largest shortfall of all samples after the pilot, in sigma; infinite if too few are left."""
     if n < PILOT + bounds.smallest_n(alpha):
         return float("inf")
     s = np.concatenate(_by_pilot())
