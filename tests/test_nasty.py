@@ -92,7 +92,7 @@ def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read
     read = pages[name]
     assert not {tag for tag, _ in read.tags} & {"img", "iframe", "base", "link", "object", "embed", "form", "i", "a "}
     assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]
-    assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#versus"}
+    assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#against-baseline"}
     assert not [tag for tag, attributes in read.tags if {"src", "srcdoc", "autofocus"} & set(attributes)]
     assert len(read.scripts) == {"leaderboard": 1}.get(name, 3)
     own = read.scripts[-1] if name == "leaderboard" else read.scripts[0] + read.scripts[2]

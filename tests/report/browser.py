@@ -24,7 +24,7 @@ def opened(path: Path, probe: str, *options: str, silent: bool = True) -> Any:
     """What `probe` left in `document.body.dataset.probe`, as JSON; if `silent`, no message may have reached the
     console.
 
-    The probe runs once the page has loaded; the page's policy is told of its hash, and stays as it is otherwise.
+    The probe runs once the page has loaded; its hash is added to the page's policy, which stays as it is otherwise.
     """
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -32,10 +32,10 @@ def opened(path: Path, probe: str, *options: str, silent: bool = True) -> Any:
     path.write_text(probed(path.read_text(), probe))
     command = [chromium, *QUIET.split(), *options, f"--user-data-dir={path.parent / 'profile'}", path.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    told = re.search(r'data-probe="([^"]*)"', done.stdout)
-    assert told is not None, done.stderr[-2000:]
+    left = re.search(r'data-probe="([^"]*)"', done.stdout)
+    assert left is not None, done.stderr[-2000:]
     assert not silent or "CONSOLE" not in done.stderr, done.stderr[-2000:]
-    return json.loads(html.unescape(told.group(1)))
+    return json.loads(html.unescape(left.group(1)))
 
 
 def probed(page: str, probe: str) -> str:

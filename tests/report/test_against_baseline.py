@@ -73,7 +73,7 @@ def compared(tables: Sequence[Certificates]) -> list[metrics.Comparison]:
 
 def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make: Make) -> None:
     tables = [*pair, make("third", seed=3, images=600)]
-    rows = cells(comparison_page(tables, radii=RADII), "paired")
+    rows = cells(comparison_page(tables, radii=RADII), "paired-differences")
     assert [row[0] for row in rows] == ["polar", "third"]
     for row, table, one in zip(rows, tables[1:], compared(tables), strict=True):
         for cell, r in zip(row[2:], RADII, strict=True):
@@ -86,7 +86,7 @@ def test_every_method_is_paired_with_the_baseline(pair: list[Certificates], make
 
 
 def test_what_the_band_shows_is_bold(pair: list[Certificates]) -> None:
-    table = comparison_page(pair, radii=RADII).split('aria-labelledby="paired"')[1].split("</table>")[0]
+    table = comparison_page(pair, radii=RADII).split('aria-labelledby="paired-differences"')[1].split("</table>")[0]
     (one,) = compared(pair)
     points = [at for r in RADII if (at := one.at(r))]
     assert len({bool(at.shown) for at in points}) == 2
@@ -113,7 +113,7 @@ def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: Aga
     gain = metrics.acr(pair[1]).value - metrics.acr(pair[0]).value
     assert sum(drawn["data"][0]["y"]) == pytest.approx(gain, abs=1e-3)
     assert drawn["data"][0]["customdata"] == metrics.waterfall(pair[1], pair[0]).images.tolist()
-    (row,) = cells(comparison_page(pair, radii=RADII), "came")
+    (row,) = cells(comparison_page(pair, radii=RADII), "acr-difference")
     easy = metrics.waterfall(pair[1], pair[0]).easy_difference
     assert [row[1], row[2].split()[0], row[3]] == [f"{x:+.3f}" for x in (gain, easy, gain - easy)]
 
@@ -144,7 +144,7 @@ def test_verdicts_say_what_the_metrics_say(pair: list[Certificates], one: Agains
     assert said is not None and said.outcome == metrics.CROSSES
     assert re.fullmatch(r"crosses at r = [\d.]+ \([\d.]+ to [\d.]+\), ahead beyond", str(said))
     text = comparison_page(pair, radii=RADII)
-    assert cells(text, "said") == [["polar", "600", str(said)]]
+    assert cells(text, "verdicts") == [["polar", "600", str(said)]]
     assert joint_scope(one.comparison.scope) in text and "the contrary by 1 point or more" in text
     assert f"polar  {said}" in render(pair, radii=RADII)
     assert " ".join(joint_scope(one.comparison.scope).split()) in " ".join(render(pair, radii=RADII).split())
@@ -185,7 +185,7 @@ def test_the_highest_acr_is_named_only_beyond_chance(pair: list[Certificates], m
 
 
 def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: AgainstBaseline) -> None:
-    row = cells(comparison_page(pair, radii=RADII), "lost")[0][1:]
+    row = cells(comparison_page(pair, radii=RADII), "given-up")[0][1:]
     for i, r in enumerate((0.0, 0.5)):
         ours, theirs = metrics.certified(pair[1], r), metrics.certified(pair[0], r)
         gone, won = theirs & ~ours, ours & ~theirs
@@ -233,7 +233,7 @@ def test_tables_over_other_images_are_paired_on_the_common_ones(pair: list[Certi
     common = pair[0].rows(np.isin(pair[0].idx, half.idx))
     assert one.points == [metrics.compare([(half, common)], RADII)[0].at(r) for r in RADII]
     text = comparison_page(content.tables)
-    assert "300 of which are in every table" in text and cells(text, "said")[0][1] == "300"
+    assert "300 of which are in every table" in text and cells(text, "verdicts")[0][1] == "300"
 
 
 def test_tables_that_share_no_image_are_refused(pair: list[Certificates]) -> None:
@@ -283,7 +283,7 @@ def test_a_radius_rounded_up_in_a_log_is_no_fault(log: Make) -> None:
 def test_other_settings_are_marked_in_every_table(make: Make) -> None:
     tables = [make("gaussian"), make("b", seed=1, sigma=0.25, n=1000)]
     text = comparison_page(tables, radii=[0.0])
-    for heading in ("table", "paired", "came", "lost", "instead"):
+    for heading in ("table", "paired-differences", "acr-difference", "given-up", "acr-alternatives"):
         assert re.fullmatch(r"b\s+sigma 0.25, n 1,000", cells(text, heading)[-1][0]), heading
     assert "different sigma (0.25, 0.5)" in text and "at the sigma, n and alpha of <bdi>gaussian</bdi>" in text
     for format in ("text", "md", "latex"):
@@ -316,7 +316,7 @@ def test_in_acrs_place(pair: list[Certificates], log: Make) -> None:
     assert acr_alternatives.area_end([0.0, 0.5, 1.0, 1.5]) == 1.0
     area, quantiles = metrics.accuracy_area(pair[0], 1.0), metrics.p_a_quantiles(pair[0], (0.25, 0.5, 0.75))
     told = [f"{e.value:.3f} {e.low:.3f} to {e.high:.3f}" for e in (area, *quantiles.values())]
-    row = cells(comparison_page(pair, radii=[0.0, 0.5, 1.0, 1.5]), "instead")[0]
+    row = cells(comparison_page(pair, radii=[0.0, 0.5, 1.0, 1.5]), "acr-alternatives")[0]
     assert row[0] == "gaussian" and [" ".join(cell.split()) for cell in row[1:]] == told
     unknown = acr_alternatives.cells(log([0.5, 1.0]), 1.0)
     assert [figure for figure, _ in unknown[1:]] == ["–"] * 3
@@ -351,10 +351,10 @@ def test_what_a_rule_did_not_answer_is_a_dash(pair: list[Certificates]) -> None:
     few = replace(pair[1], header=pair[1].header.model_copy(update={"rule": "radius=0.25"}))
     few = replace(few, radius=np.where(few.radius >= 0.25, 0.25, 0.0))
     text = comparison_page([pair[0], few], radii=RADII)
-    row = cells(text, "paired")[0]
+    row = cells(text, "paired-differences")[0]
     assert (row[1], row[2], row[4]) == ("–", "–", "–") and row[3] != "–"
-    assert cells(text, "came")[0][1:] == ["–"] * 3
-    assert "[at r = 0.25 only, which is all that polar answers]" in cells(text, "said")[0][2]
+    assert cells(text, "acr-difference")[0][1:] == ["–"] * 3
+    assert "[at r = 0.25 only, which is all that polar answers]" in cells(text, "verdicts")[0][2]
     assert "What ACR hides cannot be said here" in text
     (told,) = json.loads(render([pair[0], few], radii=RADII, format="json"))["against"]
     assert told["acr_difference"] is None and told["certified_accuracy"][0] == {"radius": 0.0, "difference": None}
@@ -383,10 +383,10 @@ def test_quantiles_that_a_log_does_not_tell_are_below_one_half(log: Make) -> Non
 def test_other_sigmas_are_compared_by_radius_and_as_far_as_both_reach(make: Make) -> None:
     tables = [make("gaussian"), make("calm", seed=1, a=9.0, sigma=0.25), make("b", seed=2)]
     text = comparison_page(tables, radii=[0.0, 1.0])
-    calm, other = cells(text, "said")
+    calm, other = cells(text, "verdicts")
     limit = "through r = 0.5512, the farthest that n = 500 allows at the sigma of calm"
     assert calm[2].endswith(f"[{limit}]") and "[" not in other[2]
-    assert cells(text, "paired")[0][3] == "–" != cells(text, "paired")[1][3]
+    assert cells(text, "paired-differences")[0][3] == "–" != cells(text, "paired-differences")[1][3]
     said = summary.sentences(build_sheet([make("gaussian"), make("b", seed=1, sigma=1.0)]))
     assert said[1].endswith("at the sigma of gaussian.") and "compared through r = 1.102" in said[1]
 

@@ -148,7 +148,7 @@ def test_what_does_not_tell_p_a_is_empty_last_and_explained(make: Make, log: Mak
 
 
 def test_what_a_log_tells_of_p_a_is_said(make: Make, log: Make) -> None:
-    said = "A published log tells p_A of rightly certified images only"
+    said = "A published log gives the p_A of correctly certified images only"
     assert said in Read(leaderboard_page(measured([log([1.0], **LOGGED)]))).text
     assert said not in Read(leaderboard_page(measured([make("a"), log([1.0])]))).text
 

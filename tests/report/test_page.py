@@ -124,7 +124,7 @@ def test_the_table_is_marked(log: Make) -> None:
 
 def test_a_label_aware_table_shows_a_dash_for_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
     text = comparison_page(aware_too)
-    assert text.count('title="the table does not tell">–</td>') == 1
+    assert text.count('title="the table does not give it">–</td>') == 1
     false = f"{100 * (aware_too[1].predict == -1).mean():.1f}"
     assert not re.search(rf"<td[^>]*>{re.escape(false)}</td>", text)
     assert "abstention is not known" in Read(text).text

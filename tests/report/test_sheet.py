@@ -1,4 +1,4 @@
-"""Ranks, the baseline, names and remarks: what a reader is told about the rows."""
+"""Ranks, the baseline, names and remarks: what a reader learns about the rows."""
 
 from collections.abc import Callable
 from dataclasses import replace

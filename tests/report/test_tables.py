@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -152,13 +153,19 @@ def test_bad_input_is_named(make: Make, tables: list[str], options: dict[str, ob
         render([make(name) for name in tables], **options)  # type: ignore[arg-type]
 
 
-def test_tables_load_no_plot_library() -> None:
+def test_evaluating_a_log_loads_nothing_that_pages_and_figures_need(tmp_path: Path) -> None:
+    log = tmp_path / "gaussian.tsv"
+    log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
     code = (
-        "import sys, randsmooth.report; "
-        "bad = {'matplotlib', 'plotly', 'torch'} & set(sys.modules); sys.exit(', '.join(bad) or 0)"
+        "import sys; from randsmooth.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "bad = {'jinja2', 'matplotlib', 'plotly', 'PIL', 'torch'} & set(sys.modules); sys.exit(', '.join(bad) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    for format in FORMATS:
+        command = [sys.executable, "-c", code, "evaluate", str(log), "--format", format]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and "gaussian" in done.stdout, done.stderr
 
 
 def test_a_label_aware_table_prints_a_dash_for_abstention(aware_too: tuple[Certificates, Certificates]) -> None:

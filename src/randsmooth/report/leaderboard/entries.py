@@ -130,6 +130,6 @@ def reasons_without_p_a(entries: Sequence[Entry]) -> dict[str, int]:
 
 
 def notes(entries: Sequence[Entry]) -> dict[str, str]:
-    """The notes in the headers, each with the files that have it; files tell tables of one name apart."""
+    """The notes in the headers, each with the files that have it; file names distinguish tables of one name."""
     tables = [entry.table.renamed(shortened(entry.file)) for entry in entries]
     return {shortened(note, LONG): ", ".join(files) for note, files in comparability.notes(tables).items()}

@@ -18,7 +18,7 @@
     if (text === "–") return null;
     return "v" in cell.dataset ? Number(cell.dataset.v) : text;
   }
-  function compare(a, b) { // what is not told comes last, whichever way
+  function compare(a, b) { // what is not known comes last, whichever way
     const one = value(a), other = value(b);
     if (one === null || other === null) return (one === null) - (other === null);
     return way * (typeof one === "number" ? one - other : one.localeCompare(other, undefined, { numeric: true }));

@@ -59,9 +59,9 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
     """
     contrast = contrast_of(first, second, compared or metrics.compare([(first, second)])[0])
     joint = ", yet " if _surprising(contrast) else ", and "
-    said = f"{_acr_clause(contrast)}{joint}{_curve_clause(contrast)}: {_verdict(contrast)}"
+    sentence = f"{_acr_clause(contrast)}{joint}{_curve_clause(contrast)}: {_verdict(contrast)}"
     scope = f"; compared {contrast.limit}" if contrast.limit else ""
-    return f"{said[0].upper() if contrast.acr == 0 else said[0]}{said[1:]}{scope}."
+    return f"{sentence[0].upper() if contrast.acr == 0 else sentence[0]}{sentence[1:]}{scope}."
 
 
 def contrast_of(first: Certificates, second: Certificates, compared: Comparison) -> Contrast:
