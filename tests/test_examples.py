@@ -27,10 +27,6 @@ WAITING = {
     "randsmooth.methods": """
         LossInputs Loss Method Probe Schedule Teacher create
     """,
-    "randsmooth.models": """
-        Architecture Classifier OnnxModel build check check_images check_labels identity_of load pick_device
-        save unwrapped weights_hash
-    """,
     "randsmooth.training": """
         Preset Recipe TrainingDiverged resolve
     """,

@@ -1,4 +1,4 @@
-"""What a value is, as 32 bytes that are the same in every process: no address, order of a set or device in them."""
+"""Any value as 32 bytes that are the same in every process: no memory address, set order or device enters them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from randsmooth.errors import InputError
 
-WORDS = (type(None), bool, int, float, complex, str, bytes, range, type(...))  # which say all of themselves
+WORDS = (type(None), bool, int, float, complex, str, bytes, range, type(...))  # their repr says everything
 OF_TORCH = (torch.dtype, torch.memory_format, torch.layout, torch.qscheme)
-WITHOUT_ANSWER = (torch.device, logging.Logger)  # that change no answer
+WITHOUT_ANSWER = (torch.device, logging.Logger)  # these change no answer
 # Names under which Hugging Face's classes keep where a model came from.
 ORIGINS = {"_hub_mixin_config", "_hub_mixin_info", "_name_or_path", "name_or_path", "transformers_version"}
-MOST_BYTES = 2**36  # of an array; one that repeats a number without holding it often may say it has more
+MOST_BYTES = 2**36  # of an array; a broadcast one may claim far more than it holds
 MANGLED = re.compile(r"\.___torch_mangle_\d+")
-OWN = ("__reduce__", "__reduce_ex__", "__getstate__")  # a class that has its own keeps more than its attributes
+OWN = (
+    "__reduce__",
+    "__reduce_ex__",
+    "__getstate__",
+)  # a class that defines one of these may hold more than its attributes
 
 
 class Unreadable(InputError):
-    """A value that does not say what it holds: an estimator, a connection, an object of a compiled library."""
+    """A value whose content cannot be read: an estimator, a connection, an object of a compiled library."""
 
     def __init__(self, value: object, where: str) -> None:
         kind = type(value)
@@ -39,27 +43,27 @@ class Unreadable(InputError):
 
 
 class Reader:
-    """Reads values: numbers, text, tensors, arrays, containers, functions, and objects that are no more than these.
+    """Reads values: numbers, text, tensors, arrays, containers, functions, and objects that hold nothing else.
 
-    Code is known by its names alone, but for functions without one (lambdas, functions within functions), which are
-    known by their bytecode, constants and what they enclose.
+    Functions and classes enter by their names. Lambdas and functions defined in functions, whose names say little,
+    enter by their bytecode, constants and the variables that they enclose.
 
     Attributes:
-        numbers: elements of tensors and arrays read so far.
+        numbers: how many elements of tensors and arrays were read so far.
     """
 
     def __init__(self) -> None:
         self.numbers = 0
-        self._within: dict[int, int] = {}  # what is being read -> how deep it lies, for what holds itself
+        self._within: dict[int, int] = {}  # what is being read -> its depth, for values that contain themselves
 
     def read(self, value: object, where: str) -> bytes:
-        """32 bytes that equal values share; `where` names the value in an error.
+        """32 bytes that are equal for equal values; `where` names the value in an error.
 
         Raises:
-            Unreadable: it, or something that it holds, is of a kind that cannot be read.
+            Unreadable: the value, or something that it holds, is of a kind that cannot be read.
         """
         if type(value) is int:
-            return digest("int", hex(value))  # as long as it may be
+            return digest("int", hex(value))  # of any length; decimal digits are limited
         if type(value) in WORDS:
             return digest(type(value).__name__, repr(value))
         if isinstance(value, OF_TORCH):
@@ -75,7 +79,7 @@ class Reader:
             del self._within[id(value)]
 
     def named(self, values: Mapping[str, Any], where: str) -> bytes:
-        """Attributes, whatever their order, but for where a model came from."""
+        """Attributes in any order, without those that say where a model came from."""
         names = sorted(name for name in values if name not in ORIGINS)
         return digest("named", *(part for name in names for part in (name, self.read(values[name], f"{where}.{name}"))))
 
@@ -84,7 +88,7 @@ class Reader:
         return digest("each", *(self.read(value, f"{where}[{i}]") for i, value in enumerate(values)))
 
     def other(self, value: Any, where: str) -> bytes:
-        """A value of none of the kinds above: an object that is its attributes and no more."""
+        """A value of no other kind: an object that consists of its attributes."""
         kind = type(value)
         if isinstance(value, types.SimpleNamespace):
             return digest("object", kind.__qualname__, self.named(vars(value), where))
@@ -129,7 +133,7 @@ class Reader:
         return digest("container", kind, *parts, self.named(getattr(value, "__dict__", {}), where))
 
     def _called(self, value: Any, where: str) -> bytes | None:
-        """What can be called: by its name if it has one that leads to it; None for an object with a `__call__`."""
+        """Something callable, by its name if it has one; None for an object with a `__call__`."""
         if isinstance(value, functools.partial):
             return digest("partial", self.each((value.func, value.args, value.keywords), where))
         if isinstance(value, types.MethodType):
@@ -185,31 +189,31 @@ class Reader:
         return digest("tensor", str(value.dtype), str(tuple(value.shape)), raw(value))
 
     def _wrapper(self, value: Any, where: str) -> bytes:
-        """A tensor of another kind that is made of several, as the quantised weights of some libraries are."""
+        """A tensor that wraps several others, as the quantised weights of some libraries do."""
         names, context = value.__tensor_flatten__()
         inner = {name: getattr(value, name) for name in names}
         return digest("tensor", type(value).__qualname__, self.named(inner, where), self.read(context, where))
 
 
 def digest(kind: str, *parts: str | bytes | memoryview) -> bytes:
-    """SHA-256 over parts that cannot run into each other."""
+    """SHA-256 over the parts, each with its length, so that no two lists of parts give the same bytes."""
     hashed = hashlib.sha256()
     for part in (kind, *parts):
-        told = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-        hashed.update(len(told).to_bytes(8, "little"))
-        hashed.update(told)
+        content = part.encode(errors="surrogatepass") if isinstance(part, str) else part
+        hashed.update(len(content).to_bytes(8, "little"))
+        hashed.update(content)
     return hashed.digest()
 
 
 def raw(tensor: Tensor) -> memoryview:
-    """The bytes in logical (row-major) order, whatever strides and device."""
+    """The bytes in logical (row-major) order, whatever the strides and the device are."""
     plain = tensor.detach().as_subclass(Tensor).cpu().resolve_conj().resolve_neg()
     numbers: Any = plain.reshape(-1).view(torch.uint8).numpy()
     return memoryview(numbers)
 
 
 def plain_names(code: str) -> str:
-    """TorchScript without the numbers that keep equal names of one process apart."""
+    """TorchScript code without the numbers that it adds to names that occur twice in one process."""
     return MANGLED.sub("", code)
 
 
@@ -225,7 +229,7 @@ def _content(cell: types.CellType) -> object:
 
 
 def _state(value: Any, where: str) -> object:
-    """What a packed object of torch's would be stored as."""
+    """The state with which torch would save a packed object."""
     try:
         return value.__getstate__()
     except RuntimeError:  # of a class that was never meant to be stored

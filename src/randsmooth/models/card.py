@@ -61,7 +61,7 @@ Nothing is recorded about how these weights were trained.
 
 
 def fields(config: dict[str, Any]) -> dict[str, Any]:
-    """What the template needs, from a classifier's `config`. Names stay text: in Markdown, and in the code below it."""
+    """What the template needs, from a classifier's `config`; names are escaped, so that they stay text in Markdown."""
     provenance = config["provenance"]
     dataset, sigma = provenance.get("dataset"), provenance.get("sigma")
     return {
@@ -82,12 +82,12 @@ def _listing(classes: list[str], most: int = 20) -> str:
 
 
 def _cell(value: Any) -> str:
-    """One table cell, of a length to read."""
-    return markdown(shortened(_told(value), LONG))
+    """The text of one table cell, shortened where it is too long to read."""
+    return markdown(shortened(_in_words(value), LONG))
 
 
-def _told(value: Any) -> str:
+def _in_words(value: Any) -> str:
     """Nested values as `name value` pairs, everything else as JSON without quotes."""
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_told(inner)}" for name, inner in value.items())
+        return ", ".join(f"{name} {_in_words(inner)}" for name, inner in value.items())
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Refusals of images and labels that would make a certificate mean something else."""
+"""Checks of images and labels: wrong ones would give certificates that mean something else."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from randsmooth.errors import InputError
 
 
 def check_images(x: Tensor, shape: tuple[int, int, int] | None) -> None:
-    """Images are floats (B, C, H, W) in [0, 1], of the model's `shape` (C, H, W) where it is given.
+    """Check that images are floats (B, C, H, W) in [0, 1], of the model's `shape` (C, H, W) where it is given.
 
     Raises:
-        InputError: another type or shape, or the first image with a value that is not in [0, 1].
+        InputError: another type or shape, or a value outside [0, 1]; the message names the first such image.
+
+    Example:
+        >>> check_images(torch.rand(2, 1, 8, 8), (1, 8, 8))
+        >>> check_images(torch.full((2, 1, 8, 8), 255.0), (1, 8, 8))
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: image 0 has values in [255, 255]; expected [0, 1]: divide by 255 and leave \
+normalisation to the model
     """
     if not isinstance(x, Tensor):
         raise InputError(f"images are a {type(x).__name__}; expected a tensor: torch.from_numpy(...).float()")
@@ -40,10 +48,17 @@ def _check_range(x: Tensor) -> None:
 
 
 def check_labels(y: Tensor, num_classes: int) -> None:
-    """Labels are integers (B,) from 0 to num_classes - 1.
+    """Check that labels are integers (B,) from 0 to num_classes - 1.
 
     Raises:
-        InputError: another type or shape, or the first label out of range.
+        InputError: another type or shape, or a label out of range; the message names the first such label.
+
+    Example:
+        >>> check_labels(torch.tensor([0, 9]), 10)
+        >>> check_labels(torch.tensor([0, 10]), 10)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: label 1 is 10; expected 0 to 9: map the labels to the classes
     """
     if not isinstance(y, Tensor) or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         kind = y.dtype if isinstance(y, Tensor) else type(y).__name__

@@ -1,4 +1,4 @@
-"""The base classifier: a network behind its normalisation, with all that rebuilds it."""
+"""The base classifier: a network after its normalisation, with everything that rebuilds it."""
 
 from __future__ import annotations
 
@@ -30,18 +30,23 @@ class Classifier(
     pipeline_tag="image-classification",
     model_card_template=card.TEMPLATE,
 ):
-    """logits(x) = network((x - mean) / std): normalisation is the first layer, so noise comes before it.
+    """The base classifier, logits(x) = network((x - mean) / std): noise is added before normalisation, its first layer.
 
     Args:
-        arch: a name that `registry.build` knows.
+        arch: a name that `models.build` knows.
         classes: the K class names, in the order of the logits.
         shape: (C, H, W) of an image, H = W.
-        mean, std: C numbers each in [0, 1] units, or None for no normalisation.
-        provenance: plain JSON, as the trainer wrote it: dataset, sigma, method, hyperparameters, seed,
-            epochs, versions. It is copied; {} if unknown. (`training` is nn.Module's own flag.)
+        mean, std: C numbers each, of pixels in [0, 1], or None for no normalisation.
+        provenance: how it was trained, as plain JSON: dataset, sigma, method, hyperparameters, seed, epochs,
+            versions. It is copied; {} if unknown.
 
     Raises:
-        InputError: any of these does not fit.
+        InputError: any of these cannot be used.
+
+    Example:
+        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
+        >>> model(torch.rand(3, 1, 8, 8)).shape, model.num_classes
+        (torch.Size([3, 2]), 2)
     """
 
     mean: Tensor | None
@@ -83,7 +88,7 @@ class Classifier(
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the weights come from; assign a new dictionary to change it (it must be plain JSON)."""
+        """How the weights were trained. To change it, assign a new dictionary, which must be plain JSON."""
         return self._hub_mixin_config["provenance"]  # type: ignore[no-any-return]
 
     @provenance.setter
@@ -109,7 +114,7 @@ class Classifier(
     def from_pretrained(
         cls, pretrained_model_name_or_path: Path | str, *, map_location: torch.device | str = "cpu", **hub: Any
     ) -> Classifier:
-        """As `models.load`, which is this; `hub` are options of huggingface_hub's `snapshot_download`."""
+        """As `models.load`, which calls this; `hub` are options of huggingface_hub's `snapshot_download`."""
         # The mixin's own would read config.json without limits, forgive layers without weights, and turn to pickle.
         folder = stored.local(pretrained_model_name_or_path, **hub)
         return _moved(cls.from_stored(stored.read(folder), folder), map_location)
@@ -119,11 +124,11 @@ class Classifier(
         """The classifier of a folder's `content`, in eval mode; InputError where its parts do not fit."""
         size = sum(tensor.numel() for tensor in content.weights.values())
         try:
-            with torch.random.fork_rng(devices=[]), SizeLimit(size):  # initial weights are drawn, then overwritten
+            with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
                 model = cls(**content.config)
         except InputError as error:
             raise InputError(f"{folder / stored.CONFIG}: {error}") from error
-        except RuntimeError as error:  # room for a single layer could not be had
+        except RuntimeError as error:  # there was not enough memory for a single layer
             reason = shown(str(error).partition("\n")[0])
             raise InputError(f"{folder / stored.CONFIG}: no such network can be built ({reason})") from error
         stored.check_fit(folder, model.state_dict(), content.weights)
@@ -141,37 +146,47 @@ def _moved(model: Classifier, device: torch.device | str) -> Classifier:
 
 def _checked_arch(arch: str) -> str:
     if not isinstance(arch, str):
-        raise InputError(f"arch={_told(arch)}: expected the name of an architecture, such as 'resnet20'")
+        raise InputError(f"arch={_shortened(arch)}: expected the name of an architecture, such as 'resnet20'")
     return arch
 
 
 def _checked_classes(classes: list[str]) -> list[str]:
     named = isinstance(classes, (list, tuple)) and all(isinstance(name, str) for name in classes)
     if not named or len(classes) < 2 or len(set(classes)) < len(classes):
-        raise InputError(f"classes={_told(classes)}: expected at least two different names, such as ['0', '1']")
+        raise InputError(f"classes={_shortened(classes)}: expected at least two different names, such as ['0', '1']")
     longest = max(classes, key=len)
     if len(longest) > LONGEST_NAME:
-        raise InputError(f"class {_told(longest)} has {len(longest):,} characters; expected at most {LONGEST_NAME:,}")
+        raise InputError(
+            f"class {_shortened(longest)} has {len(longest):,} characters; expected at most {LONGEST_NAME:,}"
+        )
     return list(classes)
 
 
 def _checked_shape(shape: list[int] | tuple[int, int, int]) -> tuple[int, int, int]:
     whole = isinstance(shape, (list, tuple)) and all(type(side) is int and side > 0 for side in shape)
     if not whole or len(shape) != 3 or shape[1] != shape[2]:
-        raise InputError(f"shape={_told(shape)}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it")
+        raise InputError(
+            f"shape={_shortened(shape)}: expected [C, H, W] with H = W, such as [3, 32, 32]; crop or pad to it"
+        )
     if shape[0] > MOST_CHANNELS or shape[1] > MOST_SIDE:
-        raise InputError(f"shape={_told(shape)}: expected at most {MOST_CHANNELS} channels and a side of {MOST_SIDE}")
+        raise InputError(
+            f"shape={_shortened(shape)}: expected at most {MOST_CHANNELS} channels and a side of {MOST_SIDE}"
+        )
     return shape[0], shape[1], shape[2]
 
 
 def _check_normalisation(mean: list[float] | None, std: list[float] | None, channels: int) -> None:
     if (mean is None) != (std is None):
-        raise InputError(f"mean={_told(mean)} and std={_told(std)}: give both, or neither for no normalisation")
+        raise InputError(
+            f"mean={_shortened(mean)} and std={_shortened(std)}: give both, or neither for no normalisation"
+        )
     for name, values in (("mean", mean), ("std", std)):
         if values is not None and not _finite_numbers(values, channels):
-            raise InputError(f"{name}={_told(values)}: expected {channels} finite numbers, one a channel")
+            raise InputError(f"{name}={_shortened(values)}: expected {channels} finite numbers, one a channel")
     if std is not None and float(torch.tensor(std, dtype=torch.float32, device="cpu").min()) <= 0.0:
-        raise InputError(f"std={_told(std)}: expected positive numbers; pass neither mean nor std to leave them out")
+        raise InputError(
+            f"std={_shortened(std)}: expected positive numbers; pass neither mean nor std to leave them out"
+        )
 
 
 def _finite_numbers(values: Any, count: int) -> bool:
@@ -191,7 +206,7 @@ def _listed(values: list[float] | None) -> list[float] | None:
 def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
     """A copy as it will be read back from config.json (tuples become lists, keys strings)."""
     if not isinstance(provenance, dict):
-        raise InputError(f"provenance={_told(provenance)}: expected a dictionary, {{}} if nothing is known")
+        raise InputError(f"provenance={_shortened(provenance)}: expected a dictionary, {{}} if nothing is known")
     try:
         written = json.dumps({"provenance": provenance}, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -201,6 +216,6 @@ def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
     return parse_json(written, "provenance")["provenance"]  # type: ignore[no-any-return]
 
 
-def _told(value: object) -> str:
+def _shortened(value: object) -> str:
     """A refused value on one line, cut where it is long."""
     return shown(repr(value))

@@ -8,7 +8,15 @@ from randsmooth.errors import InputError
 
 
 def pick_device(name: str) -> torch.device:
-    """The device called auto (CUDA where torch sees it), cpu or cuda; InputError for one that is not there."""
+    """The device called "auto" (CUDA where torch finds it), "cpu" or "cuda".
+
+    Raises:
+        InputError: another name, or CUDA where torch finds none.
+
+    Example:
+        >>> pick_device("cpu")
+        device(type='cpu')
+    """
     if name not in ("auto", "cpu", "cuda"):
         raise InputError(f"device={name!r} must be auto, cpu or cuda")
     if name == "cuda" and not torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""What a disk refuses while a model is saved, in the one error that such refusals have."""
+"""Errors of the disk while a model is saved: all of them are an OSError."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from randsmooth.atomic import naming
 
 @contextmanager
 def os_errors_naming(folder: Path) -> Iterator[None]:
-    """Have whatever the disk refuses be an OSError that names `folder`: safetensors has an error of its own for it."""
+    """Turn errors of the disk into an OSError that names `folder`; safetensors raises an error of its own for them."""
     with naming(folder):
         try:
             yield

@@ -19,14 +19,21 @@ __all__ = ["check", "load", "save", "weights_hash"]
 
 
 def save(model: Classifier, folder: Path | str) -> None:
-    """Write `model` into `folder`, over a model that lies there; other files stay.
+    """Write `model` into `folder`, replacing a model that is there; other files stay.
 
-    All is written to a temporary folder inside `folder` first. Then config.json, without which nothing loads,
-    leaves first and comes last: a kill leaves the old model, the new one or none that loads, never a mixture.
-    On return the files are on the disk.
+    The files are first written to a temporary folder inside `folder`. Then config.json, without which nothing loads,
+    is removed first and put in place last: a killed process leaves the old model, the new one, or none that loads,
+    never a mixture. On return the files are on the disk.
 
     Raises:
-        InputError: `folder` is no folder, or the weights are not float32.
+        InputError: `folder` is a file, or the weights are not float32.
+
+    Example:
+        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(model, folder)
+        ...     sorted(file.name for file in Path(folder).iterdir())
+        ['README.md', 'config.json', 'model.safetensors']
     """
     folder = Path(folder)
     _check_float32(model)
@@ -48,21 +55,37 @@ def save(model: Classifier, folder: Path | str) -> None:
 def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifier:
     """The classifier in `folder` (or the hub's "user/name"), in eval mode on `device`.
 
-    Both files are held against the digests in config.json; a folder saved without them is read with a `NoDigest`.
-    torch's global generator stays as it is.
+    Both files are compared with the digests in config.json; a folder that was saved without digests is read with a
+    `NoDigest`. torch's global generator stays as it is.
 
     Raises:
-        InputError: a file is missing, cut short, not ours, not as it was written, or does not fit; weights are not
-            finite; or `device` cannot be used.
+        InputError: a file is missing, cut short, not one of ours or not as it was written; the two do not fit each
+            other; weights are not finite; or `device` cannot be used.
+
+    Example:
+        >>> model = Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(model, folder)
+        ...     loaded = load(folder)
+        >>> x = torch.rand(2, 1, 8, 8)
+        >>> torch.equal(loaded(x), model(x))
+        True
     """
     return Classifier.from_pretrained(folder, map_location=device)
 
 
 def check(folder: Path | str) -> str:
-    """What is found to be right in a model folder, in one sentence.
+    """Check a model folder, and say in one sentence what was found to be right.
 
     Raises:
         InputError: as `load`.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)), folder)
+        ...     check(folder)
+        'model folder: small-cnn for 2 classes, 20,866 finite numbers that fit it; configuration and weights are as \
+they were saved'
     """
     stored = read(local(folder))
     model = Classifier.from_stored(stored, local(folder))
@@ -73,7 +96,7 @@ def check(folder: Path | str) -> str:
 
 
 def _share_mode(written: Path) -> None:
-    """Give the weights the permissions of the other files: safetensors writes for the owner alone."""
+    """Give the weights the permissions of the other files: safetensors lets only the owner read them."""
     (written / WEIGHTS).chmod((written / CONFIG).stat().st_mode)
 
 

@@ -1,4 +1,4 @@
-"""The identity of a base classifier: a hash of all that it holds and that can change an answer."""
+"""The identity of a base classifier: a hash of everything in it that can change an answer."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from randsmooth.models.onnx_model import OnnxModel
 from randsmooth.models.weights import weights_hash
 
 LONGEST = 200  # characters of a name that a user gives
-HOOKS = ("_forward_pre_hooks", "_forward_hooks")  # which may change what a module is given, or what it answers
-# What every module keeps of itself: its parts are read one by one, and the rest changes no answer in eval mode.
+HOOKS = ("_forward_pre_hooks", "_forward_hooks")  # these may change a module's input or output
+# What every module holds: its parts are read one by one, and the rest changes no answer in eval mode.
 COMPILED = {"_compiled_call_impl", "_is_torch_compile", "_compile_kwargs"}  # the last is Lightning's
 HOUSEKEEPING = {*vars(nn.Module()), *COMPILED}
 OF_A_GRAPH = set(vars(fx.GraphModule(nn.Module(), fx.Graph()))) - HOUSEKEEPING
 WAY_ON = (
-    'say which model it is, in words that no other of yours gets: identity="forest of 3 May", in `randsmooth.certify` '
+    'give it a name that no other model of yours has: identity="forest of 3 May", in `randsmooth.certify` '
     "and wherever its certificates are used"
 )
 
@@ -27,22 +27,32 @@ WAY_ON = (
 def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> str:
     """A hash that equal models share on any device, in any memory format, compiled or not, and in any process.
 
-    Of a module: parameters, buffers (saved or not), packed parameters of quantised layers, the names, order and
-    classes of its modules, and their attributes: numbers, text, tensors, arrays, containers and plain objects of
-    them, TorchScript's code and constants. Code in Python is known by the names of classes and functions alone. Of an
-    ONNX file: its bytes, and those of the files that it keeps weights in.
+    For a module, these are hashed: parameters, buffers (saved or not), packed parameters of quantised layers, the
+    names, order and classes of its modules, and their attributes: numbers, text, tensors, arrays, containers and plain
+    objects of them, TorchScript's code and constants. Python code is hashed only by the names of classes and functions.
+    For an ONNX file, its bytes are hashed, and those of the files that hold its weights.
 
     Args:
         model: the base classifier.
-        identity: what to know the model by where it does not hold all that it is, as one that asks scikit-learn or a
-            server for its answers. The hash is then of these words and of `weights_hash`.
+        identity: a name for a model that does not hold everything that decides its answers, such as one that asks
+            scikit-learn or a server. The hash is then of this name and of `weights_hash`.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
 
     Raises:
-        InputError: the model has no weights, or holds what cannot be read, and no `identity` is given; or that is
-            empty or longer than 200 characters.
+        InputError: no `identity` is given, and the model has no weights or holds something that cannot be read; or
+            `identity` is empty or longer than 200 characters.
+
+    Example:
+        >>> model = nn.Linear(2, 2)
+        >>> before = identity_of(model)
+        >>> before == identity_of(model.to(memory_format=torch.channels_last))
+        True
+        >>> with torch.no_grad():
+        ...     _ = model.bias.add_(1.0)
+        >>> before == identity_of(model)
+        False
     """
     if identity is not None:
         return _shown(digest("called", _checked(identity), weights_hash(model)))
@@ -50,7 +60,7 @@ def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> st
         return weights_hash(model)
     reader = ModelReader()
     try:
-        told = reader.read(model, "the model")
+        hashed = reader.read(model, "the model")
     except Unreadable as error:
         raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
     except RecursionError:
@@ -58,22 +68,28 @@ def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> st
     if not reader.numbers:
         kind = type(model).__qualname__
         raise InputError(f"the model ({kind}) holds no weights that it could be known by: {WAY_ON}")
-    return _shown(told)
+    return _shown(hashed)
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
-    """The module inside of `torch.compile`'s."""
-    while type(module).__name__ == "OptimizedModule":  # not by its type: to import that takes a second
+    """The module itself, where `torch.compile` has wrapped it.
+
+    Example:
+        >>> model = nn.Linear(2, 2)
+        >>> unwrapped(torch.compile(model)) is model
+        True
+    """
+    while type(module).__name__ == "OptimizedModule":  # importing the type to compare with takes a second
         module = module.get_submodule("_orig_mod")
     return module
 
 
 class ModelReader(Reader):
-    """Reads modules wherever they are held."""
+    """Reads modules, at the top or wherever a value holds one."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._known: dict[nn.Module, bytes] = {}  # a module may be held in many places
+        self._known: dict[nn.Module, bytes] = {}  # one module may be in many places
 
     def other(self, value: Any, where: str) -> bytes:
         if not isinstance(value, nn.Module):
@@ -96,7 +112,7 @@ class ModelReader(Reader):
         )
 
     def _children(self, module: nn.Module, where: str) -> list[str | bytes]:
-        """Names and modules in their order, which `nn.Sequential` calls them in; a place may be empty."""
+        """Names and modules in their order, which `nn.Sequential` calls them in; a module may be None."""
         children = module.named_children() if isinstance(module, torch.jit.ScriptModule) else module._modules.items()
         return [part for name, child in children for part in (name, self.read(child, f"{where}.{name}"))]
 
@@ -126,5 +142,5 @@ def _checked(identity: object) -> str:
     return identity
 
 
-def _shown(told: bytes) -> str:
-    return f"sha256:{told.hex()}"
+def _shown(hashed: bytes) -> str:
+    return f"sha256:{hashed.hex()}"

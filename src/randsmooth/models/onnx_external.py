@@ -1,4 +1,4 @@
-"""The files that an ONNX graph keeps weights in, read from its protobuf: its own file holds their names alone."""
+"""The files beside an ONNX file that hold its weights, read from its protobuf, which has only their names."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
-DEEPEST = 100  # messages within each other; a loop in a loop in a loop takes 16
+DEEPEST = 100  # nested messages; three nested loops take 16
 VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5  # protobuf's wire types
-# Where a model may hold a tensor: message -> number of a field -> message, as in onnx.proto.
+# The messages that may hold a tensor: message -> number of a field -> message, as in onnx.proto.
 INSIDE = {
     "model": {7: "graph", 20: "training", 25: "function"},
     "training": {1: "graph", 2: "graph"},
@@ -21,7 +21,7 @@ INSIDE = {
     "attribute": {5: "tensor", 6: "graph", 10: "tensor", 11: "graph", 22: "sparse", 23: "sparse"},
     "sparse": {1: "tensor", 2: "tensor"},
 }
-ENTRY, PLACE, EXTERNAL = 13, 14, 1  # of a tensor: fields `external_data` and `data_location`, and what that says then
+ENTRY, PLACE, EXTERNAL = 13, 14, 1  # of a tensor: the fields `external_data` and `data_location`, and its value
 Field = tuple[int, int | memoryview]
 
 
@@ -35,7 +35,7 @@ def external_files(path: Path) -> list[str]:
         with path.open("rb") as file:
             whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         found = sorted(set(_locations(whole, "model", 0)))
-    except ValueError as error:  # of ours below, of text that is no UTF-8, of an empty file
+    except ValueError as error:  # raised below, or for text that is no UTF-8, or for an empty file
         raise InputError(f"{path} is no ONNX file that can be run ({shown(error)})") from None
     for name in found:
         _check_place(path, name)
@@ -43,7 +43,7 @@ def external_files(path: Path) -> list[str]:
 
 
 def _check_place(path: Path, name: str) -> None:
-    folders = {path.parent.resolve(), path.resolve().parent}  # where both are links, the files lie together elsewhere
+    folders = {path.parent.resolve(), path.resolve().parent}  # both may be links to one folder elsewhere
     there = path.parent / name
     if Path(name).is_absolute() or ".." in Path(name).parts or not _within(there, folders):
         raise InputError(
@@ -59,12 +59,12 @@ def _check_place(path: Path, name: str) -> None:
 def _within(there: Path, folders: set[Path]) -> bool:
     try:
         return any(there.resolve().is_relative_to(folder) for folder in folders)
-    except (OSError, RuntimeError, ValueError):  # links in a circle, no name for a file
+    except (OSError, RuntimeError, ValueError):  # links in a circle, or no name of a file
         return False
 
 
 def _locations(message: memoryview, kind: str, depth: int) -> Iterator[str]:
-    """The locations in `message`, which is a `kind`."""
+    """The locations in a `message` of this `kind`."""
     if depth > DEEPEST:
         raise ValueError(f"nested deeper than {DEEPEST} messages")
     if kind == "tensor":
@@ -76,20 +76,20 @@ def _locations(message: memoryview, kind: str, depth: int) -> Iterator[str]:
 
 
 def _location(tensor: memoryview) -> Iterator[str]:
-    """The file that a tensor lies in, if that is another."""
-    told, outside = "", False
+    """The file that holds a tensor, if it is another file."""
+    location, outside = "", False
     for number, value in _fields(tensor):
         if number == ENTRY and isinstance(value, memoryview):
             pair = dict(_fields(value))
             key, said = (bytes(each) if isinstance(each := pair.get(i, b""), memoryview) else b"" for i in (1, 2))
-            told = said.decode() if key == b"location" else told
+            location = said.decode() if key == b"location" else location
         outside = value == EXTERNAL if number == PLACE else outside
     if outside:
-        yield told
+        yield location
 
 
 def _fields(message: memoryview) -> Iterator[Field]:
-    """Number and value of each field: an integer, or bytes; of fields of fixed width nothing is told."""
+    """Number and value, an integer or bytes, of each field; fields of fixed width are left out."""
     at, end = 0, len(message)
     while at < end:
         tag, at = _varint(message, at)
@@ -112,7 +112,7 @@ def _fields(message: memoryview) -> Iterator[Field]:
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """The number that begins `at`, and where the next field does."""
+    """The number that begins at byte `at`, and the byte after it."""
     value = shift = 0
     while True:
         if at >= len(message) or shift > 63:

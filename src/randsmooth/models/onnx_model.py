@@ -1,4 +1,4 @@
-"""An ONNX file as a base classifier: what it takes and gives, read from its graph."""
+"""An ONNX file as a base classifier: its inputs and outputs, read from its graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.extras import needs
 from randsmooth.models.onnx_external import external_files
 
 FLOAT = "tensor(float)"
@@ -24,11 +25,21 @@ class OnnxModel:
         shape: (C, H, W) of an image.
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
-        external: files beside it that it keeps weights in, as it names them.
+        external: the files beside it that hold weights, as it names them.
 
     Raises:
-        InputError: no such file, ONNX Runtime is not installed, or the graph takes or gives something else; or it keeps
-            weights in a file that is missing or lies outside its own folder.
+        InputError: there is no such file, ONNX Runtime is not installed, the graph has other inputs or outputs, or a
+            file with weights is missing or outside the folder of the ONNX file.
+
+    Example:
+        >>> import tempfile
+        >>> import torch
+        >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = torch.onnx.export(network, (torch.zeros(4, 1, 8, 8),), f"{folder}/net.onnx", dynamo=False)
+        ...     model = OnnxModel(f"{folder}/net.onnx")
+        >>> model.shape, model.batch, model.num_classes
+        ((1, 8, 8), 4, 10)
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -36,20 +47,18 @@ class OnnxModel:
         if not Path(path).is_file():
             raise InputError(f"no ONNX file at {path}")
         self.external = external_files(Path(path))
-        try:
+        with needs(str(path)):
             import onnxruntime
-        except ImportError:
-            raise InputError(f"{path} needs ONNX Runtime: pip install 'randsmooth[onnx]'") from None
         try:
-            # Without the fallback, which prints, and tries the same again.
+            # Without the fallback, which prints a message and tries the same again.
             session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
             inputs, outputs = session.get_inputs(), session.get_outputs()
-            told = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)  # raises for bytes as names
+            taken = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)  # raises for names in bytes
             given = ", ".join(f"{each.name} {each.type}{each.shape}" for each in outputs[:1]) or "nothing"
-        except Exception as error:  # ONNX Runtime's own, which share no base class but this
+        except Exception as error:  # ONNX Runtime's own errors have no other base class in common
             raise InputError(f"{path} is no ONNX file that can be run ({shown(_first_line(error))})") from error
         if len(inputs) != 1 or inputs[0].type != FLOAT:
-            raise InputError(f"{path} takes {shown(told)}; expected one float32 batch of images (N, C, H, W)")
+            raise InputError(f"{path} takes {shown(taken)}; expected one float32 batch of images (N, C, H, W)")
         if not outputs or outputs[0].type not in FLOATS:
             raise InputError(f"{path} gives {shown(given)} first; expected logits (N, K), which are floats")
         self.input, self.output = inputs[0].name, outputs[0].name
@@ -58,12 +67,12 @@ class OnnxModel:
         self.num_classes: int | None = classes if isinstance(classes, int) else None
 
     def weights_hash(self) -> str:
-        """sha256 of the file's bytes; where it keeps weights in others, of its hash, their names and their hashes."""
-        told = _hash(Path(self.path))
+        """SHA-256 of the file's bytes; if other files hold weights, of this hash and of their names and hashes."""
+        hashed = _hash(Path(self.path))
         if self.external:
             named = [f"{name}\n{_hash(Path(self.path).parent / name)}" for name in self.external]
-            told = hashlib.sha256("\n".join([told, *named]).encode()).hexdigest()
-        return f"sha256:{told}"
+            hashed = hashlib.sha256("\n".join([hashed, *named]).encode()).hexdigest()
+        return f"sha256:{hashed}"
 
     def _axes(self, axes: list[int | str | None]) -> tuple[int | None, tuple[int, int, int]]:
         if len(axes) != 4:

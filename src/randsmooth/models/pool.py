@@ -21,12 +21,12 @@ class MaxPool2x2(nn.Module):
 
 
 def _is_recorded() -> bool:
-    """Whether a compiler or exporter is watching, which knows the usual operator better than this one."""
+    """Whether the model is being compiled or exported: compilers know the usual operator better than this one."""
     return torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
 
 
 class _Pool(torch.autograd.Function):
-    """The larger of every two columns, then of every two rows: whole vectors at a time, and no indices kept."""
+    """The larger of every two columns, then of every two rows, in whole vectors and without storing indices."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -48,9 +48,9 @@ def _pairs(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 def _to_larger(grad: Tensor, x: Tensor, larger: Tensor, dim: int) -> Tensor:
-    """`grad` handed to the larger of each pair of `x` along `dim`, to the first of equal ones; 0 to the other.
+    """`grad` at the larger of each pair of `x` along `dim`, at the first of two equal ones, and 0 at the other.
 
-    Done on the bits of 16-bit numbers: comparisons and masks of bfloat16 take several times as long.
+    It is computed on the bits of 16-bit numbers: comparing and masking bfloat16 takes several times as long.
     """
     out = torch.empty_like(x)
     first, second = (half.view(torch.int16) for half in _pairs(out, dim))

@@ -1,4 +1,4 @@
-"""Architectures by name: who they are, the smallest image they take, and how one is built."""
+"""Architectures by name, ours and those of other packages, and how a network of one is built."""
 
 from __future__ import annotations
 
@@ -13,14 +13,25 @@ from randsmooth.registry import Registry
 
 
 class Builder(Protocol):
-    """Makes a network (B, in_channels, image_size, image_size) -> logits (B, num_classes)."""
+    """A function that makes a network (B, in_channels, image_size, image_size) -> logits (B, num_classes)."""
 
     def __call__(self, *, in_channels: int, image_size: int, num_classes: int) -> nn.Module: ...
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A builder and the smallest image side, in pixels, that it accepts."""
+    """An architecture, as the entry point of a package names it.
+
+    Attributes:
+        builder: makes a freshly initialised network.
+        min_size: the smallest image side, in pixels, that it accepts.
+
+    Example:
+        >>> def linear(*, in_channels, image_size, num_classes):
+        ...     return nn.Sequential(nn.Flatten(), nn.Linear(in_channels * image_size**2, num_classes))
+        >>> Architecture(linear, min_size=1).builder(in_channels=3, image_size=4, num_classes=10)[1]
+        Linear(in_features=48, out_features=10, bias=True)
+    """
 
     builder: Builder
     min_size: int
@@ -45,7 +56,12 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is the ImageNet one.
 
     Raises:
-        InputError: unknown `arch`, images too small for it, or a count below one.
+        InputError: unknown `arch`, images too small for it, no channel, or fewer than two classes.
+
+    Example:
+        >>> network = build("lenet", in_channels=1, image_size=28, num_classes=10)
+        >>> sum(parameter.numel() for parameter in network.parameters())
+        431080
     """
     architecture = _find(arch)
     if image_size < architecture.min_size:
@@ -62,7 +78,7 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
 
 
 def _find(arch: str) -> Architecture:
-    """The entry `arch`; or a CIFAR ResNet of a depth that has none."""
+    """The entry called `arch`, or the CIFAR ResNet of a depth that has no entry of its own."""
     match = re.fullmatch("resnet([0-9]{1,4})", arch)
     if match and arch not in ARCHITECTURES:
         from randsmooth.models.cifar_resnet import of_depth

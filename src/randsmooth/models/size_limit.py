@@ -1,4 +1,4 @@
-"""A bound on the memory that building a network may take: a file may name one that is absurdly large."""
+"""A limit on the memory that building a network may take, since a file may describe an absurdly large one."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch.overrides import TorchFunctionMode
 
 from randsmooth.errors import InputError
 
-# What layers get their memory from; none of it is touched before the size is known.
+# The functions by which layers get memory; none of it is used before its size is known.
 MAKERS = (torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn)
-SPARE = 2**20  # numbers that a network may hold besides its weights
+SPARE = 2**20  # numbers that a network may have besides its weights
 
 
 class SizeLimit(TorchFunctionMode):
-    """A context in which tensors of no more than about `numbers` elements in all are made.
+    """A context in which at most about `numbers` elements of tensors may be made.
 
     Raises:
-        InputError: on the first tensor that goes beyond.
+        InputError: at the first tensor that exceeds the limit.
     """
 
     def __init__(self, numbers: int) -> None:

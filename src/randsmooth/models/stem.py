@@ -1,4 +1,4 @@
-"""A first convolution whose gradient by the image is fast on CPUs: attacks ask for it at every step."""
+"""A first convolution with a fast gradient by the image on CPUs, which attacks compute at every step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch.nn import functional as F
 class Stem(nn.Conv2d):
     """nn.Conv2d without stride or padding: the same values, and the same gradients up to rounding.
 
-    With one or three channels to sum into, torch's gradient by the input leaves most of a CPU's vector units idle:
-    in LeNet it takes as long as the rest of the backward pass. As one matrix product it takes a fourth of that.
+    For inputs of one or three channels, torch's gradient by the input leaves most of a CPU's vector units idle: in
+    LeNet it takes as long as the rest of the backward pass. As one matrix product it takes a fourth of that time.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
@@ -49,8 +49,8 @@ class _Convolution(torch.autograd.Function):
 def _by_input(grad: Tensor, weight: Tensor) -> Tensor:
     """(N, C, H, W) from grad (N, O, H', W') and weight (O, C, k, k).
 
-    What a row of `grad` gives to each of the k rows of the image under it is a product with one matrix: the weights,
-    shifted along by one column for every place in the row. The k shares of every image row are then added up.
+    A row of `grad` contributes to k rows of the image. These contributions are the product of that row with one matrix:
+    the weights, shifted by one column for each place in the row. The k contributions to each image row are then summed.
     """
     n, outputs, height, width = grad.shape
     _, channels, k, _ = weight.shape

@@ -1,4 +1,4 @@
-"""What a model folder holds, by its digests and within limits, before anything is built of it."""
+"""The content of a model folder, checked against its digests and limits before a model is built from it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from randsmooth.errors import InputError, NoDigest
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FACTS = {"arch", "classes", "shape", "mean", "std", "provenance"}  # the arguments of a Classifier
-HASH, DIGEST = "weights", "digest"  # keys of config.json: of the weights' file, and of all else that config.json says
-MOST_BYTES = 2**22  # of a config.json; one for ImageNet's thousand class names takes a hundredth
+HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of weights, and of config.json itself
+MOST_BYTES = 2**22  # of a config.json; with ImageNet's thousand class names it takes a hundredth of that
 
 
 class Stored(NamedTuple):
-    """A model folder's content: `signed` says whether digests vouch for it."""
+    """The content of a model folder; `signed` says whether its digests were there and right."""
 
     config: dict[str, Any]
     weights: dict[str, Tensor]
@@ -34,26 +34,26 @@ class Stored(NamedTuple):
 
 def write_config(config: dict[str, Any], folder: Path) -> None:
     """Write config.json beside the weights in `folder`, with the digests of both."""
-    told = config | {HASH: _hash_of(folder / WEIGHTS)}
-    told |= {DIGEST: _digest(told)}
-    (folder / CONFIG).write_text(json.dumps(told, sort_keys=True, indent=2), encoding="utf-8")
+    written = config | {HASH: _hash_of(folder / WEIGHTS)}
+    written |= {DIGEST: _digest(written)}
+    (folder / CONFIG).write_text(json.dumps(written, sort_keys=True, indent=2), encoding="utf-8")
 
 
 def read(folder: Path) -> Stored:
-    """What `folder` holds. A folder without digests, of an earlier version, is read with a `NoDigest`.
+    """The content of `folder`. A folder of an earlier version, without digests, is read with a `NoDigest`.
 
     Raises:
         InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
     """
-    told = _read_config(folder)
-    signed = told.keys() != FACTS
-    if signed and told[DIGEST] != _digest({key: value for key, value in told.items() if key != DIGEST}):
+    found = _read_config(folder)
+    signed = found.keys() != FACTS
+    if signed and found[DIGEST] != _digest({key: value for key, value in found.items() if key != DIGEST}):
         raise InputError(
             f"{folder / CONFIG} is not as it was written, its digest differs: save or download the model again. "
             f"If it was edited on purpose, delete its lines {HASH!r} and {DIGEST!r}"
         )
     _check_there(folder)
-    if signed and told[HASH] != _hash_of(folder / WEIGHTS):
+    if signed and found[HASH] != _hash_of(folder / WEIGHTS):
         raise InputError(
             f"{folder / WEIGHTS} is not the file that {CONFIG} was written with, its hash differs: save or download "
             "the model again"
@@ -62,11 +62,11 @@ def read(folder: Path) -> Stored:
     if not signed:
         note = f"{folder} was saved without digests, so damage to it may go unseen; saving the model again adds them"
         warnings.warn(note, NoDigest, stacklevel=2)
-    return Stored({key: told[key] for key in FACTS}, weights, signed)
+    return Stored({key: found[key] for key in FACTS}, weights, signed)
 
 
 def check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-    """Raise InputError unless both have the same names, types and shapes; torch would silently convert a type."""
+    """Raise InputError unless both have the same names, types and shapes; torch would convert types silently."""
     signatures = [{name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found)]
     if signatures[0] == signatures[1]:
         return
@@ -79,7 +79,7 @@ def check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor
 
 
 def local(folder: Path | str, **hub: Any) -> Path:
-    """`folder` itself, or where the hub's files were downloaded to; `hub` are options of `snapshot_download`."""
+    """`folder` itself, or the folder with the hub's files; `hub` are options of `snapshot_download`."""
     if Path(folder).is_dir():
         return Path(folder)
     if Path(folder).exists() or not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", str(folder)):
@@ -116,7 +116,7 @@ def _check_there(folder: Path) -> None:
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors at `path`, which the library holds against its size before it gives room to any."""
+    """The tensors in the file `path`; safetensors compares their sizes with the file's before it allocates any."""
     try:
         weights: dict[str, Tensor] = load_file(path)
     except (OSError, SafetensorError) as error:
@@ -135,7 +135,7 @@ def _hash_of(path: Path) -> str:
         raise InputError(f"{path} cannot be read ({shown(error)})") from None
 
 
-def _digest(told: dict[str, Any]) -> str:
-    """Of what a dictionary says, in whatever order and layout it is written."""
-    canonical = json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+def _digest(content: dict[str, Any]) -> str:
+    """The hash of a dictionary's content, whatever its order and layout in the file."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"

@@ -12,14 +12,20 @@ from randsmooth.models.onnx_model import OnnxModel
 
 
 def weights_hash(model: nn.Module | OnnxModel) -> str:
-    """sha256 over names, types, shapes and raw bytes of the state dict, in the order of the names.
+    """SHA-256 over names, types, shapes and raw bytes of the state dict, in the order of the names.
 
-    Equal weights hash the same on any device, in any memory format, compiled or not. What else a model holds, as its
-    normalisation, is no part of it (see `identity_of`). Of an ONNX file, sha256 of its bytes and of the files that it
-    keeps weights in.
+    Equal weights have equal hashes on any device, in any memory format, compiled or not. Whatever else a model holds,
+    such as its normalisation, is not included (see `identity_of`). For an ONNX file, its bytes are hashed, and those
+    of the files that hold its weights.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
+
+    Example:
+        >>> import copy
+        >>> model = nn.Linear(2, 2)
+        >>> weights_hash(model) == weights_hash(copy.deepcopy(model)), weights_hash(model)[:7]
+        (True, 'sha256:')
     """
     if isinstance(model, OnnxModel):
         return model.weights_hash()
@@ -37,7 +43,7 @@ def weights_hash(model: nn.Module | OnnxModel) -> str:
 
 
 def _other(value: object, name: str) -> bytes:
-    """Of what no plain tensor is, as the packed parameters of a quantised layer; nothing where it cannot be read."""
+    """The bytes of a value that is no plain tensor, such as packed parameters; none where it cannot be read."""
     try:
         return Reader().read(value, name)
     except Unreadable:
