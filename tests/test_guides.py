@@ -19,8 +19,12 @@ from PIL import Image
 
 import randsmooth
 from randsmooth import data, models
+from randsmooth.certificates import RULES
+from randsmooth.certification.backends.choose import BACKENDS
 from randsmooth.cli import command
 from randsmooth.cli.main import app
+from randsmooth.methods import METHODS
+from randsmooth.report.page.panels import PANELS
 
 ROOT = Path(__file__).parent.parent
 GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -146,6 +150,8 @@ def test_anchors_between_the_documents_name_a_heading() -> None:
     assert not broken
 
 
+# The groups of entry points, which look like modules.
+GROUPS = {registry.group for registry in (METHODS, RULES, data.DATASETS, models.ARCHITECTURES, BACKENDS, PANELS)}
 FILES = (".py", ".csv", ".md", ".html", ".parquet", ".json")
 
 
@@ -159,7 +165,7 @@ def dotted_names(document: Path) -> set[str]:
 
 @pytest.mark.parametrize("document", [pytest.param(path, id=path.name) for path in GUIDES])
 def test_names_in_the_text_exist(document: Path) -> None:
-    for name in dotted_names(document):
+    for name in dotted_names(document) - GROUPS:
         first, *rest = name.split(".")
         where: object = randsmooth if first in ("rs", "randsmooth") else getattr(randsmooth, first)
         for part in rest:
@@ -168,3 +174,8 @@ def test_names_in_the_text_exist(document: Path) -> None:
                 importlib.import_module(f"{path}.{part}")  # a module that its room does not list
             where = getattr(where, part, None)
             assert where is not None, f"{document.name} says {name}, but {path} has no {part}"
+
+
+def test_the_readme_lists_what_other_packages_can_add() -> None:
+    section = (ROOT / "README.md").read_text().partition("## Adding your own")[2].partition("## ")[0]
+    assert all(group.removeprefix("randsmooth") in section for group in GROUPS)
