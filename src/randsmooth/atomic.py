@@ -1,4 +1,4 @@
-"""Files that are either whole or not there, and outputs that one process holds at a time."""
+"""Files that are written whole or not at all, and outputs that one process writes at a time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,21 @@ from randsmooth.errors import InputError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` at `path` so that a crash leaves either the old file or the new one, never a part.
+    """Write `data` to `path` so that a crash leaves either the old file or the new one, never a part.
 
-    On return file and name are on the disk: a power failure takes neither, as far as the disk keeps its word.
+    The file and its name are synced before this returns, so that they survive a power failure if the disk keeps what
+    it reports as synced. Missing folders are made.
 
     Raises:
-        OSError: it could not be written, and names `path`; the old file is as it was, and nothing else is left.
+        OSError: the file could not be written; the error names `path`, the old file is unchanged, and no temporary
+            file is left.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_atomically(Path(folder) / "new" / "a.txt", b"whole")
+        ...     (Path(folder) / "new" / "a.txt").read_bytes()
+        b'whole'
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with naming(path):
@@ -30,7 +39,7 @@ def write_atomically(path: Path, data: bytes) -> None:
                 os.fsync(file.fileno())
             temporary.replace(path)
         except BaseException:
-            with suppress(OSError):  # what went wrong is told, not that it cannot be tidied up either
+            with suppress(OSError):  # the first error is the one to report
                 temporary.unlink(missing_ok=True)
             raise
         sync_folder(path.parent)
@@ -38,7 +47,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Have an OSError say which file it is about: a write that fails does not, and a temporary name tells nobody."""
+    """Let an OSError name `path`: a failed write names no file, and a temporary file's name would help nobody."""
     try:
         yield
     except OSError as error:
@@ -48,7 +57,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in `folder` are on the disk: a file that was synced is lost if its name is not."""
+    """Wait until the names in `folder` are on the disk: without its name even a synced file is lost."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system that has no such call (some of those over a network)
@@ -59,19 +68,20 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def held(path: Path, *, make: bool = False, output: Path | None = None) -> Iterator[None]:
-    """Hold `path`, a file or a folder, against other processes; a kill lets go of it.
+    """Lock `path`, a file or a folder, against other processes of randsmooth; the lock ends with this process.
 
     Args:
-        path: what is locked. make: as an empty file where there is none.
-        output: what the user calls it; default: `path`.
+        path: what is locked.
+        make: create an empty file at `path` where there is none.
+        output: the path that an error names; default: `path`.
 
     Raises:
-        InputError: another run holds it.
-        OSError: it is not there, or cannot be made.
+        InputError: another run holds the lock.
+        OSError: `path` does not exist, or cannot be created.
     """
     flags = os.O_RDONLY | (os.O_CREAT if make else 0)
     descriptor = _locked(path, flags, output or path)
-    while not _is_at(descriptor, path):  # another run removed it and ended between the two calls: take the next one
+    while not _is_at(descriptor, path):  # another run removed the file and ended meanwhile: lock the new one
         os.close(descriptor)
         descriptor = _locked(path, flags, output or path)
     try:
@@ -82,7 +92,7 @@ def held(path: Path, *, make: bool = False, output: Path | None = None) -> Itera
 
 @contextmanager
 def claimed(out: Path) -> Iterator[None]:
-    """Hold `out`, a file to be written, which may be there or not, and remove what a kill left of an earlier writing.
+    """Lock `out`, a file to be written, whether it exists or not, and remove what a killed run left unfinished.
 
     Raises:
         InputError: another run is writing it.
@@ -99,13 +109,13 @@ def claimed(out: Path) -> Iterator[None]:
 
 
 def sweep(path: Path) -> None:
-    """Remove what kills left of unfinished writes of the file `path`. For the process that holds it."""
+    """Remove the temporary files that killed writes of `path` left. For the process that has locked it."""
     for scrap in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         scrap.unlink(missing_ok=True)
 
 
 def _locked(path: Path, flags: int, output: Path) -> int:
-    """A descriptor of `path` that holds it; InputError where another process does."""
+    """A descriptor that holds the lock of `path`; InputError where another process has it."""
     descriptor = os.open(path, flags, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,5 +136,5 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 def is_scrap(path: Path) -> bool:
-    """Whether `path` is what a kill left of an unfinished `write_atomically`."""
+    """Whether `path` is a temporary file that a killed `write_atomically` left."""
     return path.name.startswith(".") and path.name.endswith(".tmp")

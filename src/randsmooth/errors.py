@@ -1,4 +1,4 @@
-"""The one error that a user's input can cause, how its words name a setting, and what is only noted."""
+"""The error for input that cannot be used, the words in which it names things, and notes that are no errors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class InputError(ValueError):
 
 
 class ForeignFile(InputError):
-    """A file of something else than certificates."""
+    """A file that holds something other than certificates."""
 
 
 class SeveralErrors(InputError):
-    """More than one thing that cannot be used, said at once: `faults` holds a sentence for each."""
+    """Several things that cannot be used, reported together: `faults` holds a sentence for each."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -34,12 +34,22 @@ class SeveralErrors(InputError):
 
 
 def about(path: Path, error: Exception) -> str:
-    """What `error` says of the file at `path`, which it may not name itself."""
+    """What `error` says about the file at `path`, beginning with the path where the message does not name it.
+
+    Example:
+        >>> about(Path("a.tsv"), ValueError("line 3 is empty"))
+        'a.tsv: line 3 is empty'
+    """
     return str(error) if str(path) in str(error) else f"{path}: {error}"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a `name` that is not among the `known` ones, with the nearest as a suggestion."""
+    """The error for a `name` that is not among the `known` ones, with the nearest as a suggestion.
+
+    Example:
+        >>> print(unknown("rule", "gird", ["fixed", "grid"]))
+        unknown rule 'gird': did you mean 'grid'? known are fixed, grid
+    """
     known = sorted(known)
     lowered = {candidate.lower(): candidate for candidate in known}
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
@@ -49,9 +59,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
 
 
 def setting(**values: Any) -> str:
-    """Settings as they are given in Python and, in brackets, on the command line: `n=5, resume=True (--n 5 --resume)`.
+    """Settings as they are given in Python and, in brackets, on the command line; flags to leave out come last.
 
-    A flag that is not to be given is named behind the others: `sound=False, n=5 (--n 5, without --sound)`.
+    Example:
+        >>> setting(n=5, resume=True)
+        'n=5, resume=True (--n 5 --resume)'
+        >>> setting(sound=False, n=5)
+        'sound=False, n=5 (--n 5, without --sound)'
     """
     in_python = ", ".join(f"{name}={value!r}" for name, value in values.items())
     without = [f"without --{name.replace('_', '-')}" for name, value in values.items() if value is False]
@@ -65,7 +79,7 @@ def _option(values: Mapping[str, Any]) -> list[str]:
 
 
 class Note(Warning):
-    """Something that a user may want to know, though it was dealt with."""
+    """A warning about something that a user may want to know, although it was dealt with."""
 
 
 class NoDigest(Note):

@@ -1,4 +1,4 @@
-"""Names, classes and notes out of files are data: here they are made to stay text, one function a kind of output.
+"""Names, classes and notes from files are data: these functions keep them text, one function for each kind of output.
 
 HTML is escaped by the templates (`report.web.html`).
 """
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-LONGEST = 120  # characters of a name in a table or a sentence; names of files rarely have more
-LONG = 1000  # of a sentence or a setting
+LONGEST = 120  # characters of a name in a table or a sentence; names of files are rarely longer
+LONG = 1000  # characters of a sentence or a setting
 LONG_PART = 400  # of one text within a setting: a guarantee has fewer
 NOT_RECORDED = "not recorded"
 
@@ -42,10 +42,14 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def printable(text: str) -> str:
-    r"""`text` on one line, with every letter that acts rather than shows spelled out, as in \x1b or \u202e.
+    r"""`text` on one line, with every character that is not printable spelled out, as in \x1b or \u202e.
 
-    Such are a terminal's control characters, line breaks of any kind, what turns or hides the letters beside it, and
-    halves of surrogate pairs, which cannot be written to a file at all.
+    Not printable are a terminal's control characters, line breaks of any kind, characters that reverse or hide those
+    beside them, and halves of surrogate pairs, which cannot be written to a file at all.
+
+    Example:
+        >>> printable("a\tb")
+        'a\\tb'
     """
     return text if text.isprintable() else "".join(map(_spelled, text))
 
@@ -55,7 +59,12 @@ def _spelled(letter: str) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """`text`, with … for its middle where it is longer: names that belong together differ at either end."""
+    """`text` with … in place of its middle where it is longer than `longest`: similar names often differ at an end.
+
+    Example:
+        >>> shortened("cifar10-sigma0.5-amplify", longest=11)
+        'cifar…plify'
+    """
     if len(text) <= longest:
         return text
     tail = (longest - 1) // 2
@@ -89,21 +98,31 @@ def _flat(value: Any) -> str:
 
 
 def say(text: str | Path = "", *, end: str = "\n", file: TextIO | None = None) -> None:
-    """Print `text` for a terminal: of all that is not printable only line breaks are kept, and none of a path.
+    """Print `text` with what is not printable spelled out, except line breaks in a text; those of a path are, too.
 
-    A line break in another name is for `printable` at its place. `file` is stdout if None.
+    A name within a text must go through `printable` first, for it may hold a line break. `file`: default stdout.
     """
     lines = text.split("\n") if isinstance(text, str) else [str(text)]
     print("\n".join(map(printable, lines)), end=end, file=sys.stdout if file is None else file, flush=True)
 
 
 def markdown(text: str) -> str:
-    """`text` that Markdown shows as it is, in a paragraph or in a cell."""
+    r"""`text` escaped so that Markdown shows it as it is, in a paragraph or in a cell.
+
+    Example:
+        >>> print(markdown("a*b|c"))
+        a\*b\|c
+    """
     return MARKDOWN.sub(r"\\\1", printable(text))
 
 
 def latex(text: str) -> str:
-    """`text` that LaTeX sets as it is, at the beginning of a line, too: there it would take a star for a break's."""
+    r"""`text` escaped so that LaTeX prints it as it is, also behind a line break, whose option a star would be.
+
+    Example:
+        >>> print(latex("5% of p_A"))
+        5\% of p\_A
+    """
     escaped = "".join(LATEX.get(letter, letter) for letter in printable(text))
     return f"{{*}}{escaped[1:]}" if escaped.startswith("*") else escaped
 

@@ -30,7 +30,7 @@ class Reporter(Protocol):
 
 
 class Silent:
-    """The reporter of library calls."""
+    """The reporter of library calls, which reports nothing."""
 
     def advance(self, steps: int, info: str = "") -> None:
         pass
@@ -47,7 +47,7 @@ Progress = Callable[[str, int, str], AbstractContextManager[Reporter]]
 
 
 def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter]:
-    """The progress of a library call: none."""
+    """The progress of a library call, which shows none."""
     return nullcontext(Silent())
 
 
@@ -102,12 +102,22 @@ class _Rate:
 
 
 def figure(value: float) -> str:
-    """A rate to read: whole from 10 up, one decimal below."""
+    """A rate for a person to read: a whole number from 10 up, one decimal below.
+
+    Example:
+        >>> figure(1234.5), figure(1.25)
+        ('1,234', '1.2')
+    """
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def clock(seconds: float) -> str:
-    """Seconds as h:mm:ss."""
+    """Seconds as h:mm:ss.
+
+    Example:
+        >>> clock(3725)
+        '1:02:05'
+    """
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

@@ -9,5 +9,5 @@ PACKAGES = ("randsmooth", "torch", "numpy", "scipy")
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Version of Python, of this package, of those that its numbers pass through, and of `more`."""
+    """The version of Python, of randsmooth, of the packages that its numbers pass through, and of those in `more`."""
     return {"python": platform.python_version(), **{name: version(name) for name in (*PACKAGES, *more)}}
