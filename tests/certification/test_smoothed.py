@@ -10,7 +10,7 @@ from torch import nn
 
 from certification.planes import HalfSpace, at_distance, beside
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
-from randsmooth.certificates import Claim
+from randsmooth.certificates import CertificationSettings, Claim
 from randsmooth.certification.smoothed import smallest_predict_n
 from randsmooth.errors import InputError
 
@@ -189,3 +189,24 @@ def test_one_may_stop_at_any_look() -> None:
         smoothed.certify(x, n=5000, rule="tolerance=0.1", until=enough)
     with pytest.raises(InputError, match="until=3 must be a function"):
         smoothed.certify(x, n=5000, rule="anytime", until=3)  # type: ignore[arg-type]
+
+
+def test_settings_or_keywords() -> None:
+    settings, x = CertificationSettings(sigma=SIGMA, n=500, seed=0), at_distance(DISTANCES)
+    model = HalfSpace().eval()
+    by_object = SmoothedClassifier(model, settings).certify(x)
+    by_keywords = SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(x, n=500)
+    assert np.array_equal(by_object.counts, by_keywords.counts)
+    changed = SmoothedClassifier(model, settings, n=200).certify(x, settings.having(n=300, seed=None))
+    assert changed.counts.sum() == 300 * len(x)
+    with pytest.raises(InputError, match=r"sigma=0\.125 is not this classifier's"):
+        SmoothedClassifier(model, settings).certify(x, sigma=0.125)
+    with pytest.raises(InputError, match="label_aware=True needs labels"):
+        SmoothedClassifier(model, settings).certify(x, label_aware=True)
+    with pytest.raises(InputError, match=r"settings=0\.5 is a float; expected CertificationSettings"):
+        SmoothedClassifier(model, 0.5)  # type: ignore[arg-type]
+
+
+def test_a_seed_is_drawn_where_none_is_given() -> None:
+    drawn = [SmoothedClassifier(HalfSpace().eval(), CertificationSettings(sigma=SIGMA)) for _ in range(2)]
+    assert drawn[0].seed != drawn[1].seed and drawn[0].settings.seed == drawn[0].seed

@@ -1,0 +1,114 @@
+"""The settings of a certification: checked once, stored in headers, the same from Python, command line and YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import randsmooth as rs
+from randsmooth.certificates import CertificationSettings, Header, check_same_run
+from randsmooth.certificates.same_run import SETTINGS
+from randsmooth.cli.certify import Certify
+from randsmooth.cli.configuration import validate
+from randsmooth.errors import InputError
+from randsmooth.frozen_record import settings_from
+
+GIVEN: dict[str, Any] = {
+    "sigma": 0.5, "n0": 50, "n": 2000, "alpha": 0.01, "rule": "grid", "label_aware": True, "sound": True,
+    "backend": "torch", "precision": "bf16", "batch": 256, "seed": 3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"n": 5}, "alpha=0.001 needs n >= 10 to certify anything; got n=5"),
+        ({"n": 100.5}, "n=100.5 must be a whole number"),
+        ({"n0": "many"}, "n0='many' must be a whole number"),
+        ({"n0": True}, "n0=True must be a whole number"),
+        ({"alpha": "x"}, "alpha='x' is of the wrong type"),
+        ({"alpha": 1.5}, "alpha=1.5"),
+        ({"sigma": -1.0}, "sigma=-1.0 must be a finite number > 0"),
+        ({"batch": 0}, "batch=0"),
+        ({"precision": "fp8"}, "unknown precision 'fp8'.*known are 32, bf16, fp16"),
+        ({"bound": "hoeffding"}, "unknown bound 'hoeffding'.*known are clopper-pearson"),
+        ({"sigma": 0.5, "rule": "gird"}, "unknown rule 'gird': did you mean 'grid'"),
+        ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
+        ({"sigmas": 0.5}, "'sigmas' is no setting"),
+    ],
+)
+def test_what_cannot_be_used_is_named(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        CertificationSettings(**fields)
+    with pytest.raises(InputError, match=message):
+        CertificationSettings().having(**fields)
+
+
+def test_whole_numbers_may_be_written_in_other_ways() -> None:
+    assert CertificationSettings(n=1e4, seed=np.int64(3)) == CertificationSettings(n=10_000, seed=3)
+
+
+def test_keywords_change_a_given_object() -> None:
+    settings = CertificationSettings(sigma=0.5, n=1000)
+    assert settings_from(CertificationSettings, settings, {"n": 2000}) == settings.having(n=2000)
+    assert settings_from(CertificationSettings, None, {"n": 2000}) == CertificationSettings(n=2000)
+    with pytest.raises(InputError, match=r"unknown setting 'sigmas': did you mean 'sigma'"):
+        settings_from(CertificationSettings, settings, {"sigmas": 2000})
+    with pytest.raises(InputError, match=r"settings=0.5 is a float; expected CertificationSettings"):
+        settings_from(CertificationSettings, 0.5, {})  # type: ignore[type-var]
+
+
+def test_settings_cannot_be_changed_in_place() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        CertificationSettings().n = 5  # type: ignore[misc]
+
+
+def test_a_header_stores_every_setting_and_gives_it_back() -> None:
+    assert set(CertificationSettings.model_fields) <= set(Header.model_fields)
+    settings = CertificationSettings(**GIVEN)
+    stored = dict(settings) | {"precision": "bfloat16, batch 256", "bound": None}
+    assert Header(**stored).settings == settings
+    two_sided = settings.having(rule="fixed", bound="two-sided")
+    assert Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"}).settings == two_sided.having(
+        precision="32"
+    )
+    old = Header(**stored | {"rule": "fixed", "bound": "Clopper-Pearson, one-sided"})
+    assert old.settings.bound == "clopper-pearson"
+
+
+@pytest.mark.parametrize("missing", ["sigma", "n0", "n", "alpha", "precision"])
+def test_a_header_that_does_not_say_them_is_no_settings(missing: str) -> None:
+    stored = dict(CertificationSettings(**GIVEN)) | {"precision": "float32", missing: None}
+    with pytest.raises(InputError, match=f"the header does not say its {missing}"):
+        _ = Header(**stored).settings
+
+
+def test_a_resumed_run_compares_every_setting(tmp_path: Any) -> None:
+    assert set(CertificationSettings.model_fields) < set(SETTINGS)
+    begun = Header(**dict(CertificationSettings(**GIVEN)))
+    other: dict[str, Any] = {
+        "sigma": 0.25, "n0": 60, "n": 3000, "alpha": 0.05, "rule": "fixed", "bound": "two-sided", "label_aware": False,
+        "sound": False, "backend": "onnx", "precision": "32", "batch": 128, "seed": 4,
+    }  # fmt: skip
+    assert other.keys() == CertificationSettings.model_fields.keys()
+    for name, value in other.items():
+        with pytest.raises(InputError, match=f"is of another run.*{name}"):
+            check_same_run(begun, begun.having(**{name: value}), tmp_path / "a.parquet")
+
+
+def test_the_command_line_takes_the_same_settings() -> None:
+    given = validate(Certify, "certify", GIVEN | {"model": "m"})
+    assert all(getattr(given, name) == value for name, value in dict(CertificationSettings(**GIVEN)).items())
+    assert all(Certify.model_fields[name].description for name in CertificationSettings.model_fields)
+    with pytest.raises(InputError, match=r"^alpha=0.001 needs n >= 10"):
+        validate(Certify, "certify", {"model": "m", "n": 5})
+    with pytest.raises(InputError, match=r"^--precision: unknown precision 'fp8'"):
+        validate(Certify, "certify", {"model": "m", "precision": "fp8"})
+    with pytest.raises(InputError, match=r"^--alpha: .*'x'"):
+        validate(Certify, "certify", {"model": "m", "alpha": "x"})
+
+
+def test_the_public_name() -> None:
+    assert rs.CertificationSettings is CertificationSettings
