@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from randsmooth.atomic import held, sweep
 from randsmooth.certificates import (
     Certificates,
-    Evidence,
     Header,
     Journal,
     JournalRow,
-    Rule,
     check_same_run,
-    decide,
     journal_header,
     read_parquet,
     rule_of,
@@ -133,15 +129,14 @@ def _certify_rest(
     reporter.skip(len(indices) - len(left))
     labels = images.labels.tolist()
     _check_labels(journal, labels)
-    rule = rule_of(journal.header)
-    right = _certified_right(rule, journal.rows)
+    right = int(journal.judge().correct.sum())
     for job in Scheduler[ImageEvidence](smoothed.engine).run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
         journal.append(JournalRow(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
         safe = journal.settle() if len(journal.rows) < len(indices) else journal.sync()
         if safe:
-            right += _certified_right(rule, journal.rows[-safe:])
+            right += int(journal.judge().correct.sum())
             reporter.advance(safe, f"{right / len(journal.rows):.1%} certified and right")
 
 
@@ -161,13 +156,3 @@ def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Jo
     batches = images.batches([torch.tensor([index]) for index in indices])
     for index, (x, y) in zip(indices, batches, strict=True):
         yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
-
-
-def _certified_right(rule: Rule, rows: Sequence[JournalRow]) -> int:
-    """How many of the rows are certified with their label; all are judged at once, for a resumed run has many."""
-    if not rows:
-        return 0
-    idx, label = (np.array([getattr(row, key) for row in rows], np.int64) for key in ("idx", "label"))
-    counts0, counts = (np.stack([getattr(row, key) for row in rows]) for key in ("counts0", "counts"))
-    evidence = Evidence.of(counts0, counts, idx=idx, paths=[row.path for row in rows])
-    return int(np.sum(decide(rule, evidence)[0] == label))
