@@ -27,7 +27,7 @@ def check_radius(r: float) -> None:
 
 
 def certified(table: Certificates, r: float) -> NDArray[np.bool_]:
-    """(N,) right, not abstained and certified at radius `r` or more.
+    """(N,) whether each image is classified correctly with a certified radius of at least `r`.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -40,7 +40,7 @@ def certified(table: Certificates, r: float) -> NDArray[np.bool_]:
 
 
 def certified_accuracy(table: Certificates, r: float) -> Estimate:
-    """Share of *all* images that are right and certified at `r` (Cohen et al. 2019).
+    """Certified accuracy at `r`: the share of *all* images that are right and certified there (Cohen et al. 2019).
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -65,10 +65,10 @@ def certified_shares(table: Certificates, radii: NDArray[np.float64]) -> NDArray
 
 
 def knows_abstention(table: Certificates) -> bool:
-    """Whether the share of abstentions can be had from `table`.
+    """Whether `table` determines the share of abstentions.
 
-    Not from a label-aware one: an image whose picked class missed the label took no further samples, so that nobody
-    knows whether it would have been certified, wrongly, or abstained on.
+    A label-aware one does not: an image whose picked class missed the label took no further samples, so that it is
+    unknown whether it would have been certified, wrongly, or abstained on.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -83,7 +83,7 @@ def abstention(table: Certificates) -> Estimate:
     """Share of images on which the certification abstained.
 
     Raises:
-        InputError: no image, or a label-aware table, which does not tell (see `knows_abstention`).
+        InputError: no image, or a label-aware table, for which the share is unknown (see `knows_abstention`).
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -94,7 +94,7 @@ def abstention(table: Certificates) -> Estimate:
     if not knows_abstention(table):
         raise InputError(
             f"{table.name or 'this table'} is label-aware: images whose picked class is not their label took no "
-            "further samples, so it does not tell on how many the certification abstains; certify without --label-aware"
+            "further samples, so it is unknown on how many the certification abstains; certify without --label-aware"
         )
     return share(table.predict == ABSTAIN)
 
@@ -114,11 +114,11 @@ def acr(table: Certificates) -> Estimate:
 
 
 def accuracy_curve(table: Certificates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The whole staircase r -> certified accuracy.
+    """Certified accuracy at every radius, which is a staircase.
 
     Returns:
-        radii: (M,) ascending, from 0; the certified radii of right images.
-        shares: (M,) share of all images certified at each of them; it drops just after each radius.
+        radii: (M,) ascending, from 0: the certified radii of right images.
+        shares: (M,) certified accuracy at each of these; it drops just after each radius.
 
     Example:
         >>> from randsmooth.certificates import from_radii

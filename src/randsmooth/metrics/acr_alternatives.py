@@ -1,4 +1,4 @@
-"""What to report in the place of ACR, each with how it can be gamed in its turn."""
+"""Metrics to report instead of ACR, each with the ways in which it can be gamed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ def p_a_quantiles(table: Certificates, q: Sequence[float]) -> dict[float, Estima
     """The p_A that a share `q` of the images does not exceed, for each q, with an exact 95% interval.
 
     The value is the order statistic ceil(q N). The interval runs between two other ones and covers the population's
-    quantile with 95% or more, whatever the distribution: how many images lie below it is binomial. Of a log, which
-    tells p_A of right images only, a value or an end is NaN where it does not tell. An end beyond the sample is 0 or 1.
+    quantile with 95% or more, whatever the distribution: how many images lie below it is binomial. A log
+    determines p_A for right images only: a value or an end that it does not determine is NaN. An end beyond the sample
+    is 0 or 1.
 
     What can game them: a quantile sees one point of the curve. A method that gives up all images below the lowest
     quantile reported loses nothing, and one that lifts the images just below a quantile over it wins all; the highest
@@ -90,6 +91,6 @@ def _quantile(measured: ImageProbabilities, q: float) -> Estimate:
 
 
 def _known(measured: ImageProbabilities) -> NDArray[np.float64]:
-    """(N,) ascending, NaN first: what a log does not tell lies below all that it does."""
+    """(N,) ascending, NaN first: the values that a log does not determine are smaller than all others."""
     ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))
     return np.where(ordered < 0.0, np.nan, ordered)

@@ -21,7 +21,7 @@ class ProbabilityBand:
 
     Attributes:
         x: (M,) values of p_A.
-        share: (M,) share of images with p_A >= x; NaN where the table does not know it, as are the ends.
+        share: (M,) share of images with p_A >= x; NaN, like the ends of the band, where it is unknown.
         low, high: (M,) ends of the 95% band.
         images: how many were measured.
 
@@ -59,10 +59,10 @@ def dkw(images: int) -> float:
 
 
 def p_a_band(table: Certificates, x: ArrayLike) -> ProbabilityBand:
-    """`p_a_curve` at `x` (M,) with its simultaneous 95% band, which holds at every x at once, asked for or not.
+    """`p_a_curve` at `x` (M,) with a 95% band that holds at all x simultaneously.
 
-    It speaks of fresh images whose p_A is measured with as many samples. Two bands that overlap do not mean that two
-    tables over the same images do not differ: ask `compare`.
+    It is about fresh images whose p_A is measured with as many samples. That two bands overlap does not mean that two
+    tables over the same images do not differ: for that, see `compare`.
 
     Raises:
         InputError: no image, or p_A is unknown (see `p_a`).

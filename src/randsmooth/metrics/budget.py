@@ -1,4 +1,4 @@
-"""What a table would have shown at a smaller budget or another alpha, in expectation and without resampling."""
+"""The metrics that a table would have at a smaller n or another alpha, in expectation and without resampling."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Ints = NDArray[np.int64]
 
 
 class Support(NamedTuple):
-    """Where a hypergeometric count may fall: `lowest`, `lowest` + 1, ... with (S,) probabilities that sum to 1."""
+    """A hypergeometric distribution: `mass` (S,) holds the probabilities of `lowest`, `lowest` + 1 and so on."""
 
     lowest: int
     mass: Floats
 
 
 class Stored(NamedTuple):
-    """The evidence behind right images: n_A of `n` samples (R,), of the rows `right` (N,) of the table."""
+    """The evidence of the R right images: `n_a` (R,) of `n` samples each; `right` (N,) says which rows they are."""
 
     n_a: Ints
     right: NDArray[np.bool_]
@@ -37,10 +37,10 @@ class Stored(NamedTuple):
 
 
 def acr_at(table: Certificates, n: int | None = None, alpha: float | None = None) -> Estimate:
-    """ACR that a certification with `n` samples at `alpha` has in expectation, given the stored samples.
+    """The expected ACR of a certification with `n` samples at `alpha`, given the stored samples.
 
-    The value is the mean of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds, exact and without noise; the
-    interval is over the images, which are redrawn with their expected radii. Arguments and errors as `expected_radius`.
+    The value is exactly the mean ACR of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds. The interval is
+    for fresh images: they are redrawn with their expected radii. Arguments and errors as `expected_radius`.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -52,10 +52,10 @@ def acr_at(table: Certificates, n: int | None = None, alpha: float | None = None
 
 
 def accuracy_at(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
-    """Certified accuracy at radius `r` that `n` samples at `alpha` have in expectation; see `acr_at`.
+    """The expected certified accuracy at radius `r` with `n` samples at `alpha`; see `acr_at`.
 
     Raises:
-        InputError: a radius that makes no sense, and as `expected_radius`.
+        InputError: `r` is negative or not finite; and as `expected_radius`.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -73,13 +73,13 @@ def expected_radius(table: Certificates, n: int | None = None, alpha: float | No
     probability; each k certifies radius_of_tail(lower_tail(k, n, alpha)), which is 0 where the bound is 1/2 or less.
     The picked class stays that of the n0 samples.
 
-    A log holds no counts. For its right images n_A is recovered from the radius, as `p_a` does; an image on which it
-    abstained counts as radius 0, though a few of n samples might have certified it by luck. Its radii were rounded when
-    they were printed, so at its own n and alpha the figures differ from the log's in the fourth digit.
+    A log holds no counts. For its right images n_A is recovered from the radius, as in `p_a`; an image on which it
+    abstained counts as radius 0, though fewer samples might have certified it by chance. A log's radii are rounded, so
+    at its own n and alpha the results differ from its figures in the fourth digit.
 
     Args:
-        n: at most the stored n, which it is if not given.
-        alpha: the stored one if not given.
+        n: at most the stored n, which is the default.
+        alpha: by default the stored one.
 
     Raises:
         InputError: no image, n above the stored n or too small for alpha, alpha outside (0, 1), sigma, n or alpha
@@ -118,7 +118,7 @@ def chance_certified(table: Certificates, r: float, n: int | None = None, alpha:
 def _over_images(stored: Stored, n: int, worth: Callable[[Ints], Floats]) -> Floats:
     """(N,) expectation of worth(k) over k, for right images; 0 for the others. Equal counts are done once.
 
-    Asked of the counts alone that can come out: of many millions of samples those are few.
+    `worth` is computed only for counts that have a chance to occur: of many millions of samples those are few.
     """
     counts, place = np.unique(stored.n_a, return_inverse=True)
     k = _reached([_window(int(n_a), stored.n, n) for n_a in counts])
@@ -142,7 +142,7 @@ def _expectation(n_a: int, stored_n: int, n: int, k: Ints, worth: Floats) -> flo
     lowest, highest = _window(n_a, stored_n, n)
     first = int(np.searchsorted(k, lowest))
     there = worth[first : first + highest - lowest + 1]
-    if there[-1] <= 0.0:  # nothing that can come out is worth anything, as worth grows with k
+    if there[-1] <= 0.0:  # as worth grows with k, no count that can occur is worth anything
         return 0.0
     return float(hypergeometric(n_a, stored_n, n).mass @ there)
 
@@ -181,7 +181,7 @@ def _window(successes: int, total: int, n: int) -> tuple[int, int]:
 
 
 def _stored(table: Certificates, n: int | None, alpha: float | None) -> tuple[Stored, int, float]:
-    """The evidence, and the budget asked for."""
+    """The evidence, and the n and alpha that were asked for or are stored."""
     require_images(len(table))
     _require_fixed(table)
     stored = _of_log(table) if table.is_log else _of_counts(table)
@@ -219,7 +219,7 @@ def _facts(table: Certificates) -> tuple[float, int, float]:
 
 
 def _of_counts(table: Certificates) -> Stored:
-    """Right are the images whose picked class is the label, whether or not they were certified."""
+    """Of a table with counts, images are right if the picked class is the label, whether or not they were certified."""
     counts0, counts = table.evidence()
     sigma, n, alpha = _facts(table)
     right = counts0.argmax(axis=1) == table.label

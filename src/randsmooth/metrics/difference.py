@@ -1,4 +1,4 @@
-"""Two tables over the same images: what separates their ACR."""
+"""Two tables over the same images: the difference between their ACRs."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ NO_ONE_CLASSIFIER = (
 
 @dataclass(frozen=True)
 class Envelope:
-    """The highest of several tables' curves: no one classifier's (see `NO_ONE_CLASSIFIER`).
+    """The pointwise maximum of several tables' curves; it belongs to no single classifier (see `NO_ONE_CLASSIFIER`).
 
     Attributes:
         radii: (M,) ascending.
         share: (M,) share of images that the best table certifies at each radius.
-        low, high: (M,) pointwise 95% interval of the largest of the tables' true shares. Corrected for their number,
-            since the largest of several estimates is too high on average.
-        best: (M,) which table that is, the first of several; -1 where none certifies an image.
+        low, high: (M,) pointwise 95% interval of the largest of the tables' true shares, corrected for the number of
+            tables, since the largest of several estimates is too high on average.
+        best: (M,) which table has the largest share, the first of equals; -1 where none certifies an image.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -48,16 +48,18 @@ class Envelope:
 
 
 def envelope(tables: Sequence[Certificates], radii: ArrayLike | None = None) -> Envelope:
-    """The best certified accuracy at each radius over tables of the same images, of several sigma as a rule.
+    """The best certified accuracy at each radius among tables of the same images, usually at several sigmas.
 
-    Sun et al. (2025, section 7) propose it beside certified accuracy at fixed radii, since a model and its sigma may be
-    made for one radius.
+    Sun et al. (2025, section 7) propose to report it beside certified accuracy at fixed radii, since a model and its
+    sigma may be tuned for one radius.
 
     Args:
-        tables: one or more. radii: (M,) ascending; by default every certified radius of a right image, from 0.
+        tables: one or more.
+        radii: (M,) ascending; by default every certified radius of a right image, from 0.
 
     Raises:
-        InputError: no table, one without images, tables of other images (see `pair`), or a radius that is none.
+        InputError: no table, one without images, tables of different images (see `pair`), or radii that are negative,
+            not finite or not ascending.
 
     Example:
         >>> from randsmooth.certificates import from_radii

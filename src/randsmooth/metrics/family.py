@@ -1,4 +1,4 @@
-"""Several comparisons judged together, so that with 95% probability nothing at all is claimed falsely."""
+"""Several comparisons judged together, so that with 95% probability none of all their claims is false."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SURE = 1.0 + 1e-6  # rounding turns no tie of a sum of signs into a claim
 
 @dataclass(frozen=True)
 class Scope:
-    """What the bands of a family hold over, all together with 95% probability.
+    """How many differences are judged together; with 95% probability all of their bands hold.
 
     Attributes:
         pairs: how many comparisons.
-        figures: how many differences, over all radii and ACR of every pair.
-        critical: the critical value of each; a single difference would have 1.96.
-        draws: how many draws of signs it was read from.
+        figures: how many differences, counting all radii and the ACR of every pair.
+        critical: the critical value of each; for a single difference it would be 1.96.
+        draws: how many draws of random signs the critical value comes from.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -52,10 +52,12 @@ class Scope:
 
 @dataclass(frozen=True)
 class Point:
-    """The difference at one radius, with its ends of the band, and the images that only the one or the other certifies.
+    """The difference in certified accuracy at one radius.
 
     Attributes:
-        shown: -1, 0 or 1: the band is below 0, holds it, is above.
+        difference: with the ends of the band at this radius.
+        only_a, only_b: images that only the one or only the other table certifies.
+        shown: -1 if the band lies below 0, 1 if it lies above, 0 if it contains 0.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -80,11 +82,11 @@ class Comparison:
     Attributes:
         a, b: their names.
         images: how many were compared.
-        limit: what keeps the comparison from more radii, in words (see `Reach`); often empty.
-        curve: their certified accuracies' difference; None where no radius was asked of both.
-        acr: ACR of `a` minus that of `b`; None where a rule's radii are lower bounds, which do not make an ACR.
-        verdict: what `curve` says; None without it.
-        scope: all that is judged together with this.
+        limit: in words, what restricts the radii of the comparison (see `Reach`); empty if nothing does.
+        curve: the difference of their certified accuracies; None if no radius was asked about in both.
+        acr: ACR of `a` minus that of `b`; None if a rule's radii are only lower bounds.
+        verdict: what `curve` shows; None without it.
+        scope: how many differences are judged together with these.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -105,7 +107,7 @@ class Comparison:
     scope: Scope
 
     def at(self, r: float) -> Point | None:
-        """The difference at `r`, one of the radii asked for; None where the two cannot be compared there."""
+        """The difference at `r`, one of the radii asked for; None if the two cannot be compared there."""
         place = np.zeros(0) if self.curve is None else np.flatnonzero(self.curve.radii == round(r, DIGITS))
         if self.curve is None or len(place) == 0:
             return None
@@ -115,7 +117,7 @@ class Comparison:
 
     @property
     def acr_shown(self) -> int:
-        """-1, 0 or 1: the ACR of `a` is shown to be lower, neither, higher."""
+        """-1 if the ACR of `a` is shown to be lower, 1 if it is shown to be higher, 0 otherwise."""
         return 0 if self.acr is None else int(self.acr.low > 0.0) - int(self.acr.high < 0.0)
 
 
@@ -130,21 +132,22 @@ def compare(
     """Compare the first table of each pair with the second: certified accuracy at every radius, and ACR.
 
     Every difference is a mean over images of x_i (1, 0 or -1 at a radius; a difference of radii for ACR). Each draw
-    gives every image a random sign e_i, the same in all pairs and at all radii, so that what depends on each other
-    stays so. The 95% quantile over the draws of the largest |sum e_i (x_i - mean)| / sqrt(sum (x_i - mean)^2) of all
-    is the critical value z of all intervals, unless that of |sum e_i x_i| / sqrt(sum x_i^2) is larger. This second one
-    is McNemar's exact test where a radius is judged alone: nothing is claimed that it does not find at 5%, however few
-    images differ. The intervals are `paired_shares` and, for ACR, `paired_mean` at z.
+    gives every image a random sign e_i, the same in all pairs and at all radii, so that dependences are preserved. The
+    critical value z of all intervals is the 95% quantile, over the draws, of the largest
+    |sum e_i (x_i - mean)| / sqrt(sum (x_i - mean)^2) of all differences, or that of |sum e_i x_i| / sqrt(sum x_i^2) if
+    it is larger. For a single radius the latter is McNemar's exact test: nothing is claimed that this test does not
+    find at 5%, however few images differ. The intervals are `paired_shares` and, for ACR, `paired_mean` at z.
 
     Args:
         pairs: tables over the same images in the same order (see `pair`), usually of several methods and one baseline.
-        radii: to be among those compared, where both tables were asked for them (see `reach`).
-        delta: share of the images by which a table may be behind, for all that is shown, and still be called ahead
-            everywhere.
+        radii: to be included in the comparison, as far as both tables were asked about them (see `reach`).
+        delta: how far below 0 the band of a table that is called "ahead everywhere" may reach, a share of the images.
+        draws: of random signs.
+        seed: of these draws.
 
     Raises:
-        InputError: tables that are not about the same images or hold none, a radius that makes no sense, or a delta
-            outside (0, 1).
+        InputError: tables that are not about the same images or hold none, a radius that is negative or not finite, or
+            a delta outside (0, 1).
 
     Source: the multiplier bootstrap of Chernozhukov, Chetverikov & Kato 2013, with Rademacher's multipliers; the
     largest |t| of a family as in Romano & Wolf 2005.
@@ -169,10 +172,10 @@ def compare(
 def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int = 0) -> Verdict:
     """Where the certified accuracy of `a` is above or below that of `b`, judged at all radii and for ACR together.
 
-    Of several methods, take `compare`, which corrects for all of them.
+    To judge several methods, use `compare`, which corrects for their number.
 
     Raises:
-        InputError: as `compare`, or no radius at which the two can be compared.
+        InputError: as `compare`, or there is no radius at which the two can be compared.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -45,17 +45,17 @@ class GivenUp:
 
     @property
     def worst_class(self) -> int:
-        """The class that pays most: the largest share of its images lost, net of those won; the lowest of equals."""
+        """The class with the largest share of its images lost, net of those won; the lowest such class."""
         return int(self.classes[np.argmax((self.lost_by_class - self.won_by_class) / self.images)])
 
 
 def given_up(method: Certificates, reference: Certificates, r: float = 0.0) -> GivenUp:
-    """The images that `method` lost at radius `r` against `reference`, and won; at 0 those plainly classified.
+    """The images that `method` lost and won at radius `r` against `reference`; at 0, those that it classifies.
 
-    A gain in ACR may hide both: average radii say nothing of whose radius it is.
+    A gain in ACR may hide both, as an average does not show which images have the radius.
 
     Raises:
-        InputError: the tables are not about the same images (see `pair`), hold none, or `r` makes no sense.
+        InputError: the tables are not about the same images (see `pair`), hold none, or `r` is negative or not finite.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -1,4 +1,4 @@
-"""What a band around a difference says: ahead, behind, where it crosses, or nothing."""
+"""What a band around a difference shows: ahead, behind, crossing, or nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Difference:
         radii: (M,) ascending, in units of pixels in [0, 1].
         value, low, high: (M,) shares of the images, the difference and the ends of its band.
         only_a, only_b: (M,) images that only the one or only the other certifies.
-        whole: the radii are fine enough, and were asked of both, to speak of every radius up to the last.
+        whole: whether the radii are so fine that the difference is known at every radius up to the last.
 
     Example:
         >>> radii = np.array([0.0, 0.5, 1.0])
@@ -48,21 +48,23 @@ class Difference:
 
     @property
     def above(self) -> NDArray[np.bool_]:
-        """(M,) shown to be above 0."""
+        """(M,) whether the difference is shown to be above 0."""
         return np.asarray(self.low > 0.0)
 
     @property
     def below(self) -> NDArray[np.bool_]:
-        """(M,) shown to be below 0."""
+        """(M,) whether the difference is shown to be below 0."""
         return np.asarray(self.high < 0.0)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Radii from `low` to `high` at which the difference is shown to have one sign, and nowhere the other.
+    """Radii from `low` to `high` between which the difference is shown to have one sign and nowhere the other.
 
     Attributes:
-        ahead: it is above 0. gaps: at some radii between the two ends nothing is shown.
+        low, high: the first and the last radius at which it is shown.
+        ahead: whether the difference is above 0.
+        gaps: whether nothing is shown at some radii in between.
 
     Example:
         >>> print(Stretch(low=0.25, high=1.0, ahead=True, gaps=False))
@@ -85,11 +87,11 @@ class Crossing:
     """A change of the lead.
 
     Attributes:
-        radius: the first radius of the new lead: of all between `low` and `high`, the one that explains the
-            differences there best, their sum before it minus their sum from it on being extreme.
-        low, high: the lead changes between them with the confidence of the band: the last radius at which the old lead
-            is shown, and the first at which the new one is.
-        ahead: the table compared is ahead beyond it.
+        radius: the estimated first radius of the new lead: of all radii between `low` and `high`, the one at which the
+            sum of the differences before it minus their sum from it on is extreme.
+        low, high: with the confidence of the band, the lead changes between these: the last radius at which the old
+            lead is shown, and the first at which the new one is.
+        ahead: whether the compared table is ahead beyond it.
 
     Example:
         >>> print(Crossing(radius=0.8, low=0.7, high=0.9, ahead=False))
@@ -107,14 +109,16 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a band says of a table against another.
+    """What a band shows of a table against another.
 
     Attributes:
-        outcome: CROSSES: shown ahead at some radii and behind at others. AHEAD, BEHIND: shown so at some radii and the
-            contrary at none. AHEAD_EVERYWHERE: moreover the band is above -delta at every radius up to `end`;
-            BEHIND_EVERYWHERE: below delta. NO_DIFFERENCE: nothing is shown.
-        stretches: by radius. crossings: between each two stretches of contrary sign.
-        delta: what "everywhere" leaves open, a share of the images. end: the last radius compared.
+        outcome: CROSSES if the table is shown ahead at some radii and behind at others; AHEAD or BEHIND if it is shown
+            so at some radii and the contrary at none; AHEAD_EVERYWHERE if moreover the band lies above -delta at every
+            radius up to `end`, and BEHIND_EVERYWHERE if it lies below delta; NO_DIFFERENCE if nothing is shown.
+        stretches: of radii at which one sign is shown, ascending.
+        crossings: one between each two neighbouring stretches, whose signs differ.
+        delta: the share of the images that "everywhere" leaves open.
+        end: the last radius compared.
 
     Example:
         >>> radii = np.array([0.0, 0.5, 1.0])
@@ -156,7 +160,7 @@ def in_points(share: float) -> str:
 
 
 def judge(difference: Difference, delta: float = DELTA) -> Verdict:
-    """The outcome of a band over at least one radius.
+    """What the band of a difference at one radius or more shows.
 
     Example:
         >>> radii = np.array([0.0, 0.5, 1.0])

@@ -20,10 +20,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ImageProbabilities:
-    """(N,) each image's share of noisy samples that got its label; NaN where a log does not tell.
+    """The p_A of each image: the share of its noisy samples that got its label.
 
-    A log tells it only of right images. The others are below 1/2 by an unknown amount, so that the curve is
-    known from `known_from` upward: 0 with counts, 1/2 without.
+    A log determines it for right images only. Those of the others lie below 1/2, so that the curve is known from there.
+
+    Attributes:
+        values: (N,) the shares; NaN where they are unknown.
+        known_from: the smallest x at which the share of images with p_A >= x is known: 0 with counts, 1/2 without.
 
     Example:
         >>> measured = ImageProbabilities(np.array([0.2, 0.7, 0.95]), known_from=0.0)
@@ -38,10 +41,10 @@ class ImageProbabilities:
         """(N,) p_A >= x.
 
         Raises:
-            InputError: x lies where this table does not know the curve.
+            InputError: the curve is unknown at x.
         """
         if x < self.known_from:
-            raise InputError(f"p_A >= {x} is unknown: a log tells p_A from {self.known_from} upward only")
+            raise InputError(f"p_A >= {x} is unknown: a log determines p_A from {self.known_from} upward only")
         return np.asarray(np.nan_to_num(self.values, nan=-1.0) >= x)
 
     def share(self, x: float) -> Estimate:
@@ -50,9 +53,9 @@ class ImageProbabilities:
 
 
 def knows_p_a(table: Certificates) -> bool:
-    """Whether p_A can be had from `table`: from its counts, or from a log whose sigma, n and alpha are known.
+    """Whether `table` determines p_A, by its counts or as a log whose sigma, n and alpha are known.
 
-    Counts do not tell it that stopped as soon as a question was answered, some of them after a few samples.
+    Counts do not if the samples stopped as soon as a question was answered, for some images after very few.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -82,14 +85,14 @@ def p_a(table: Certificates) -> ImageProbabilities:
     if table.is_log:
         return _recovered(table)
     if not knows_p_a(table):
-        raise InputError(_untold(table))
+        raise InputError(_why_unknown(table))
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
     return ImageProbabilities(of_label / counts.sum(axis=1), known_from=0.0)
 
 
-def _untold(table: Certificates) -> str:
-    """Why the counts do not tell p_A, and how to have some that do."""
+def _why_unknown(table: Certificates) -> str:
+    """Why the counts do not determine p_A, and how to certify so that they do."""
     reasons = [
         (
             table.rule.sequential,
@@ -117,7 +120,7 @@ def _recovered(table: Certificates) -> ImageProbabilities:
 
 
 def p_a_curve(table: Certificates, x: ArrayLike) -> Floats:
-    """Share of images with p_A >= each of `x` (M,); NaN where the table does not know it.
+    """Share of images with p_A >= each of `x` (M,); NaN where that is unknown.
 
     Example:
         >>> from randsmooth.certificates import from_radii

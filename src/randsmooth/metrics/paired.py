@@ -51,12 +51,13 @@ class PairedAccuracy:
 
 
 def paired_accuracy(a: Certificates, b: Certificates, radii: Sequence[float]) -> list[PairedAccuracy]:
-    """The difference in certified accuracy at each of `radii`, two tables by themselves.
+    """The difference in certified accuracy between two tables at each of a few `radii`.
 
-    Of several methods, or at every radius, take `compare`, which corrects for all of them together.
+    For several methods, or for every radius, use `compare`, which corrects for all of them together.
 
     Raises:
-        InputError: the tables are not about the same images (see `pair`), hold none, or a radius makes no sense.
+        InputError: the tables are not about the same images (see `pair`), hold none, or a radius is negative or not
+            finite.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -101,9 +102,8 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """(only_a - only_b) / images with a 95% interval for the difference over fresh images.
 
     Half an image is added to each of the four cells, then the normal interval of a difference of paired shares is
-    taken. It is approximate: about 95%, down to 92% where only one side has
-    discordant images. Unlike `conditional_difference` it reckons with
-    another number of discordant pairs in another sample.
+    taken. It is approximate: about 95%, down to 92% where only one side has discordant images. Unlike
+    `conditional_difference` it allows for another number of discordant pairs in another sample.
 
     Raises:
         InputError: a count below 0, no image, or more pairs than images.
@@ -125,8 +125,8 @@ def conditional_difference(only_a: int, only_b: int, images: int) -> Estimate:
 
     With D = only_a + only_b pairs that differ, of which a share theta would favour `a`, the difference is
     (2 theta - 1) D / images, and theta gets the Clopper-Pearson interval of only_a of D. It contains 0 exactly where
-    `mcnemar` gives 0.05 or more. It covers the difference *given D*: that D itself varies from sample to sample is left
-    out, so where one table wins most pairs it is too narrow for fresh images, and without a discordant pair it is
+    `mcnemar` gives 0.05 or more. It covers the difference *given D* and ignores that D itself varies from sample to
+    sample, so where one table wins most pairs it is too narrow for fresh images, and without a discordant pair it is
     [0, 0]. For fresh images take `fresh_difference`.
 
     Raises:

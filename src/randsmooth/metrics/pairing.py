@@ -1,4 +1,4 @@
-"""Two tables brought to the images that they share."""
+"""Two tables restricted to the images that they share."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ WORDS = {"dataset": "data set", "split": "split"}
 
 
 def differing_source(a: Certificates, b: Certificates) -> str:
-    """The header's field, dataset or split, in which the tables differ, so that an idx is another image in each; or "".
+    """Which field shows that the tables are about different images, "dataset" or "split"; "" if neither does.
 
-    Tables whose headers carry one hash of images and labels are about the same images, whatever these are called.
+    Tables whose headers hold the same hash of images and labels are about the same images, whatever their names.
 
     Example:
         >>> from randsmooth.certificates import from_radii, infer

@@ -1,4 +1,4 @@
-"""At which radii two tables can be compared: where the samples of both were asked for an answer."""
+"""At which radii two tables can be compared: those about which the samples of both were asked."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Reach:
     """The radii (M,), ascending, at which two tables are compared.
 
     Attributes:
-        whole: every radius from 0 to the last was asked of both, so that a curve can be drawn through them.
-        limit: what keeps the comparison from more, in words; empty where both tables reach equally far.
+        whole: whether both were asked about every radius from 0 to the last, so that a curve can be drawn through them.
+        limit: in words, what restricts the radii; empty if both tables reach equally far.
     """
 
     radii: Floats
@@ -45,7 +45,7 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
         check_radius(r)
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
-    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the farthest that {_told(nearer)}"
+    limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the farthest that {_allows(nearer)}"
     few = [answers(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
     if not shared:
@@ -57,9 +57,10 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
 
 
 def farthest(table: Certificates) -> float:
-    """The radius that the table's rule proves if all samples of an image agree; of a log without n, the largest seen.
+    """The largest radius that the table's rule asks about; for a log without n, the largest that occurs.
 
-    Samples that stop once a target is proved were not asked for more than the target.
+    It is proved if all samples of an image agree. Samples that stop once a target is proved are asked about the target
+    only.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -73,9 +74,9 @@ def farthest(table: Certificates) -> float:
 
 
 def can_certify(table: Certificates, r: float) -> bool:
-    """Whether the table's sigma and samples allow radius `r` to any image; True of a log that does not tell them.
+    """Whether any image can be certified at radius `r` with the table's sigma, n and alpha; True if they are unknown.
 
-    Under the randomised bound an image may by chance reach farther than n of n successes do at the mean.
+    True under the randomised bound too, as there an image may by chance reach farther than others.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -91,7 +92,7 @@ def can_certify(table: Certificates, r: float) -> bool:
 
 
 def answers(table: Certificates) -> Floats | None:
-    """(K,) the only radii that the table's samples were asked for; None where they were asked for all."""
+    """(K,) the only radii that the table's samples were asked about; None if they were asked about all."""
     if None in (table.header.sigma, table.header.n, table.header.alpha):
         return None
     radii = rule_of(table.header).asked_radii
@@ -113,7 +114,7 @@ def _down(r: float) -> float:
     return float(np.floor(r * scale) / scale)
 
 
-def _told(table: Certificates) -> str:
+def _allows(table: Certificates) -> str:
     if table.header.n is None:
         return f"{table.name} certifies"
     return f"n = {table.header.n:,} allows at the sigma of {table.name}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TINY = 1e-12  # a sum of squares below it is 0 but for rounding
+TINY = 1e-12  # a smaller sum of squares is 0, apart from rounding
 
 
 @dataclass(frozen=True)

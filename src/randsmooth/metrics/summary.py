@@ -1,4 +1,4 @@
-"""One table's line in a comparison, and the radii that a comparison is made at."""
+"""The metrics of one table together, and the radii at which tables are usually compared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ P_A_LEVELS = (0.5, 0.75, 0.9, 0.99)  # where the p_A curve is read off for a tab
 
 @dataclass(frozen=True)
 class Summary:
-    """The metrics of one table: certified accuracy at each of the radii asked for; None or {} if it tells none.
+    """The metrics of one table, with intervals.
+
+    Attributes:
+        name, images: of the table, and how many it holds.
+        acr: average certified radius.
+        accuracy: radius -> certified accuracy.
+        abstention: share of abstentions; None if unknown (see `knows_abstention`).
+        p_a: x -> share of images with p_A >= x; empty if unknown (see `knows_p_a`).
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -38,11 +45,7 @@ class Summary:
 
 
 def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
-    """Every metric of `table`, with intervals.
-
-    `p_a` holds the share of images with p_A >= each of P_A_LEVELS; it is empty for a log, which does not hold the
-    counts (`knows_p_a`).
-    `abstention` is None likewise (`knows_abstention`).
+    """Every metric of `table`: certified accuracy at each of `radii`, and shares of p_A at each of P_A_LEVELS.
 
     Raises:
         InputError: no image, or a radius that is negative or not finite.
@@ -67,7 +70,7 @@ def _p_a_shares(table: Certificates) -> dict[float, Estimate]:
 
 
 def usual_radii(tables: Sequence[Certificates]) -> list[float]:
-    """0, 0.25, 0.5, ... as far as any table certifies a right image: the usual columns.
+    """The usual columns of a table of results: 0, 0.25, 0.5, ... as far as any table certifies a right image.
 
     Example:
         >>> from randsmooth.certificates import from_radii

@@ -117,8 +117,8 @@ def waterfall(
 ) -> Waterfall:
     """Where the difference in ACR between `a` and `b` comes from; `reference` is `b` if none is given.
 
-    The bins are of the reference's p_A on an image's own label (see `p_a`). A log tells it of right images only, from
-    1/2 upward: the others fall in the first bin, and no other edge may lie below 1/2.
+    The bins are of the reference's p_A on an image's own label (see `p_a`). A log determines it for right images
+    only, from 1/2 upward: the others fall in the first bin, and no other edge may lie below 1/2.
 
     Raises:
         InputError: the tables are not about the same images (see `pair`), hold none, p_A of the reference is unknown,
@@ -159,5 +159,5 @@ def _check_edges(edges: Sequence[float], easy: float, known_from: float) -> Floa
         raise InputError(f"edges={list(edges)} must rise from 0 to 1, so that every image falls in one bin")
     for x in (*borders[1:], easy):
         if not known_from <= x <= 1.0:
-            raise InputError(f"p_A={x} as a border must lie in [{known_from}, 1], where the reference tells p_A")
+            raise InputError(f"p_A={x} as a border must lie in [{known_from}, 1], where the reference determines p_A")
     return borders
