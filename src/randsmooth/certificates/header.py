@@ -54,6 +54,14 @@ class Header(FrozenRecord):
 
     Raises:
         InputError: a fact that is unknown, of another type, or beyond its limit.
+
+    Example:
+        >>> header = Header(sigma=0.5, n0=100, n=10_000, alpha=0.001, bound="clopper-pearson")
+        >>> header.having(n=1000).n
+        1000
+        >>> Header(sigma="0.5")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: ...
     """
 
     model_config = ConfigDict(strict=True)

@@ -50,6 +50,13 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
 
     Raises:
         InputError: all that differs is named, whether it is the model or its arithmetic, and what would go on.
+
+    Example:
+        >>> begun = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, seed=0)
+        >>> check_same_run(begun, begun, Path("runs/mine.parquet"))
+        >>> check_same_run(begun, begun.having(n=2000), Path("runs/mine.parquet"))
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: runs/mine.parquet is of another run (n: ...
     """
     different, apart = _fields(begun, now), told_apart(begun, now)
     told = [f"{name}: {_differing(_told(begun, name), _told(now, name))}" for name in different]
@@ -65,6 +72,13 @@ def told_apart(begun: Header, now: Header) -> tuple[str, str] | None:
     """What tells the base classifiers of two tables apart: ANOTHER_MODEL or ANOTHER_ARITHMETIC, and by what.
 
     None where nothing does: what only one of them tells is not compared, nor answers to other images or noise.
+
+    Example:
+        >>> begun = Header(model={"weights": "sha256:aa"})
+        >>> told_apart(begun, begun) is None
+        True
+        >>> told_apart(begun, Header(model={"weights": "sha256:bb"}))
+        ('another model', "weights 'sha256:aa' there, 'sha256:bb' now")
     """
     theirs, mine = begun.model or {}, now.model or {}
     if by := _models_differ(theirs, mine):
@@ -91,7 +105,12 @@ def told_apart(begun: Header, now: Header) -> tuple[str, str] | None:
 
 
 def unchecked(header: Header) -> str:
-    """What an older table leaves open about its classifier, in words."""
+    """What an older table leaves open about its classifier, in words.
+
+    Example:
+        >>> unchecked(Header())
+        'of its model nothing could be compared, not what else it holds nor what it answers'
+    """
     known = "the weights" if (header.model or {}).get("weights") else "nothing"
     return f"of its model {known} could be compared, not what else it holds nor what it answers"
 

@@ -115,7 +115,14 @@ class CertificationSettings(FrozenRecord):
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:
-    """Raise InputError for a budget that could not certify any image."""
+    """Raise InputError for a budget that could not certify any image.
+
+    Example:
+        >>> check_budget(100, 10, 0.001)
+        >>> check_budget(100, 9, 0.001)
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: alpha=0.001 needs n >= 10 to certify anything; got n=9
+    """
     bounds.check_level(alpha)
     check_samples("n0", n0)
     check_samples("n", n)
@@ -129,6 +136,10 @@ def precision_named(arithmetic: str) -> Precision:
 
     Raises:
         InputError: another number format.
+
+    Example:
+        >>> precision_named("bfloat16"), precision_named("float32 (TF32 convolutions)")
+        ('bf16', '32')
     """
     words = arithmetic.replace(",", " ").split()
     found: list[Precision] = [precision for precision, name in FORMATS.items() if words[:1] == [name]]

@@ -21,6 +21,14 @@ class Loss(NamedTuple):
         total: the loss.
         terms: its parts, which add up to it.
         figures: shares that tell how training goes: of easy images, of attacks that succeed, ...
+
+    Example:
+        >>> from randsmooth import methods
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+        >>> x, y, noise = torch.rand(3, 1, 8, 8), torch.tensor([0, 1, 2]), torch.randn(2, 3, 1, 8, 8)
+        >>> loss = methods.create("stability", lbd=2.0, m=2).loss(model, x, y, noise)
+        >>> torch.allclose(loss.total, sum(loss.terms.values()))
+        True
     """
 
     total: Tensor
@@ -35,6 +43,11 @@ class LossInputs(NamedTuple):
         u: (B,) one uniform number in [0, 1) an image, for methods that draw more than noise.
         target: (B, K) a teacher's smoothed prediction of each image.
         sigma: the standard deviation of the noise, where the loss itself depends on it.
+
+    Example:
+        >>> inputs = LossInputs(u=torch.rand(3))  # for a batch of three images
+        >>> inputs.u.shape, inputs.target
+        (torch.Size([3]), None)
     """
 
     u: Tensor | None = None
@@ -48,6 +61,21 @@ class Method(ABC):
 
     Raises:
         InputError: a hyperparameter of another type than it declares, or out of range.
+
+    Example:
+        >>> @dataclasses.dataclass(frozen=True, kw_only=True)
+        ... class Plain(Method):
+        ...     source = "an example"
+        ...     m: int = 2
+        ...
+        ...     def loss(self, model, x, y, noise, inputs=LossInputs()):
+        ...         logits = model((x + noise).flatten(0, 1))  # of m noisy copies of each image
+        ...         loss = nn.functional.cross_entropy(logits, y.repeat(self.m))
+        ...         return Loss(loss, {"cross_entropy": loss}, {})
+        >>> x, y = torch.rand(3, 1, 8, 8), torch.tensor([0, 1, 2])
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+        >>> Plain().loss(model, x, y, torch.randn(2, *x.shape)).total.shape
+        torch.Size([])
     """
 
     source: ClassVar[str]  # the paper
@@ -91,7 +119,15 @@ class Method(ABC):
 
 
 class Probe(Protocol):
-    """Asks a model how often it is right about training images under noise."""
+    """Asks a model how often it is right about training images under noise.
+
+    Example:
+        >>> def always_right(indices, m, of=None, *, augmented=False):
+        ...     return torch.full((len(indices),), m)
+        >>> probe: Probe = always_right
+        >>> probe(torch.arange(3), m=16)
+        tensor([16, 16, 16])
+    """
 
     def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
         """(M,) int64: to how many of m noisy copies of each image at `indices` (M,) its label is given.
@@ -102,7 +138,15 @@ class Probe(Protocol):
 
 
 class Teacher(Protocol):
-    """Asks another model for its smoothed predictions of the training images."""
+    """Asks another model for its smoothed predictions of the training images.
+
+    Example:
+        >>> def unsure(folder, n, *, augmented=False):
+        ...     return torch.full((3, 10), 0.1)  # of three training images and ten classes
+        >>> teacher: Teacher = unsure
+        >>> teacher("runs/teacher", 100).sum(dim=1)
+        tensor([1.0000, 1.0000, 1.0000])
+    """
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
         """(N, K) float32: the shares of n noisy copies of each image that the model in `folder` gives each class.
@@ -112,7 +156,16 @@ class Teacher(Protocol):
 
 
 class Schedule:
-    """What changes from epoch to epoch. This one, of most methods: the same objective on every image once."""
+    """What changes from epoch to epoch. This one, of most methods: the same objective on every image once.
+
+    Example:
+        >>> from randsmooth import methods
+        >>> schedule = methods.create("smoothadv", eps=1.0).schedule()
+        >>> round(schedule.objective(epoch=0).eps, 3), schedule.objective(epoch=20).eps
+        (0.1, 1.0)
+        >>> sorted(schedule.order(0, total=4, stream=Stream(0, "an example")).tolist())
+        [0, 1, 2, 3]
+    """
 
     def __init__(self, method: Method) -> None:
         self.method = method

@@ -34,6 +34,14 @@ def create(name: str, **hyperparameters: Any) -> Method:
 
     Raises:
         InputError: unknown method or hyperparameter, one that is missing, or a value of a wrong type or out of range.
+
+    Example:
+        >>> method = create("macer", lbd=8.0)
+        >>> method.lbd, method.source
+        (8.0, 'Zhai et al., ICLR 2020')
+        >>> create("maser")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown method 'maser': did you mean 'macer'? known are ...
     """
     method = METHODS[name]
     fields = {field.name: field for field in dataclasses.fields(method)}

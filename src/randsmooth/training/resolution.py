@@ -29,6 +29,13 @@ def resolve(
 
     Raises:
         InputError: an unknown or impossible setting.
+
+    Example:
+        >>> from randsmooth import data
+        >>> settings = TrainingSettings(method="gaussian", sigma=0.25, epochs=2)
+        >>> recipe, notes = resolve("digits", settings, data.describe("digits"))
+        >>> recipe.method, recipe.sigma, recipe.epochs, recipe.arch
+        ('gaussian', 0.25, 2, 'small-cnn')
     """
     bounds.check_sigma(settings.sigma)
     if settings.method is not None:

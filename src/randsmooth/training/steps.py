@@ -10,7 +10,13 @@ from randsmooth.training.curves import Writer
 
 
 class TrainingDiverged(RuntimeError):
-    """The loss or the logits are no longer finite numbers. No checkpoint was made of them."""
+    """The loss or the logits are no longer finite numbers. No checkpoint was made of them.
+
+    Example:
+        >>> raise TrainingDiverged("the loss is nan in epoch 3")
+        Traceback (most recent call last):
+        randsmooth.training.steps.TrainingDiverged: the loss is nan in epoch 3
+    """
 
 
 class StepLog:

@@ -65,6 +65,13 @@ class Preset:
         by_sigma: hyperparameters by sigma, over the fixed ones; empty: any sigma.
         reference_epochs: the schedule that hyperparameters measured in epochs refer to; None: `optimisation`.
         source: paper and table or appendix.
+
+    Example:
+        >>> preset = Preset(
+        ...     name="mine/gaussian", method="gaussian", source="an example", datasets=("mnist",), fixed={"m": 2}
+        ... )
+        >>> preset.serves("cifar10"), preset.hyperparameters(0.5)
+        (False, {'m': 2})
     """
 
     name: str
