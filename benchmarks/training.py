@@ -73,7 +73,7 @@ class Ours:
         objective = self.trainer.schedule.objective(0)
         log = StepLog(0, 1, steps, self.writer)
         for done, (epoch, step, (indices, x, y)) in enumerate(itertools.islice(self.batches, steps), start=1):
-            log.add(self.trainer._step(objective, x, y, indices, epoch, step), len(x))
+            log.add(self.trainer.step(objective, x, y, indices, epoch, step), len(x))
             if done % LOG_EVERY == 0 or done == steps:
                 log.flush()
 

@@ -1,9 +1,12 @@
-"""Where the published logs are."""
+"""Where the published logs are, and how many threads the tests train with."""
 
 import os
 from pathlib import Path
 
 import pytest
+
+# Runs in different processes are compared to the last bit, so none may choose threads by what is free.
+os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))
 
 
 @pytest.fixture

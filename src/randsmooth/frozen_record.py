@@ -92,4 +92,6 @@ def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         return f"{shown(repr(name))} {kind.unknown_field}"
+    if first["type"] == "missing":
+        return f"{name} is missing: {name}=... has no default"
     return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"

@@ -65,6 +65,7 @@ def main() -> None:
         sys.exit(f"DRILLS={os.environ['DRILLS']} names none of: {', '.join(drill.name for drill in drills())}")
     print(f"DRILLS_TIMES={times} DRILLS_SEED={seed}", flush=True)
     begun = time.monotonic()
+    os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count() or 1))  # bits are compared: none shall choose its own
     with tempfile.TemporaryDirectory(prefix="drills-") as folder, server(HEAVY):
         root = Path(folder)
         stage(root / "stage")

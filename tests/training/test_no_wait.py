@@ -51,9 +51,9 @@ def waits_of_a_step(method: str, folder: Path) -> list[str]:
     schedule = recipe.build_method().schedule()
     trainer = Trainer(recipe, images, new_classifier(recipe, spec), schedule, folder, make_fabric(recipe), Silent())
     indices, x, y = next(trainer._batches(0))
-    trainer._step(schedule.objective(0), x, y, indices, 0, 0)  # what the first step alone sets up
+    trainer.step(schedule.objective(0), x, y, indices, 0, 0)  # what the first step alone sets up
     with Waits() as waits:
-        trainer._step(schedule.objective(0), x, y, indices, 0, 1)
+        trainer.step(schedule.objective(0), x, y, indices, 0, 1)
     return waits.seen
 
 

@@ -41,11 +41,11 @@ def test_the_command_line_has_an_option_for_every_setting() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"sigma": 0.5, "epoch": 3}, "'epoch': did you mean 'epochs'"),
+        ({"sigma": 0.5, "epoch": 3}, "'epoch'"),
         ({"sigma": "much"}, "sigma='much'.*number"),
-        ({"sigma": 0.5, "precision": "16"}, "precision='?16'?.*bf16-mixed"),
+        ({"sigma": 0.5, "precision": "16"}, "precision '?16'?.*bf16-mixed"),
         ({"sigma": 0.5, "epochs": 2.5}, r"epochs=2.5.*integer"),
-        ({"epochs": 2}, "sigma"),
+        ({"epochs": 2}, "sigma is missing"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(fields: dict[str, Any], message: str, tmp_path: Path) -> None:

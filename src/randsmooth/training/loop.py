@@ -145,7 +145,7 @@ class Trainer:
         self.model.train()
         log = StepLog(epoch, self.recipe.epochs, self.steps_an_epoch, writer)
         for step, (indices, x, y) in enumerate(self._batches(epoch)):
-            log.add(self._step(objective, x, y, indices, epoch, step), len(x))
+            log.add(self.step(objective, x, y, indices, epoch, step), len(x))
             last = step + 1 == self.steps_an_epoch
             told = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
             self.reporter.advance(len(x), told)
@@ -165,7 +165,7 @@ class Trainer:
         for indices, (x, y) in zip(chunks, batches, strict=True):
             yield indices, x, y
 
-    def _step(
+    def step(
         self, objective: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int
     ) -> dict[str, Tensor]:
         """One step of the optimiser; what to log of it, still on the device."""

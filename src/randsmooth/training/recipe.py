@@ -50,6 +50,7 @@ class Recipe(BaseModel):
     seed: int
     device: str = "auto"
     compile: bool = False
+    threads: int | None = None  # of the CPU; another number rounds otherwise, so that a resumed run takes the same
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
     changed: tuple[str, ...] = ()  # what a resumed run was told to change, and when
 
@@ -78,7 +79,7 @@ class Recipe(BaseModel):
             return [f"method: {other.get('method')!r} there, {self.method!r} now"]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
         folders = model_folders(methods.METHODS[self.method])  # where they lie is no matter: `asked` has the weights
-        keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *folders, "changed"})
+        keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *folders, "changed", "threads"})
         absent = "nothing"
         return [
             f"{key}: {theirs.get(key, absent)!r} there, {mine.get(key, absent)!r} now"

@@ -12,17 +12,22 @@ from lightning_fabric import Fabric
 from randsmooth import bounds, data, methods, models
 from randsmooth.atomic import held, write_atomically
 from randsmooth.errors import InputError
+from randsmooth.frozen_record import settings_from
 from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress, silent
+from randsmooth.training import threads
+from randsmooth.training.checkpoint import Checkpoint
 from randsmooth.training.folder import SETTINGS, check, check_there, clear, sweep
 from randsmooth.training.loop import Trainer
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.resolution import resolve
-from randsmooth.training.settings import TrainingSettings, settings_from
+from randsmooth.training.settings import TrainingSettings
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
+
+_PICKED: dict[tuple[str, tuple[int, ...]], int] = {}  # threads by architecture and shape of the images
 
 
 def train(
@@ -65,7 +70,7 @@ def train(
         >>> model.provenance["method"], len(model.classes)
         ('gaussian', 10)
     """
-    chosen = settings_from(settings, fields)
+    chosen = settings_from(TrainingSettings, settings, fields)
     folder = Path(out)
     spec = data.describe(dataset)
     recipe, notes = resolve(dataset, chosen, spec, device=device)
@@ -76,13 +81,14 @@ def train(
         told = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
         recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *told)})
         notes += told
+    recipe = recipe.model_copy(update={"threads": pick_threads(recipe, spec, fabric, checkpoint)})
     model = new_classifier(recipe, spec)  # before the data are decoded, so that a wrong architecture is refused first
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
     folder.mkdir(parents=True, exist_ok=True)
     schedule = recipe.build_method().schedule()
-    with held(folder):
+    with held(folder), threads.using(recipe.threads):
         sweep(folder)
         if checkpoint is None:
             clear(folder, keep_teacher=has_teacher(recipe))
@@ -108,6 +114,26 @@ def write_settings(recipe: Recipe, settings: TrainingSettings, path: Path) -> No
     where = {"dataset": recipe.dataset, "device": recipe.device}
     values = {"verb": "train", **where, **settings.model_dump(mode="json", exclude_none=True)}
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
+
+
+def pick_threads(
+    recipe: Recipe, spec: data.DatasetSpec, fabric: Fabric, checkpoint: Checkpoint | None = None
+) -> int | None:
+    """The number of CPU threads to train with; None where another device computes.
+
+    What the user set stays. A resumed run goes on with the number that it began with, and all runs of one network in a
+    process have the same: sums over another number of threads are rounded otherwise.
+    """
+    if fabric.device.type != "cpu":
+        return None
+    if threads.chosen_by_user():
+        return torch.get_num_threads()
+    if checkpoint is not None and checkpoint["recipe"].get("threads"):
+        return min(int(checkpoint["recipe"]["threads"]), torch.get_num_threads())
+    key = recipe.arch, tuple(spec.shape)
+    if key not in _PICKED:
+        _PICKED[key] = threads.fastest(new_classifier(recipe, spec).eval(), tuple(spec.shape))
+    return _PICKED[key]
 
 
 def has_teacher(recipe: Recipe) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.frozen_record import FrozenRecord
 
 Precision = Literal["32", "bf16-mixed"]
 
 
-class TrainingSettings(BaseModel):
+class TrainingSettings(FrozenRecord):
     """Settings of a training run on any data set; what is None is taken from the preset.
 
     Without a method the preset's is trained, and `gaussian` without a preset either.
@@ -34,10 +32,8 @@ class TrainingSettings(BaseModel):
         >>> TrainingSettings(sigma=0.5, epoch=10)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: unknown training setting 'epoch': did you mean 'epochs'? known are anywhere, ...
+        randsmooth.errors.InputError: 'epoch' is no setting
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: str | None = Field(
         default=None, description="Training method; see `randsmooth methods`. (default: the preset's, or gaussian)"
@@ -68,36 +64,3 @@ class TrainingSettings(BaseModel):
     precision: Precision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
     compile: bool = Field(default=False, description="Compile the network with torch.compile.")
     seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
-
-    if not TYPE_CHECKING:  # type checkers see the fields
-
-        def __init__(self, **values: Any) -> None:
-            for key in values:
-                if key not in type(self).model_fields:
-                    raise unknown("training setting", key, type(self).model_fields)
-            try:
-                super().__init__(**values)
-            except ValidationError as error:
-                raise _refused(error) from None
-
-        __init__.__pydantic_base_init__ = True  # so that `model_validate` raises pydantic's own error
-
-    def having(self, **fields: Any) -> TrainingSettings:
-        """The same with other `fields`, checked like any."""
-        return TrainingSettings(**dict(self) | fields)
-
-
-def settings_from(settings: TrainingSettings | None, fields: Mapping[str, Any]) -> TrainingSettings:
-    """`settings`, if any, with `fields` changed; without them, the settings that the fields say alone."""
-    if settings is None:
-        return TrainingSettings(**fields)
-    return settings.having(**fields) if fields else settings
-
-
-def _refused(error: ValidationError) -> InputError:
-    """The first fault that pydantic found, in a sentence."""
-    first = error.errors()[0]
-    name = str(first["loc"][0])
-    if first["type"] == "missing":
-        return InputError(f"a training run needs {name}: pass {name}=...")
-    return InputError(f"{name}={shown(repr(first['input']))}: {first['msg']}")

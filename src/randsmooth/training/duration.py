@@ -1,0 +1,69 @@
+"""How long a training run will take on this machine now: told by a few of its steps."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+from randsmooth import data
+from randsmooth.methods import Method
+from randsmooth.progress import Silent
+from randsmooth.training import threads
+from randsmooth.training.loop import Trainer
+from randsmooth.training.resolution import resolve
+from randsmooth.training.run import make_fabric, new_classifier, pick_threads
+from randsmooth.training.settings import TrainingSettings
+
+STEPS = 6
+
+
+def expected_seconds(dataset: str, settings: TrainingSettings, *, device: str = "auto") -> float:
+    """The seconds that `train` with these settings is expected to take.
+
+    A few steps are taken with each kind of objective that the run will have, on labels that the network gives already,
+    as attacks take longest on those. What a schedule asks of the model between epochs is not counted.
+
+    Raises:
+        InputError: settings or data that cannot be used.
+
+    Example:
+        >>> from randsmooth.training import TrainingSettings
+        >>> seconds = expected_seconds("digits", TrainingSettings(sigma=0.5, epochs=2, take=64), device="cpu")
+        >>> 0 < seconds < 60
+        True
+    """
+    spec = data.describe(dataset)
+    recipe, _ = resolve(dataset, settings, spec, device=device)
+    fabric = make_fabric(recipe)
+    images = data.load(dataset, "train", device=fabric.device)
+    if recipe.take is not None:
+        images = images.subset(data.take(len(images), recipe.take))
+    schedule = recipe.build_method().schedule()
+    with tempfile.TemporaryDirectory() as folder, threads.using(pick_threads(recipe, spec, fabric)):
+        model = new_classifier(recipe, spec)
+        trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
+        objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]
+        epochs = Counter(type(objective) for objective in objectives)
+        latest = {type(objective): objective for objective in objectives}
+        a_step = {kind: _seconds_a_step(trainer, objective) for kind, objective in latest.items()}
+    return trainer.steps_an_epoch * sum(a_step[kind] * number for kind, number in epochs.items())
+
+
+def _seconds_a_step(trainer: Trainer, objective: Method) -> float:
+    device = trainer.fabric.device
+    indices = torch.arange(min(trainer.recipe.images_a_step, len(trainer.images)))
+    x, _ = trainer.images.batch(indices)
+    with torch.inference_mode():
+        y = trainer.model(x).argmax(dim=1)
+    trainer.model.train()
+    start = 0.0
+    for step in range(STEPS + 1):
+        figures = trainer.step(objective, x, y.clone(), indices.to(device), 0, step)
+        float(torch.stack([value.float() for value in figures.values()]).sum())  # waits for the device
+        if step == 0:  # which also sets up what the others find ready
+            start = time.perf_counter()
+    return (time.perf_counter() - start) / STEPS
