@@ -16,15 +16,13 @@ import torch
 from torch import nn
 
 from randsmooth import models
-from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, count_classes
-from randsmooth.certification.backends import BACKENDS, Backend, candidates, fastest, make_backend
+from randsmooth.certification.backends import BACKENDS, candidates, fastest, make_backend
 from randsmooth.certification.backends.folding import fold_batch_norm
 from randsmooth.certification.backends.openvino_backend import computes
 from randsmooth.certification.backends.torch_backend import Torch
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel
-from randsmooth.testing import check_backend
 
 CPU = torch.device("cpu")
 SAMPLES = 500
@@ -289,42 +287,11 @@ def test_auto_says_what_it_tried() -> None:
     assert backend.name in engine.rates and set(engine.rates) <= set(BACKENDS)
 
 
-TORCH_MODELS = [name for name, kind in BACKENDS.items() if kind.accepts(nn.Flatten()) and name != "compile"]
-
-
-@pytest.mark.parametrize("name", [*TORCH_MODELS, pytest.param("compile", marks=pytest.mark.slow)])
-def test_the_contract(name: str) -> None:
-    if not BACKENDS[name].installed():
-        pytest.skip(f"{name} is not installed")
-    assert BACKENDS[name].name == name
-    check_backend(BACKENDS[name])
-
-
-class Forgetful(Torch):
-    """Keeps the model itself, so that what it answers can change."""
-
-    name = "forgetful"
-
-    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
-        super().__init__(model, device, precision)
-        self.model = model
-
-
 class Shifted(Torch):
     name = "shifted"
 
     def answer(self, noisy: torch.Tensor) -> Any:
         return super().answer(noisy) + 0.1
-
-
-@pytest.mark.parametrize(
-    ("broken", "fault"), [(Forgetful, "take a copy"), (Shifted, "differ from torch's"), (BACKENDS["onnx"], "no torch")]
-)
-def test_the_contract_fails(broken: type[Backend], fault: str) -> None:
-    if not broken.installed():
-        pytest.skip(f"{broken.name} is not installed")
-    with pytest.raises(AssertionError, match=fault):
-        check_backend(broken)
 
 
 def test_a_backend_of_another_package_certifies(monkeypatch: pytest.MonkeyPatch) -> None:

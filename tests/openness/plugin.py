@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.certificates import RULES
+from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES
@@ -17,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "plugin_package"
 PROJECT: dict[str, Any] = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
 POINTS: dict[str, dict[str, str]] = PROJECT["entry-points"]
 REGISTRIES: dict[str, Registry[Any]] = {
-    registry.group: registry for registry in (METHODS, RULES, DATASETS, ARCHITECTURES, PANELS)
+    registry.group: registry for registry in (METHODS, RULES, DATASETS, ARCHITECTURES, BACKENDS, PANELS)
 }
 
 

@@ -22,6 +22,7 @@ CHECKS: dict[str, Any] = {
     "randsmooth.rules": testing.check_rule,
     "randsmooth.datasets": testing.check_dataset,
     "randsmooth.architectures": testing.check_architecture,
+    "randsmooth.backends": testing.check_backend,
     "randsmooth.panels": testing.check_panel,
 }
 EACH = [(group, name) for group, points in POINTS.items() for name in points]

@@ -46,6 +46,7 @@ testing.check_rule("halves")
 testing.check_rule("halves=0.25")
 testing.check_dataset("stripes")
 testing.check_architecture("two-layers")
+testing.check_backend("float64")
 testing.check_panel("abstentions")
 """
 
@@ -70,7 +71,21 @@ def test_it_trains_certifies_and_reports(run: Run) -> None:
     verb = ("-m", "randsmooth")
     settings = ("--method", "clean-and-noisy", "--set", "share=0.3", "--arch", "two-layers", "--sigma", 0.25)
     run(*verb, "train", "stripes", *settings, "--epochs", 3, "--out", "model")
-    run(*verb, "certify", "model", "--rule", "halves=0.25", "--n", 1000, "--n0", 50, "--out", "stripes.parquet")
+    run(
+        *verb,
+        "certify",
+        "model",
+        "--rule",
+        "halves=0.25",
+        "--backend",
+        "float64",
+        "--n",
+        1000,
+        "--n0",
+        50,
+        "--out",
+        "stripes.parquet",
+    )
     run(*verb, "certify", "model", "--n", 1000, "--n0", 50, "--out", "fixed.parquet")
     assert "verified" in run(*verb, "verify", "stripes.parquet", "model")
     assert "stripes    128" in run(*verb, "evaluate", "stripes.parquet", "fixed.parquet")

@@ -1,12 +1,16 @@
 """Everything of ours that can be chosen by name passes the contract that other packages run on theirs."""
 
+from pathlib import Path
+
 import pytest
+import torch
 
 from randsmooth import testing
 from randsmooth.certificates import RULES
+from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
-from randsmooth.models import ARCHITECTURES
+from randsmooth.models import ARCHITECTURES, OnnxModel
 from randsmooth.report import PANELS
 
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
@@ -57,3 +61,22 @@ def test_rules(text: str) -> None:
 @pytest.mark.parametrize("name", PANELS)
 def test_panels(name: str) -> None:
     testing.check_panel(name)
+
+
+SLOW = {"compile"}  # compiling takes longer than a quick test may
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in BACKENDS if name != "onnx"]
+)
+def test_backends(name: str) -> None:
+    testing.check_backend(name)
+
+
+@pytest.mark.parametrize("name", ["onnx", "openvino"])
+def test_backends_of_onnx_files(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
+    with pytest.warns(DeprecationWarning):  # the exporter that takes a second, where the new one takes ten
+        torch.onnx.export(network, (torch.zeros(16, 1, 8, 8),), tmp_path / "net.onnx", dynamo=False)
+    testing.check_backend(name, OnnxModel(tmp_path / "net.onnx"))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from randsmooth import InputError
 from randsmooth.certificates import Precision
-from randsmooth.certification import Backend, own_copy, refused
+from randsmooth.certification.backends import Backend, own_copy, refused
 
 
 class Float64(Backend):

@@ -1,4 +1,6 @@
 from .base import Backend as Backend
+from .base import own_copy as own_copy
+from .base import refused as refused
 from .choose import BACKENDS as BACKENDS
 from .choose import CLEARLY as CLEARLY
 from .choose import candidates as candidates

@@ -110,6 +110,11 @@ def own_copy(model: nn.Module) -> nn.Module:
 
     Raises:
         InputError: it cannot be copied, and has weights that may change meanwhile.
+
+    Example:
+        >>> model = nn.Linear(2, 2)
+        >>> own_copy(model) is model
+        False
     """
     try:
         return copy.deepcopy(model)
@@ -124,7 +129,13 @@ def own_copy(model: nn.Module) -> nn.Module:
 
 
 def refused(noisy: Tensor, error: Exception) -> InputError:
-    """The error for images that a classifier cannot take, in the runtime's first words."""
+    """The error for images that a classifier cannot take, with the first line of the runtime's `error`.
+
+    Example:
+        >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("expected 3 channels")))
+        the model refuses images of shape (1, 8, 8) (expected 3 channels): is it for images of another number of \
+channels or another size?
+    """
     reason = str(error).strip().split("\n", 1)[0]
     return InputError(
         f"the model refuses images of shape {tuple(noisy.shape[1:])} ({reason}): is it for images of another "
