@@ -15,7 +15,10 @@ from randsmooth import escape
 from randsmooth.errors import InputError
 from randsmooth.report import Axes, Line, draw
 from randsmooth.report.figures.axes import looks_by_name
+from randsmooth.report.figures.charts import Chart, Scale, Series
+from randsmooth.report.figures.colours import Look
 from randsmooth.report.figures.multi_panel_paper import picture
+from randsmooth.report.figures.plotly_charts import plot
 from report import reading
 
 EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
@@ -80,3 +83,8 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown figure format 'gif'"):
         draw(panels(), tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
+    with pytest.raises(InputError, match=r"unknown kind of line 'dots'.*known are line, points, step"):
+        Line("a", np.zeros(1), np.zeros(1), "dots")  # type: ignore[arg-type]
+    odd = Series(0, "a", Look("#000000", "solid"), [0.0], [0.0], kind="dots")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="unknown kind of series 'dots'"):
+        plot(Chart(Scale("x"), Scale("y"), [odd]))

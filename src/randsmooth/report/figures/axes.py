@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth import errors
 from randsmooth.report.figures.colours import Look, looks
 
 Floats = NDArray[np.float64]
+LineKind = Literal["line", "step", "points"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,9 @@ class Line:
         dashed: drawn so that it stands back, as published figures do beside ours.
         labels: (M,) what each point is, written beside it; empty for none.
 
+    Raises:
+        InputError: another kind.
+
     Example:
         >>> Line("n = 100", np.array([0.0, 0.5]), np.array([90.0, 60.0]), "step").dashed
         False
@@ -33,9 +38,13 @@ class Line:
     name: str
     x: Floats
     y: Floats
-    kind: Literal["line", "step", "points"] = "line"
+    kind: LineKind = "line"
     dashed: bool = False
     labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(LineKind):
+            raise errors.unknown("kind of line", self.kind, get_args(LineKind))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from randsmooth.report.figures.colours import Look
 
 Numbers = Sequence[float] | NDArray[np.float64]
+SeriesKind = Literal["step", "line", "marked line", "points", "bars"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Series:
     y: Numbers
     low: Numbers | None = None
     high: Numbers | None = None
-    kind: Literal["step", "line", "marked line", "points", "bars"] = "line"
+    kind: SeriesKind = "line"
     images: Sequence[int] = ()
     hover: str = ""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
+from randsmooth import errors
 from randsmooth.escape import plotly
-from randsmooth.report.figures.charts import Chart, Numbers, Scale, Series
+from randsmooth.report.figures.charts import Chart, Numbers, Scale, Series, SeriesKind
 
 NAME = 32  # characters of a name beside a curve
 BAND = 0.15  # opacity
@@ -15,13 +16,19 @@ Plot = dict[str, Any]
 
 
 def plot(chart: Chart) -> Plot:
-    """The traces and the layout that Plotly.newPlot takes."""
+    """The traces and the layout that Plotly.newPlot takes.
+
+    Raises:
+        InputError: a series of no known kind.
+    """
     traces = [trace for series in chart.series for trace in _traces(series, chart.x)]
     return {"data": traces, "layout": _layout(chart)}
 
 
 def _traces(series: Series, x: Scale) -> list[Plot]:
-    """The lower end, the upper end filled down to it, and what lies between them."""
+    """The lower end, the upper end filled down to it, and what lies between them; bars as they are."""
+    if series.kind not in get_args(SeriesKind):
+        raise errors.unknown("kind of series", series.kind, get_args(SeriesKind))
     shared = {"legendgroup": str(series.row), "showlegend": False, "name": plotly(series.name, NAME)}
     if series.kind == "bars":
         return [shared | _bars(series, x)]
