@@ -12,21 +12,6 @@ from randsmooth import methods
 from randsmooth.errors import InputError
 
 
-@pytest.mark.parametrize("name", sorted(methods.METHODS))
-def test_every_method_meets_the_contract(name: str) -> None:
-    kind = methods.METHODS[name]
-    method = methods.create(name)
-    assert type(method) is kind and kind.__doc__
-    assert kind.source and "source" not in {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    assert method.m >= 1
-    assert isinstance(method.schedule(), methods.Schedule)
-    assert method.schedule() is not method.schedule()
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        method.m = 2  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        kind(2)  # type: ignore[call-arg]  # by keyword only
-
-
 def test_the_names_are_sorted() -> None:
     known = ["amplify", "cat-rs", "consistency", "gaussian", "macer", "smoothadv", "smoothmix", "stability"]
     assert sorted(methods.METHODS) == known
