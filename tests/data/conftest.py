@@ -2,15 +2,19 @@
 
 import io
 import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 
-def png(pixels):
+def png(pixels: NDArray[np.uint8]) -> Any:
     """`pixels` (C, H, W) or (H, W) uint8 as PNG bytes."""
     image = Image.fromarray(
         pixels
@@ -25,31 +29,39 @@ def png(pixels):
 
 
 @pytest.fixture(scope="session")
-def encode():
+def encode() -> Any:
     return png
 
 
 @pytest.fixture
-def pixels(random_images):
+def pixels(random_images: Callable[..., NDArray[np.uint8]]) -> Any:
     """Four images like those of MNIST."""
     return random_images(4, (1, 28, 28))
 
 
 @pytest.fixture
-def random_images():
+def random_images() -> Any:
     """n random images (n, C, H, W) uint8, always the same ones."""
 
-    def make(n, shape):
+    def make(n: int, shape: tuple[int, ...]) -> Any:
         return np.random.default_rng(0).integers(0, 256, (n, *shape), dtype=np.uint8)
 
     return make
 
 
 @pytest.fixture
-def write_parquet():
+def write_parquet() -> Any:
     """Write images (arrays or bytes) and labels in Hugging Face layout."""
 
-    def write(file, images, labels, *, image="image", label="label", classes=None):
+    def write(
+        file: Path,
+        images: Any,
+        labels: Any,
+        *,
+        image: str = "image",
+        label: Any = "label",
+        classes: list[str] | None = None,
+    ) -> None:
         encoded = [each if isinstance(each, bytes) else png(each) for each in images]
         kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
         table = pa.table({image: pa.array([{"bytes": each, "path": None} for each in encoded], kind), label: labels})
@@ -64,10 +76,10 @@ def write_parquet():
 
 
 @pytest.fixture
-def write_folder():
+def write_folder() -> Any:
     """Write one image file an image: root/<class name>/<index>.png."""
 
-    def write(root, images, names):
+    def write(root: Path, images: Any, names: Sequence[str]) -> None:
         for index, (pixels, name) in enumerate(zip(images, names, strict=True)):
             (root / name).mkdir(parents=True, exist_ok=True)
             (root / name / f"{index:03d}.png").write_bytes(png(pixels))

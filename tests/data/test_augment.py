@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -7,16 +9,16 @@ from randsmooth.data.augment import PADDING, augmented, random_crop, random_flip
 from randsmooth.data.transforms import central_crop, crop_draws, random_resized_crop
 
 
-def seeded(seed=0):
+def seeded(seed: int = 0) -> Any:
     return torch.Generator().manual_seed(seed)
 
 
 @pytest.fixture
-def x():
+def x() -> Any:
     return torch.randint(1, 256, (64, 3, 8, 8), generator=seeded(), dtype=torch.uint8)
 
 
-def test_a_crop_is_a_window_of_the_padded_image(x):
+def test_a_crop_is_a_window_of_the_padded_image(x: torch.Tensor) -> None:
     """Each image is found again, by a slow search, at one of the 81 places."""
     padded = torch.nn.functional.pad(x, (PADDING,) * 4)
     places = set()
@@ -27,7 +29,7 @@ def test_a_crop_is_a_window_of_the_padded_image(x):
     assert len(places) > 30
 
 
-def test_a_flip_mirrors_some_images(x):
+def test_a_flip_mirrors_some_images(x: torch.Tensor) -> None:
     y = random_flip(x, seeded(1))
     kept = (y == x).flatten(1).all(1)
     mirrored = (y == x.flip(-1)).flatten(1).all(1)
@@ -36,7 +38,7 @@ def test_a_flip_mirrors_some_images(x):
 
 
 @pytest.mark.parametrize("kind", ["none", "crop", "crop-flip"])
-def test_same_generator_same_result(kind, x):
+def test_same_generator_same_result(kind: str, x: torch.Tensor) -> None:
     first, second, other = (augmented(x, kind, seeded(seed)) for seed in (1, 1, 2))
     assert first.shape == x.shape and first.dtype == x.dtype
     assert torch.equal(first, second)
@@ -44,25 +46,25 @@ def test_same_generator_same_result(kind, x):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_a_cpu_generator_gives_the_same_on_cuda(x):
+def test_a_cpu_generator_gives_the_same_on_cuda(x: torch.Tensor) -> None:
     assert torch.equal(augmented(x.cuda(), "crop-flip", seeded()).cpu(), augmented(x, "crop-flip", seeded()))
     assert augmented(x.cuda(), "crop-flip", torch.Generator("cuda").manual_seed(0)).is_cuda
 
 
-def test_augmentation_leaves_its_input_alone(x):
+def test_augmentation_leaves_its_input_alone(x: torch.Tensor) -> None:
     before = x.clone()
     augmented(x, "crop-flip", seeded())
     assert torch.equal(x, before)
 
 
-def gradient(width, height):
+def gradient(width: int, height: int) -> Any:
     """A photograph whose red is the column, in 0..255, and whose green is the row."""
     red, green = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
     return Image.fromarray(np.stack([red, green, red * 0], -1).astype(np.uint8))
 
 
 @pytest.mark.parametrize("size", [(300, 400), (500, 260), (256, 256), (100, 90)])
-def test_central_crop(size):
+def test_central_crop(size: tuple[int, int]) -> None:
     cut = np.asarray(central_crop(gradient(*size), 256, 224), dtype=float)
     assert cut.shape == (224, 224, 3)
     # The middle of the photograph is the middle of the crop.
@@ -70,7 +72,7 @@ def test_central_crop(size):
 
 
 @pytest.mark.parametrize("size", [(300, 400), (1000, 20), (3, 90), (1, 1)])
-def test_random_resized_crop(size):
+def test_random_resized_crop(size: tuple[int, int]) -> None:
     image = gradient(*size)
     crops = [np.asarray(random_resized_crop(image, row, 32)) for row in crop_draws(40, seeded())]
     assert {crop.shape for crop in crops} == {(32, 32, 3)}

@@ -1,9 +1,15 @@
 """Data sets on disk: both layouts, both forms in memory, known and inferred specs."""
 
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
+from data.refusing import pixels_of
 from randsmooth import data
 from randsmooth.data.decode import decode_many
 from randsmooth.data.images import StreamedImages
@@ -14,17 +20,19 @@ NAMES = ["ant", "bee", "cat", "dog"]
 
 
 @pytest.fixture
-def pixels(random_images):
+def pixels(random_images: Callable[..., NDArray[np.uint8]]) -> Any:
     return random_images(len(LABELS), (3, 12, 10))
 
 
-def seeded(k=0):
+def seeded(k: int = 0) -> Any:
     return torch.Generator().manual_seed(k)
 
 
 @pytest.mark.parametrize("image", ["image", "img"])
 @pytest.mark.parametrize("label", ["label", "fine_label"])
-def test_parquet(tmp_path, write_parquet, pixels, image, label):
+def test_parquet(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8], image: str, label: Any
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, LABELS, image=image, label=label, classes=NAMES)
     images = data.load(str(tmp_path), "train")
     x, y = images.batch(torch.arange(10))
@@ -35,37 +43,40 @@ def test_parquet(tmp_path, write_parquet, pixels, image, label):
 
 
 @pytest.mark.parametrize("place", [".", "data"])
-def test_shards_are_read_in_order(tmp_path, write_parquet, pixels, place):
+def test_shards_are_read_in_order(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8], place: str
+) -> None:
     for part, rows in enumerate((slice(0, 4), slice(4, 10))):
         file = tmp_path / place / f"train-0000{part}-of-00002.parquet"
         write_parquet(file, pixels[rows], LABELS[rows])
     images = data.load(str(tmp_path), "train")
     assert images.labels.tolist() == LABELS
-    assert np.array_equal(images.pixels.numpy(), pixels)
+    assert np.array_equal(pixels_of(images).numpy(), pixels)
 
 
-def test_image_folder(tmp_path, write_folder, pixels):
+def test_image_folder(tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]) -> None:
     write_folder(tmp_path / "train", pixels, [NAMES[label] for label in LABELS])
     write_folder(tmp_path / "test", pixels[:2], ["dog", "ant"])  # a test split may lack classes
     train, test = data.load(str(tmp_path), "train"), data.load(str(tmp_path), "test")
     order = np.argsort(LABELS, kind="stable")
     assert train.labels.tolist() == sorted(LABELS)
-    assert np.array_equal(train.pixels.numpy(), pixels[order])
+    assert np.array_equal(pixels_of(train).numpy(), pixels[order])
     assert test.labels.tolist() == [0, 3]
     assert test.spec == train.spec
     assert train.spec.classes == tuple(NAMES) and train.spec.sizes == {"train": 10, "test": 2}
 
 
-def test_inferred_statistics(tmp_path, write_parquet, pixels):
+def test_inferred_statistics(tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]) -> None:
     write_parquet(tmp_path / "toy" / "train.parquet", pixels, LABELS)
     spec = data.describe(str(tmp_path / "toy"))
     assert (spec.name, spec.shape, spec.augment, spec.hub) == ("toy", (3, 12, 10), "none", None)
     assert spec.classes == ("0", "1", "2", "3")
+    assert spec.mean is not None and spec.std is not None
     np.testing.assert_allclose(spec.mean, (pixels / 255).mean((0, 2, 3)), atol=5.1e-5)
     np.testing.assert_allclose(spec.std, (pixels / 255).std((0, 2, 3)), atol=5.1e-5)
 
 
-def test_a_constant_channel_has_unit_std(tmp_path, write_parquet):
+def test_a_constant_channel_has_unit_std(tmp_path: Path, write_parquet: Callable[..., None]) -> None:
     write_parquet(tmp_path / "train.parquet", np.full((4, 1, 8, 8), 51, np.uint8), [0, 1, 0, 1])
     spec = data.describe(str(tmp_path))
     assert (spec.mean, spec.std) == ((0.2,), (1.0,))
@@ -81,14 +92,26 @@ def test_a_constant_channel_has_unit_std(tmp_path, write_parquet):
         ((3, 64, 64), "resnet50"),
     ],
 )
-def test_inferred_architecture(tmp_path, write_parquet, random_images, shape, arch):
+def test_inferred_architecture(
+    tmp_path: Path,
+    write_parquet: Callable[..., None],
+    random_images: Callable[..., NDArray[np.uint8]],
+    shape: tuple[int, ...],
+    arch: Any,
+) -> None:
     write_parquet(tmp_path / "train.parquet", random_images(3, shape), [0, 1, 2])
     spec = data.describe(str(tmp_path))
     assert (spec.shape, spec.arch) == (shape, arch)
 
 
 @pytest.mark.parametrize("find", ["home", "path"])
-def test_a_folder_named_like_a_data_set_is_it(tmp_path, monkeypatch, write_parquet, random_images, find):
+def test_a_folder_named_like_a_data_set_is_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write_parquet: Callable[..., None],
+    random_images: Callable[..., NDArray[np.uint8]],
+    find: Any,
+) -> None:
     pixels = random_images(6, (3, 32, 32))
     write_parquet(tmp_path / "svhn" / "cropped_digits" / "test-00000-of-00001.parquet", pixels, [0] * 6)
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
@@ -98,27 +121,36 @@ def test_a_folder_named_like_a_data_set_is_it(tmp_path, monkeypatch, write_parqu
     assert images.spec.num_classes == 10
 
 
-def test_class_folders_take_the_labels_of_the_spec(tmp_path, write_folder, random_images):
+def test_class_folders_take_the_labels_of_the_spec(
+    tmp_path: Path, write_folder: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
+) -> None:
     """Fashion-MNIST's own order is not the alphabetical one."""
     write_folder(tmp_path / "fashion-mnist" / "train", random_images(2, (1, 28, 28)), ["Bag", "Dress"])
     assert data.load(str(tmp_path / "fashion-mnist")).labels.tolist() == [3, 8]
 
 
 @pytest.mark.parametrize("shape", [(3, 30, 30), (1, 32, 32)])
-def test_a_folder_of_another_shape_is_not_the_data_set(tmp_path, write_parquet, random_images, shape):
+def test_a_folder_of_another_shape_is_not_the_data_set(
+    tmp_path: Path,
+    write_parquet: Callable[..., None],
+    random_images: Callable[..., NDArray[np.uint8]],
+    shape: tuple[int, ...],
+) -> None:
     write_parquet(tmp_path / "cifar10" / "train.parquet", random_images(3, shape), [0, 1, 2])
     spec = data.describe(str(tmp_path / "cifar10"))
     assert (spec.shape, spec.augment, spec.num_classes) == (shape, "none", 3)
 
 
-def test_the_streamed_form_equals_the_tensor_form(tmp_path, write_parquet, random_images):
+def test_the_streamed_form_equals_the_tensor_form(
+    tmp_path: Path, write_parquet: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
+) -> None:
     pixels = random_images(40, (3, 32, 32))
     write_parquet(tmp_path / "cifar10" / "train.parquet", pixels, [k % 10 for k in range(40)], image="img")
     tensor = data.load(str(tmp_path / "cifar10"))
     streamed = StreamedImages(tensor.spec, "train", read_parquet([tmp_path / "cifar10" / "train.parquet"]))
     assert (tensor.streams, streamed.streams) == (False, True)
-    for form in (lambda images: images, lambda images: images.subset(torch.tensor([7, 3, 3, 30, 11]))):
-        a, b = form(tensor), form(streamed)
+    some = torch.tensor([7, 3, 3, 30, 11])
+    for a, b in ((tensor, streamed), (tensor.subset(some), streamed.subset(some))):
         assert len(a) == len(b) and torch.equal(a.labels, b.labels)
         chosen = [torch.tensor([4, 0]), torch.tensor([1]), torch.tensor([2, 2, 3])] * 3
         for augment_for in (None, seeded):
@@ -128,7 +160,9 @@ def test_the_streamed_form_equals_the_tensor_form(tmp_path, write_parquet, rando
                 assert torch.equal(x, other_x) and torch.equal(y, other_y)
 
 
-def test_augmentation_needs_a_generator(tmp_path, write_parquet, random_images):
+def test_augmentation_needs_a_generator(
+    tmp_path: Path, write_parquet: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
+) -> None:
     pixels = random_images(8, (3, 32, 32))
     write_parquet(tmp_path / "cifar10" / "train.parquet", pixels, range(8))
     images, every = data.load(str(tmp_path / "cifar10")), torch.arange(8)
@@ -139,16 +173,21 @@ def test_augmentation_needs_a_generator(tmp_path, write_parquet, random_images):
     assert not torch.equal(first, plain)
 
 
-def test_stopping_a_streamed_loop_early(tmp_path, write_parquet, pixels):
+def test_stopping_a_streamed_loop_early(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, LABELS)
     streamed = StreamedImages(data.describe(str(tmp_path)), "train", read_parquet([tmp_path / "train.parquet"]))
     batches = streamed.batches(torch.tensor([[k % 10] for k in range(100)]).unbind())
     x, _ = next(batches)
+    assert isinstance(batches, Generator)
     batches.close()
     assert np.array_equal((x * 255).byte().numpy()[0], pixels[0])
 
 
-def test_mapped_shards_read_the_same(tmp_path, monkeypatch, write_parquet, pixels):
+def test_mapped_shards_read_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
     files = [tmp_path / f"train-0000{part}-of-00002.parquet" for part in range(2)]
     for part, file in enumerate(files):
@@ -162,7 +201,9 @@ def test_mapped_shards_read_the_same(tmp_path, monkeypatch, write_parquet, pixel
     assert torch.equal(decode_many(table, every, spec), decode_many(plain, every, spec))
 
 
-def test_images_of_several_sizes_stream_as_imagenet_does(tmp_path, write_folder, random_images):
+def test_images_of_several_sizes_stream_as_imagenet_does(
+    tmp_path: Path, write_folder: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
+) -> None:
     grey, wide, tall = (random_images(1, shape)[0] for shape in [(1, 300, 260), (3, 256, 400), (3, 90, 70)])
     write_folder(tmp_path / "train", [grey, wide, tall], ["a", "b", "b"])
     images = data.load(str(tmp_path))
@@ -182,7 +223,13 @@ def test_images_of_several_sizes_stream_as_imagenet_does(tmp_path, write_folder,
 
 
 @pytest.mark.parametrize("validation", ["validation", "val"])
-def test_imagenet_tests_on_its_validation_split(tmp_path, monkeypatch, write_folder, random_images, validation):
+def test_imagenet_tests_on_its_validation_split(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write_folder: Callable[..., None],
+    random_images: Callable[..., NDArray[np.uint8]],
+    validation: Any,
+) -> None:
     """Class folders named by WordNet ids, 1000 of them, numbered in alphabetical order."""
     ids = [f"n{k:08d}" for k in range(1000)]
     for name in ids:
@@ -194,7 +241,9 @@ def test_imagenet_tests_on_its_validation_split(tmp_path, monkeypatch, write_fol
     assert images.spec.classes == tuple(ids)
 
 
-def test_read_image(tmp_path, encode, random_images):
+def test_read_image(
+    tmp_path: Path, encode: Callable[..., bytes], random_images: Callable[..., NDArray[np.uint8]]
+) -> None:
     pixels = random_images(1, (1, 28, 28))[0]
     (tmp_path / "seven.png").write_bytes(encode(pixels))
     x = data.read_image(tmp_path / "seven.png", data.DATASETS["mnist"])

@@ -7,11 +7,15 @@ import random
 import struct
 import tracemalloc
 import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
 from data.refusing import refuses
@@ -21,12 +25,12 @@ from randsmooth.data.decode import MOST_PIXELS
 from randsmooth.errors import InputError
 
 
-def write(file, image, label, metadata=None):
+def write(file: Path, image: str, label: Any, metadata: Any = None) -> None:
     columns = {"image": image, "label": label}
     pq.write_table(pa.table(columns).replace_schema_metadata(metadata), file)
 
 
-def structs(values, kind=None):
+def structs(values: Any, kind: pa.DataType | None = None) -> Any:
     return pa.array([{"bytes": value, "path": None} for value in values], kind)
 
 
@@ -42,13 +46,15 @@ def structs(values, kind=None):
     ],
     ids=["text", "integers", "lists", "no struct", "numbers", "bytes twice"],
 )
-def test_what_holds_no_bytes_is_refused(tmp_path, image):
+def test_what_holds_no_bytes_is_refused(tmp_path: Path, image: str) -> None:
     write(tmp_path / "train.parquet", image, [0, 1])
     refuses("has the columns image, label; needed are an image column .*bytes: binary", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["image", "label"])
-def test_a_column_that_is_there_twice_is_refused(tmp_path, encode, pixels, name):
+def test_a_column_that_is_there_twice_is_refused(
+    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8], name: str
+) -> None:
     image, label = structs([encode(each) for each in pixels]), pa.array(range(4))
     columns = {"image": image, "label": label}
     twice = pa.Table.from_arrays([image, label, columns[name]], names=["image", "label", name])
@@ -57,12 +63,16 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path, encode, pixels, name)
 
 
 @pytest.mark.parametrize("label", [10**18, -(2**63), 100_000])
-def test_a_label_that_nobody_has_is_refused(tmp_path, write_parquet, pixels, label):
+def test_a_label_that_nobody_has_is_refused(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8], label: Any
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, label])
     refuses(f"label {label} of image 3 of .* is not in 0..99999", tmp_path)
 
 
-def test_a_label_beyond_64_bits_is_refused(tmp_path, write_parquet, pixels):
+def test_a_label_beyond_64_bits_is_refused(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
     refuses("labels of .* must be integers from 0 to K - 1", tmp_path)
 
@@ -84,39 +94,49 @@ INFO = {"info": {"features": {"label": {"names": ["a", "b"]}}}}
         (json.dumps({"info": {"features": {"label": {"names": ["a" * 1001, "b"]}}}}).encode(), "at most 1,000 char"),
     ],
 )
-def test_metadata_that_names_no_classes_is_refused(tmp_path, encode, pixels, metadata, message):
+def test_metadata_that_names_no_classes_is_refused(
+    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8], metadata: Any, message: str
+) -> None:
     image = structs([encode(each) for each in pixels])
     write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
     refuses(message, tmp_path)
 
 
 @pytest.mark.parametrize("metadata", [b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}'])
-def test_metadata_that_speaks_of_no_classes_is_passed_over(tmp_path, encode, pixels, metadata):
+def test_metadata_that_speaks_of_no_classes_is_passed_over(
+    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8], metadata: Any
+) -> None:
     image = structs([encode(each) for each in pixels])
     write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
     assert data.describe(str(tmp_path)).classes == ("0", "1")
 
 
-def test_shards_of_different_columns_are_refused(tmp_path, write_parquet, pixels):
+def test_shards_of_different_columns_are_refused(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     write_parquet(tmp_path / "train-00000-of-00002.parquet", pixels, [0, 1, 2, 3])
     write_parquet(tmp_path / "train-00001-of-00002.parquet", pixels, pa.array([0, 1, 2, 3], pa.int8()))
     refuses("different columns", tmp_path)
 
 
-def test_a_file_that_is_called_like_a_shard_is_none(tmp_path, write_parquet, pixels):
+def test_a_file_that_is_called_like_a_shard_is_none(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3])
     (tmp_path / "test-a-of-b.parquet").touch()
     os.mkfifo(tmp_path / "test-00000-of-00001.parquet")
     refuses("no split 'test'", tmp_path, "test")
 
 
-def repeated(file, content, rows, **how):
+def repeated(file: Path, content: Any, rows: Any, **how: Any) -> None:
     image = pa.array([content]).take(pa.array([0] * rows))
     structured = pa.StructArray.from_arrays([image, pa.nulls(len(image), pa.string())], names=["bytes", "path"])
     pq.write_table(pa.table({"image": structured, "label": np.zeros(rows, np.int64)}), file, **how)
 
 
-def test_one_image_repeated_without_end_is_refused(tmp_path, monkeypatch, encode, pixels):
+def test_one_image_repeated_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
+) -> None:
     """Parquet stores equal values once: a small file may claim any number of them."""
     monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
     monkeypatch.setattr(table, "MOST_ROWS", 64)
@@ -127,18 +147,20 @@ def test_one_image_repeated_without_end_is_refused(tmp_path, monkeypatch, encode
     assert pa.total_allocated_bytes() - before < 2**24
 
 
-def test_an_image_that_swells_is_refused_by_what_the_file_says_of_it(tmp_path, monkeypatch, encode, pixels):
+def test_an_image_that_swells_is_refused_by_what_the_file_says_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
+) -> None:
     monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # nothing is read
     repeated(tmp_path / "train.parquet", encode(pixels[0]) + bytes(2**24), 1, compression="zstd")
     refuses("swells to more than 1,048,576 bytes of images", tmp_path)
 
 
-def chunk(kind, content):
+def chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-def claiming(width, height):
+def claiming(width: int, height: int) -> bytes:
     """A PNG that claims a size, and holds next to nothing."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
@@ -147,7 +169,7 @@ def claiming(width, height):
 
 
 @pytest.mark.parametrize(("width", "height"), [(9000, 9000), (8193, 8192), (2**31 - 1, 2**31 - 1)])
-def test_an_image_bomb_is_refused_by_its_size(tmp_path, width, height):
+def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, width: int, height: int) -> None:
     (tmp_path / "train" / "a").mkdir(parents=True)
     (tmp_path / "train" / "a" / "bomb.png").write_bytes(claiming(width, height))
     refuses(r"image 0 \(.*bomb.png\) (is not|cannot be) decoded: .*pixel", tmp_path)
@@ -155,21 +177,21 @@ def test_an_image_bomb_is_refused_by_its_size(tmp_path, width, height):
         data.read_image(tmp_path / "train" / "a" / "bomb.png", data.DATASETS["imagenet"])
 
 
-def test_the_limit_of_pixels_is_told(tmp_path):
+def test_the_limit_of_pixels_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(claiming(8193, 8192))
     with pytest.raises(InputError, match=f"8192 x 8193 pixels are more than the {MOST_PIXELS:,} that are read"):
         data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
 
 
 @pytest.mark.parametrize("side", [9_000, 10_000, 13_000])
-def test_a_bomb_costs_no_warning_besides(tmp_path, recwarn, side):
+def test_a_bomb_costs_no_warning_besides(tmp_path: Path, recwarn: Any, side: Any) -> None:
     (tmp_path / "a.png").write_bytes(claiming(side, side))
     with pytest.raises(InputError):
         data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
     assert not recwarn.list
 
 
-def test_a_thread_of_pixels_is_not_scaled_up(tmp_path):
+def test_a_thread_of_pixels_is_not_scaled_up(tmp_path: Path) -> None:
     """224 x 224 of an image one pixel high would be scaled to 256 times its width first."""
     Image.new("RGB", (2**20, 1)).save(tmp_path / "a.png")
     tracemalloc.start()
@@ -179,18 +201,20 @@ def test_a_thread_of_pixels_is_not_scaled_up(tmp_path):
     tracemalloc.stop()
 
 
-def test_formats_that_start_programs_are_not_decoded(tmp_path):
+def test_formats_that_start_programs_are_not_decoded(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 32 32\n%%EndComments\n%%EOF\n")
     with pytest.raises(InputError, match=r"a.png cannot be decoded: it is none of PNG, JPEG"):
         data.read_image(tmp_path / "a.png", data.DATASETS["cifar10"])
 
 
-def folder_of(tmp_path, write_folder, pixels):
+def folder_of(tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]) -> Any:
     write_folder(tmp_path / "train", pixels, ["a", "b", "a", "b"])
     return tmp_path / "train" / "a"
 
 
-def test_what_is_called_like_an_image_and_is_no_file_is_refused(tmp_path, write_folder, pixels):
+def test_what_is_called_like_an_image_and_is_no_file_is_refused(
+    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     place = folder_of(tmp_path, write_folder, pixels)
     for make in (os.mkdir, os.mkfifo, lambda path: path.symlink_to(path), lambda path: path.symlink_to("/nowhere")):
         make(place / "odd.png")
@@ -201,7 +225,9 @@ def test_what_is_called_like_an_image_and_is_no_file_is_refused(tmp_path, write_
             (place / "odd.png").unlink()
 
 
-def test_a_class_folder_that_is_a_link_to_itself_is_none(tmp_path, write_folder, pixels):
+def test_a_class_folder_that_is_a_link_to_itself_is_none(
+    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     folder_of(tmp_path, write_folder, pixels)
     (tmp_path / "train" / "loop").symlink_to("loop")
     (tmp_path / "train" / "a" / "up").symlink_to(tmp_path / "train")  # which nothing descends into
@@ -209,7 +235,9 @@ def test_a_class_folder_that_is_a_link_to_itself_is_none(tmp_path, write_folder,
 
 
 @pytest.mark.parametrize("name", ["new\nline", "\x1b[2Jscreen", b"\xff\xfe".decode(errors="surrogateescape"), "\x7f"])
-def test_a_class_folder_that_cannot_be_shown_is_refused(tmp_path, write_folder, pixels, name):
+def test_a_class_folder_that_cannot_be_shown_is_refused(
+    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8], name: str
+) -> None:
     folder_of(tmp_path, write_folder, pixels)
     (tmp_path / "train" / name).mkdir()
     with pytest.raises(InputError, match="cannot be the name of a class") as told:
@@ -218,7 +246,9 @@ def test_a_class_folder_that_cannot_be_shown_is_refused(tmp_path, write_folder, 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads whatever it likes")
-def test_what_may_not_be_read_is_named(tmp_path, write_folder, pixels):
+def test_what_may_not_be_read_is_named(
+    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     place = folder_of(tmp_path, write_folder, pixels)
     place.chmod(0)
     refuses("cannot be read .*Permission", tmp_path)
@@ -228,14 +258,14 @@ def test_what_may_not_be_read_is_named(tmp_path, write_folder, pixels):
 
 
 @pytest.mark.parametrize("dataset", ["~nobody-of-that-name/x", "a" * 5000, "x/" + "b" * 5000, "a\0b", ""])
-def test_a_name_that_no_folder_has(dataset):
+def test_a_name_that_no_folder_has(dataset: str) -> None:
     with pytest.raises(InputError):
         data.load(dataset)
     with pytest.raises(InputError):
         data.describe(dataset)
 
 
-def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path):
+def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path: Path) -> None:
     frames = [Image.new("RGB", (300, 240), colour) for colour in ("red", "green", "blue")]
     frames[0].save(tmp_path / "a.webp", save_all=True, append_images=frames[1:], lossless=True)
     turned = Image.Exif()
@@ -246,7 +276,7 @@ def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path):
         assert red.shape == (3, 224, 224) and red[0].min() > 0.98 and red[1:].max() < 0.02
 
 
-def damaged(content, rng):
+def damaged(content: Any, rng: Any) -> Any:
     """`content` with one kind of damage."""
     changed, at = bytearray(content), rng.randrange(len(content))
     kind = rng.randrange(4)
@@ -261,7 +291,7 @@ def damaged(content, rng):
     return bytes(changed)
 
 
-def images_of(seed):
+def images_of(seed: int) -> Iterator[Any]:
     noise = Image.fromarray(np.random.default_rng(seed).integers(0, 256, (40, 40, 3), dtype=np.uint8))
     for format in ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM"):
         stream = io.BytesIO()
@@ -269,7 +299,7 @@ def images_of(seed):
         yield stream.getvalue()
 
 
-def decoded(count, seed, path):
+def decoded(count: Any, seed: int, path: Any) -> Any:
     """How many of `count` damaged image files are decoded all the same; the rest are named."""
     rng, whole, read = random.Random(seed), [*images_of(seed)], 0
     for number in range(count):
@@ -282,16 +312,16 @@ def decoded(count, seed, path):
     return read
 
 
-def test_a_damaged_image_is_decoded_or_named(tmp_path):
+def test_a_damaged_image_is_decoded_or_named(tmp_path: Path) -> None:
     assert 10 < decoded(210, 0, tmp_path / "a.png") < 200
 
 
 @pytest.mark.slow
-def test_thousands_of_damaged_images_are_decoded_or_named(tmp_path):
+def test_thousands_of_damaged_images_are_decoded_or_named(tmp_path: Path) -> None:
     assert 200 < decoded(3500, 1, tmp_path / "a.png") < 3300
 
 
-def loaded(count, seed, folder, whole):
+def loaded(count: Any, seed: int, folder: Any, whole: Any) -> Any:
     rng, read = random.Random(seed), 0
     for _ in range(count):
         (folder / "train.parquet").write_bytes(damaged(whole, rng))
@@ -303,12 +333,16 @@ def loaded(count, seed, folder, whole):
     return read
 
 
-def test_a_damaged_table_is_read_or_refused(tmp_path, write_parquet, pixels):
+def test_a_damaged_table_is_read_or_refused(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
     assert loaded(200, 0, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 190
 
 
 @pytest.mark.slow
-def test_thousands_of_damaged_tables_are_read_or_refused(tmp_path, write_parquet, pixels):
+def test_thousands_of_damaged_tables_are_read_or_refused(
+    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
+) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
     assert loaded(4000, 1, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 3800

@@ -1,11 +1,15 @@
 """The hub's data sets: what they hold is tested on a local one, and the way there without a network."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 
 from randsmooth import data
@@ -18,7 +22,7 @@ datasets = pytest.importorskip("datasets")
 
 
 @pytest.fixture
-def local(random_images):
+def local(random_images: Callable[..., NDArray[np.uint8]]) -> Any:
     """A real data set of the library, in CIFAR-100's layout."""
     features = {
         "img": datasets.Image(),
@@ -34,7 +38,7 @@ def local(random_images):
     return datasets.Dataset.from_dict(columns, features=datasets.Features(features)), pixels
 
 
-def test_a_data_set_of_the_library(local):
+def test_a_data_set_of_the_library(local: Any) -> None:
     dataset, pixels = local
     table = ImageTable(plain(dataset), "hub")
     assert table.labels.tolist() == [2, 0, 1, 2, 0]
@@ -42,7 +46,12 @@ def test_a_data_set_of_the_library(local):
     assert np.array_equal(decode_many(table, torch.arange(5), data.DATASETS["cifar100"]).numpy(), pixels)
 
 
-def test_from_hub(tmp_path, monkeypatch, write_parquet, random_images):
+def test_from_hub(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write_parquet: Callable[..., None],
+    random_images: Callable[..., NDArray[np.uint8]],
+) -> None:
     """`load_dataset` takes a folder where it takes a hub id: everything but the network is real."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
@@ -55,12 +64,12 @@ def test_from_hub(tmp_path, monkeypatch, write_parquet, random_images):
 
 
 @pytest.fixture
-def fails_fast(monkeypatch):
+def fails_fast(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Asserts that loading fails without a wait, however slow or busy the machine is."""
-    waits = []
+    waits: list[float] = []
     monkeypatch.setattr(time, "sleep", waits.append)  # what the library waits by between its retries
 
-    def check(match):
+    def check(match: str) -> None:
         with pytest.raises(InputError, match=match):
             data.load("fashion-mnist", "test")
         assert sum(waits) < 1
@@ -71,14 +80,14 @@ def fails_fast(monkeypatch):
 BOTH_WAYS = "fashion-mnist is not at .*fashion-mnist .*RANDSMOOTH_DATA.*hf download zalando-datasets/fashion_mnist"
 
 
-def test_offline(monkeypatch, tmp_path, fails_fast):
+def test_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails_fast: Callable[[str], None]) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
     fails_fast(BOTH_WAYS)
 
 
-def test_no_network(monkeypatch, fails_fast):
+def test_no_network(monkeypatch: pytest.MonkeyPatch, fails_fast: Callable[[str], None]) -> None:
     """A port where nothing listens: the answer comes at once, not after the library's retries."""
     monkeypatch.delenv("RANDSMOOTH_DATA", raising=False)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
@@ -87,7 +96,7 @@ def test_no_network(monkeypatch, fails_fast):
     fails_fast(BOTH_WAYS)
 
 
-def test_a_local_folder_only(monkeypatch, tmp_path):
+def test_a_local_folder_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
     with pytest.raises(InputError, match=r"cifar10-jpeg is a local folder only: put it at .*cifar10-jpeg"):
         data.load("cifar10-jpeg")

@@ -15,7 +15,7 @@ HISTOGRAMS = {
 
 
 @pytest.mark.parametrize("name", HISTOGRAMS)
-def test_the_test_split(name):
+def test_the_test_split(name: str) -> None:
     home = os.environ.get("RANDSMOOTH_DATA")
     if not home or not (Path(home) / name).is_dir():
         pytest.skip(f"set RANDSMOOTH_DATA to a folder that has {name}/test.parquet")
