@@ -1,4 +1,4 @@
-"""Methods at their best sigma for every radius: a curve a method that is no one classifier's."""
+"""Each method at its best sigma for every radius: a curve that belongs to no single classifier."""
 
 from __future__ import annotations
 

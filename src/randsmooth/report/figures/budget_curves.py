@@ -41,7 +41,7 @@ def _facts(table: Certificates) -> tuple[Any, ...]:
 
 
 def _together(tables: Sequence[Certificates]) -> Sequence[BudgetCurve | None]:
-    """Curves of tables that agree in `_facts`: the same count is worth the same radius in each of them."""
+    """Curves of tables that agree in `_facts`, so that a count gives the same radius in each of them."""
     header = tables[0].header
     if header.n is None or header.alpha is None:
         return [None] * len(tables)
@@ -56,7 +56,7 @@ def _together(tables: Sequence[Certificates]) -> Sequence[BudgetCurve | None]:
 
 
 def _stacked(tables: Sequence[Certificates]) -> Certificates:
-    """All rows below each other. No table: its indices repeat."""
+    """One object with the rows of all tables, for arithmetic only: no table has an image twice, and this one may."""
     columns = ["idx", "label", "predict", "radius", "seconds"]
     columns += [] if tables[0].is_log else ["counts0", "counts"]
     joined: dict[str, Any] = {

@@ -65,12 +65,12 @@ def _lines(column: Column) -> list[str]:
 
 
 def left(cells: list[str]) -> list[str]:
-    """Cells of one width, filled up behind."""
+    """Cells padded with spaces behind, to one width."""
     width = max(map(len, cells))
     return [cell.ljust(width) for cell in cells]
 
 
 def right(cells: list[str]) -> list[str]:
-    """Cells of one width, filled up in front."""
+    """Cells padded with spaces in front, to one width."""
     width = max(map(len, cells))
     return [cell.rjust(width) for cell in cells]
