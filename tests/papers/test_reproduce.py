@@ -18,7 +18,7 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import compare_cells, differences, findings
 from randsmooth.papers.context import Context
-from randsmooth.papers.find_certificates import certificates_for, scan_folder
+from randsmooth.papers.find_certificates import IncompleteProvenance, _read, certificates_for, scan_folder
 from randsmooth.papers.image_counts import images_of
 from randsmooth.papers.objects import OBJECTS, find_object
 from randsmooth.papers.published_values import published_texts
@@ -429,3 +429,11 @@ def test_every_object_at_the_smallest_scale(tmp_path: Path) -> None:
             rows = find_object(thing.name).rows()  # section 7 has a line a method, whatever its sigma
             lines = {row.method for row in rows} if thing.name == "acr/section7" else rows
             assert len(frame) >= len(lines), thing.name
+
+
+def test_certificates_whose_origin_is_unknown_say_what_is_missing(tmp_path: Path) -> None:
+    log(tmp_path / "mine.tsv", [(0.5, True)] * 3)
+    with pytest.raises(IncompleteProvenance) as refusal:
+        _read(tmp_path / "mine.tsv")
+    assert refusal.value.lacks == "data set and sigma and method"
+    assert "DATASET-sigmaSIGMA/METHOD.tsv" in str(refusal.value)
