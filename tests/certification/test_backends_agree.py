@@ -36,6 +36,7 @@ def network(arch: str) -> nn.Module:
     model = models.build(arch, in_channels=channels, image_size=side, num_classes=10)
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
+            assert module.running_mean is not None and module.running_var is not None
             nn.init.uniform_(module.running_mean, -0.3, 0.3)
             nn.init.uniform_(module.running_var, 0.5, 2.0)
             nn.init.uniform_(module.weight, 0.5, 1.5)
@@ -97,10 +98,12 @@ class Shared(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv, self.norm = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4)
+        assert self.norm.running_mean is not None
         nn.init.constant_(self.norm.running_mean, 0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return (self.norm(self.conv(x)) + self.conv(x)).mean(dim=(2, 3))
+        logits: torch.Tensor = (self.norm(self.conv(x)) + self.conv(x)).mean(dim=(2, 3))
+        return logits
 
 
 @pytest.mark.parametrize("kind", [Untraceable, Shared])
@@ -119,7 +122,7 @@ def test_what_cannot_be_folded_is_left_alone(kind: type[nn.Module]) -> None:
     ("backend", "precision", "tolerance"),
     [("torch", "32", 1e-4), ("openvino", "32", 1e-4), ("torch", "bf16", 0.06), ("openvino", "bf16", 0.06)],
 )
-def test_backends_agree_with_float64(arch: str, backend: str, precision: str, tolerance: float) -> None:
+def test_backends_agree_with_float64(arch: str, backend: str, precision: Precision, tolerance: float) -> None:
     if backend == "openvino" and not computes(pytest.importorskip("openvino").Core(), precision):
         pytest.skip(f"OpenVINO does not compute in {precision} on this processor")
     model, x = network(arch), noisy(arch)
@@ -210,7 +213,7 @@ def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(batch: int, exported: 
     counts = [
         count_classes(Engine(model, sigma=0.5, device=CPU, backend="onnx"), x, [("a", 500)]) for model in (fixed, free)
     ]
-    np.testing.assert_array_equal(*counts)
+    np.testing.assert_array_equal(counts[0], counts[1])
 
 
 def test_openvino_runs_onnx_files(exported: Exported) -> None:
@@ -252,7 +255,7 @@ def test_the_hash_is_that_of_the_file(exported: Exported) -> None:
         ("onnx", "32", "export the model with torch.onnx.export"),
     ],
 )
-def test_combinations_that_do_not_exist(backend: str, precision: str, message: str) -> None:
+def test_combinations_that_do_not_exist(backend: str, precision: Precision, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_backend(backend, network("small-cnn"), CPU, precision)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from scipy import stats
 from torch import nn
 
@@ -40,7 +43,7 @@ class Digits(nn.Module):
         super().__init__()
         self.shapes: set[tuple[int, ...]] = set()
 
-    def __deepcopy__(self, memo: dict) -> Digits:
+    def __deepcopy__(self, memo: dict[str, Any]) -> Digits:
         return self
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -73,14 +76,14 @@ def test_the_batch_size_does_not_change_the_noise(batch: int, image: torch.Tenso
         count_classes(Engine(model, sigma=SIGMA, device=CPU, batch=size), image, [("a", 1000)])
         for model, size in zip(models, (BLOCK, batch), strict=True)
     ]
-    assert np.array_equal(*counts)
+    assert np.array_equal(counts[0], counts[1])
     assert models[1].shapes == {(batch, 1, 8, 8)}  # also where the samples fill no batch
 
 
-def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[int, list]:
+def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[int, Any]:
     """Every image's counts, asked for in parts as a sequential rule does: as many as its own answers decide."""
 
-    def steps(i: int) -> Steps[list]:
+    def steps(i: int) -> Steps[list[Any]]:
         first = yield [SampleRange("a", 0, 100, 32), SampleRange("b", 0, 64, 32)]
         counts, n = first[1], 64
         while n < 64 + 96 * (i % 4) + 32 * (int(counts[0]) % 3):
@@ -89,7 +92,7 @@ def numbered(engine: Engine, numbers: list[int], images: torch.Tensor) -> dict[i
         return [first[0].tolist(), counts.tolist()]
 
     jobs = [Job(i, images[i], steps(i)) for i in numbers]
-    finished = list(Scheduler(engine).run(jobs))
+    finished = list(Scheduler[list[Any]](engine).run(jobs))
     assert sorted(job.number for job in finished) == sorted(numbers)
     assert all(job.seconds > 0 for job in finished)
     return {job.number: job.result for job in finished}
@@ -103,7 +106,7 @@ class Crooked(nn.Module):
         self.inner = inner
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits = self.inner(x)
+        logits: torch.Tensor = self.inner(x)
         return logits.roll(1, dims=1) if len(x) > 60 and x[60, 0, 0, 0] > 0.5 else logits
 
 
@@ -116,7 +119,8 @@ class Scaled(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         step = x.abs().max() / 4.0
-        return self.inner((x / step).round() * step)
+        logits: torch.Tensor = self.inner((x / step).round() * step)
+        return logits
 
 
 @pytest.mark.parametrize("kind", ["network", "digits", "crooked", "scaled"])
@@ -131,26 +135,27 @@ def test_neither_order_nor_neighbours_matter(kind: str, network: nn.Module) -> N
         assert numbered(Engine(model, sigma=SIGMA, device=CPU), [i], images) == {i: everything[i]}
 
 
-def test_images_share_batches(image: torch.Tensor) -> None:
+def test_images_share_batches(image: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, images = Engine(Digits(), sigma=SIGMA, device=CPU), image.expand(30, 1, 8, 8)
     batches: list[int] = []
     count = engine.count
 
-    def counted(groups, slots):
+    def counted(groups: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
         batches.extend(sum(segment.samples for segment in group) for group in groups)
         return count(groups, slots)
 
-    engine.count = counted  # type: ignore[method-assign]
+    monkeypatch.setattr(engine, "count", counted)
     numbered(engine, list(range(30)), images)
     assert np.mean(batches) > 0.8 * engine.size  # alone, an image of 164 samples would fill 64% of its batches
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"pixel": 0.51}, {"name": "b"}])
-def test_another_address_has_other_noise(change: dict, image: torch.Tensor) -> None:
-    def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list:
+def test_another_address_has_other_noise(change: dict[str, Any], image: torch.Tensor) -> None:
+    def counts(seed: int = 0, pixel: float = 0.5, name: str = "a") -> list[Any]:
         x = image.clone()
         x[0, 0, 0] = pixel  # which `Digits` does not look at
-        return count_classes(Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed), x, [(name, 1000)]).tolist()
+        engine = Engine(Digits(), sigma=SIGMA, device=CPU, seed=seed)
+        return [row.tolist() for row in count_classes(engine, x, [(name, 1000)])]
 
     assert counts() == counts() != counts(**change)
 
@@ -238,7 +243,8 @@ class Sometimes(nn.Module):
         self.last = nn.Linear(16, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.last(self.doubt(self.first(x)))
+        logits: torch.Tensor = self.last(self.doubt(self.first(x)))
+        return logits
 
 
 class AlwaysDropout(nn.Module):
@@ -254,7 +260,7 @@ def test_a_model_that_answers_at_random_is_refused_by_layer(image: torch.Tensor)
 class Answer(nn.Module):
     """Gives the same logits for every image, whatever their shape."""
 
-    def __init__(self, logits: list) -> None:
+    def __init__(self, logits: list[Any]) -> None:
         super().__init__()
         self.logits = logits
 
@@ -269,7 +275,7 @@ def test_logits_that_are_not_finite_name_the_image(logits: list[float], image: t
 
 
 @pytest.mark.parametrize("logits", [0.0, [[0.0, 1.0]]])
-def test_answers_that_are_no_logits(logits: list, image: torch.Tensor) -> None:
+def test_answers_that_are_no_logits(logits: list[Any], image: torch.Tensor) -> None:
     with pytest.raises(InputError, match=r"expected logits \(256, K\)"):
         count_classes(Engine(Answer(logits), sigma=SIGMA, device=CPU), image, [("a", 50)])
 
@@ -296,4 +302,4 @@ def test_cuda_counts_do_not_depend_on_the_batch(network: nn.Module, image: torch
     counts = [
         count_classes(Engine(network, sigma=SIGMA, device=cuda, batch=b), image, [("a", 10_000)]) for b in (BLOCK, 4096)
     ]
-    assert np.array_equal(*counts)
+    assert np.array_equal(counts[0], counts[1])

@@ -39,7 +39,7 @@ class Forest(nn.Module):
         x, y = load_digits(return_X_y=True)
         self.tree = DecisionTreeClassifier(max_depth=6, max_features=8, random_state=seed).fit(x / 16.0, y)
 
-    @torch.compiler.disable  # which cannot compile scikit-learn
+    @torch.compiler.disable  # type: ignore[untyped-decorator]  # which cannot compile scikit-learn
     def forward(self, x: Tensor) -> Tensor:
         return torch.from_numpy(self.tree.predict_proba(x.flatten(1).float().numpy())).float()
 
@@ -54,7 +54,8 @@ def classifier(scale: float) -> nn.Module:
             self.linear = nn.Linear(64, 10)
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.linear(x.flatten(1)) * scale
+            logits: Tensor = self.linear(x.flatten(1)) * scale
+            return logits
 
     return Edited().eval()
 
@@ -133,11 +134,18 @@ def test_quantised_modules(make: Callable[[int], nn.Module], backend: str, tmp_p
 
 @pytest.mark.parametrize("backend", ["torch", COMPILED])
 def test_estimators(backend: str, tmp_path: Path) -> None:
-    out, name = tmp_path / "a.parquet", {"identity": "tree of May", "backend": backend}
+    out = tmp_path / "a.parquet"
+    name: dict[str, Any] = {"identity": "tree of May", "backend": backend}
     with pytest.raises(InputError, match=r"the model.tree is a sklearn.*identity="):
         run(Forest(0).eval(), out)
     assert not list(tmp_path.iterdir())
-    first, other = (lambda: Forest(0).eval()), (lambda: Forest(1).eval())
+
+    def first() -> nn.Module:
+        return Forest(0).eval()
+
+    def other() -> nn.Module:
+        return Forest(1).eval()
+
     message = "another model: the model called 'tree of May' answers otherwise than the one there"
     check_only_itself_goes_on(first, first, other, message, out, **name)
     with pytest.raises(InputError, match=r"another model: called 'tree of May' there, 'tree of June' now.*identity="):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -94,7 +96,7 @@ def test_levels_follow_what_a_processor_has(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit or "")
         assert processor.onednn() == f"oneDNN {level}"
     monkeypatch.setattr(processor, "features", dict)
-    assert processor.highest() == processor.platform.machine()
+    assert processor.highest() == platform.machine()
 
 
 def test_torch_and_openvino_tell_what_they_use() -> None:
@@ -138,7 +140,9 @@ except rs.InputError as error:
         pytest.param("torch", {}, marks=pytest.mark.slow),
     ],
 )
-def test_a_run_is_not_resumed_with_other_instructions(backend: str, environment: dict, tmp_path: Path) -> None:
+def test_a_run_is_not_resumed_with_other_instructions(
+    backend: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
     torch.manual_seed(0)
@@ -146,12 +150,12 @@ def test_a_run_is_not_resumed_with_other_instructions(backend: str, environment:
     classes = [str(i) for i in range(10)]
     save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "model")
     out = tmp_path / "a.parquet"
-    cut = {"take": 3, "n": 50, "backend": backend, "progress": lambda *_: nullcontext(StopAfter(1))}
+    cut: dict[str, Any] = {"take": 3, "n": 50, "backend": backend, "progress": lambda *_: nullcontext(StopAfter(1))}
     with pytest.raises(KeyboardInterrupt):
         certify(tmp_path / "model", out=out, **cut)
     header = header_of(out)
     assert header is not None and header.device != "cpu"
-    command = [sys.executable, "-c", RESUME, tmp_path / "model", out, tmp_path / "fresh.parquet", backend]
+    command = [sys.executable, "-c", RESUME, *map(str, (tmp_path / "model", out, tmp_path / "fresh.parquet")), backend]
     env = dict(os.environ) | environment
     message = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
     if not environment:  # the control: as it was begun, it goes on

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ class HalfSpace(nn.Module):
     def __init__(self, gain: float = 1.0) -> None:
         super().__init__()
         w = torch.randn(D, generator=torch.Generator().manual_seed(0))
+        self.w: Tensor
         self.register_buffer("w", w / w.norm())
         self.gain = gain
 
@@ -69,11 +71,11 @@ IMAGES, SIGNED = around_the_plane([0.6, -0.7, 0.8, 0.9, -1.1])
 
 
 def true_table(
-    base: nn.Module, placed: tuple[TensorImages, np.ndarray] = (IMAGES, SIGNED), **facts: object
+    base: nn.Module, placed: tuple[TensorImages, np.ndarray] = (IMAGES, SIGNED), **facts: Any
 ) -> Certificates:
     """Certificates of the very distances from the plane."""
     images, signed = placed
-    header = {
+    header: dict[str, Any] = {
         "sigma": SIGMA,
         "alpha": 0.001,
         "dataset": "half-spaces",
@@ -157,7 +159,7 @@ def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> No
         engine = SmoothedClassifier(model, sigma=SIGMA, seed=seed).engine
         points = map(torch.from_numpy, found.points)
         each = [predict_anywhere(engine, point, 100, alpha) for point in points]
-        alarms += found.failed.any()
+        alarms += int(found.failed.any())
         careless += 0 in each  # all are certified as class 1
     most = stats.binom.ppf(0.999, runs, alpha)
     assert 0 < alarms <= most < careless
@@ -172,7 +174,7 @@ def test_an_image_is_judged_once_at_its_share_of_alpha(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(module, "predict_anywhere", judged)
     model = HalfSpace().eval()
-    attack(model, true_table(model), IMAGES, steps=1, m=1, restarts=3, n=1e3, alpha=0.01)
+    attack(model, true_table(model), IMAGES, steps=1, m=1, restarts=3, n=1e3, alpha=0.01)  # type: ignore[arg-type]
     assert levels == [(i, 1000, 0.01 / 5) for i in range(5)]
 
 
@@ -227,8 +229,15 @@ def test_a_point_inside_stays_where_it_is() -> None:
     assert torch.equal(inside(x, x, 1.0), x)
 
 
-def search(**settings: object) -> Search:
-    usual = {"sigma": SIGMA, "steps": 1, "m": 16, "restarts": 4, "device": torch.device("cpu"), "seed": 0}
+def search(**settings: Any) -> Search:
+    usual: dict[str, Any] = {
+        "sigma": SIGMA,
+        "steps": 1,
+        "m": 16,
+        "restarts": 4,
+        "device": torch.device("cpu"),
+        "seed": 0,
+    }
     return Search(**{"model": HalfSpace().eval()} | usual | settings)
 
 
@@ -361,8 +370,8 @@ OTHER.w = -OTHER.w
         ({"rows": {"label": np.ones(5, np.int64)}}, r"image 1 has label 1 in true and 0 in half-spaces \(test\)"),
     ],
 )
-def test_bad_input(given: dict, message: str) -> None:
-    given = {"images": IMAGES, "model": HalfSpace().eval()} | given
+def test_bad_input(given: dict[str, Any], message: str) -> None:
+    given = dict[str, Any](images=IMAGES, model=HalfSpace().eval()) | given
     table = replace(true_table(HalfSpace(), **given.pop("facts", {})), **given.pop("rows", {}))
     with pytest.raises(InputError, match=message):
         attack(given.pop("model"), table, given.pop("images"), **given)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -116,7 +119,7 @@ WITH_NAN = IMAGE.clone().index_fill_(3, torch.tensor(0), float("nan"))
         (lambda s: s.predict(IMAGE, alpha=-1.0), "alpha=-1.0"),
     ],
 )
-def test_bad_input(call, message: str) -> None:
+def test_bad_input(call: Callable[[SmoothedClassifier], object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         call(SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=0))
 
@@ -135,7 +138,7 @@ def test_a_round_number_of_samples_may_be_written_as_a_float() -> None:
         (HalfSpace().eval(), {"seed": "x"}, "seed='x' must be a whole number"),
     ],
 )
-def test_bad_classifiers(model, options: dict, message: str) -> None:
+def test_bad_classifiers(model: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         SmoothedClassifier(model, sigma=SIGMA, **options)
 

@@ -65,7 +65,7 @@ def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) ->
         engine = Engine(network, sigma=0.5, device=CPU, backend=backend)
         counts.append(count_classes(engine, x, [("a", 3000), ("b", 100)]))
         assert engine.workers.number == threads
-    np.testing.assert_array_equal(*counts)
+    np.testing.assert_array_equal(counts[0], counts[1])
 
 
 def test_large_images_take_one_lane_with_all_threads(two_threads: None) -> None:

@@ -1,4 +1,4 @@
-"""Whether a run goes on with another: all that differs, whether it is the classifier, and what would go on."""
+"""Whether a run may be resumed as it is asked for: what differs, whether it is the classifier, and the way on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALIKE = (2, 3)  # formats whose counts mean the same
 
 # What a user gives, in the order of an error; `selection` stands for take and skip.
 SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection")
-# What a user has, and how to go on with what the run was begun with.
+# What differs without being a setting, and what to have in order to go on.
 HAD = {
     "data": "the images and labels that it was begun with (an older version hashed others)",
     "device": "the processor that it was begun on",
@@ -31,7 +31,7 @@ HAD = {
     "version": "the older version that it was begun with",
 }
 ARITHMETIC = ("precision", "device", "instructions", "versions")
-# Facts that need no word where one that they follow from differs.
+# Facts that are not named where one that they follow from differs.
 FOLLOWS = {
     "data": {"dataset", "split", "selection"},
     "classes": {"dataset"},
@@ -39,14 +39,14 @@ FOLLOWS = {
     "guarantee": {*SETTINGS, "version"},
     "notes": {*SETTINGS, "version"},
 }
-KNOWN_BY = ("weights", "mean", "std")  # what older tables tell of a model
+KNOWN_BY = ("weights", "mean", "std")  # by which older tables know a model
 ABSENT = object()
 
 
 def check_same_run(begun: Header, now: Header, path: Path) -> None:
     """Raise InputError unless `now` would go on with the run into `path` that was `begun`.
 
-    Of a run that does not tell its model's identity, what it does tell is compared, with a `Note`.
+    Of an older run, which does not record all of these facts, those that it records are compared, with a `Note`.
 
     Raises:
         InputError: all that differs is named, whether it is the model or its arithmetic, and what would go on.

@@ -1,4 +1,4 @@
-"""What certifying one image takes, step by step: the algorithms, without how samples are drawn."""
+"""The algorithm of certification for one image, which asks for counts and leaves to others how samples are drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class ImageEvidence:
     """The evidence of one image.
 
     Attributes:
-        counts0, counts: (K,) class counts of the samples that picked the class, and of those that bound it.
+        counts0: (K,) class counts of the samples that picked the class.
+        counts: (K,) class counts of the samples that bound its probability.
         path: how often the picked class had come out at each look.
     """
 
@@ -32,14 +33,14 @@ class ImageEvidence:
         return int(self.counts0.argmax())
 
 
-Until = Callable[[Claim, int], bool]  # of what is proved so far and by how many samples: whether that is enough
+Until = Callable[[Claim, int], bool]  # given the claim so far and how many samples it took: whether that is enough
 
 
 def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | None = None) -> Steps[ImageEvidence]:
     """Pick a class from n0 samples, then draw others until `rule` has seen enough (CERTIFY of Cohen et al. 2019).
 
-    With a `label`, an image whose picked class is another takes no further samples: it cannot count as certified
-    and right any more. `until` may stop a sequential rule at any of its looks.
+    With a `label`, an image whose picked class is another takes no further samples, since it can no longer be both
+    certified and correct. `until` may stop a sequential rule at any of its looks.
     """
     first = rule.next_look([])
     assert first is not None
@@ -50,12 +51,12 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
         if int(counts0.argmax()) != label:
             return ImageEvidence(counts0, np.zeros_like(counts0), np.zeros(0, np.int64))
         (counts,) = yield [SampleRange(ESTIMATE, 0, first, rule.block)]
-    picked, seen = int(counts0.argmax()), first
+    picked, drawn = int(counts0.argmax()), first
     path = [int(counts[picked])]
     while (look := rule.next_look(path)) is not None:
-        if until is not None and until(rule.claim(path), seen):
+        if until is not None and until(rule.claim(path), drawn):
             break
-        (more,) = yield [SampleRange(ESTIMATE, seen, look, rule.block)]
-        counts, seen = counts + more, look
+        (more,) = yield [SampleRange(ESTIMATE, drawn, look, rule.block)]
+        counts, drawn = counts + more, look
         path.append(int(counts[picked]))
     return ImageEvidence(counts0, counts, np.array(path, np.int64))

@@ -1,4 +1,4 @@
-"""What a base classifier answers to a few noisy images, to the last bit: what its weights and settings cannot tell."""
+"""What a base classifier answers to a few noisy images, to the last bit: it shows what weights do not, such as code."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ IMAGES = 16  # of the run, at most
 def behaviour(engine: Engine, images: Images, indices: Sequence[int]) -> dict[str, str]:
     """Hashes of the answers of a prepared engine, to made-up images and to some of the run's.
 
-    A batch each. Neither is enough alone: the first needs no data set, so that it can be checked without, and a model
-    that is the same on all made-up images, as a tree may be, is told apart by the second.
+    One batch of each. The made-up images can be checked without the data set. The run's own tell apart models that
+    answer alike on all the made-up ones, as two decision trees may.
     """
     chosen = torch.tensor(indices)[data.take(len(indices), min(IMAGES, len(indices)))]
     own = [x for batch, _ in images.batches(chosen.split(1)) for x in batch]

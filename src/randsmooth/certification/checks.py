@@ -1,4 +1,4 @@
-"""Whether a base classifier is one: fixed answers, and rows of a batch that do not touch each other."""
+"""What a base classifier must satisfy: fixed answers; and whether the rows of a batch influence each other."""
 
 from __future__ import annotations
 

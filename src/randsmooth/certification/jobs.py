@@ -1,4 +1,4 @@
-"""What an image asks of the engine: counts of some of its noisy copies, then perhaps of more."""
+"""A job is one image that asks for class counts of its noisy copies, and then perhaps for more of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SampleRange:
-    """Samples `start` to `stop` of the stream `name`, drawn in blocks of `block` (None: as suits the image)."""
+    """Samples `start` to `stop` of the noise stream `name`, in blocks of `block` (None: the usual one of the image)."""
 
     name: str
     start: int
@@ -31,12 +31,12 @@ Steps = Generator[Sequence[SampleRange], Ints, T]
 
 @dataclass
 class Job(Generic[T]):
-    """One image's questions, as a generator: it yields asks, is sent their counts (len(asks), K), and returns.
+    """One image and its steps: a generator that yields sample ranges, is sent their counts, and returns a result.
 
     Attributes:
-        number: what the image is called, by whoever asks and in errors.
+        number: what to call the image in errors.
         x: (C, H, W) in [0, 1].
-        address: of the image's noise: made of its pixels, whatever its number.
+        address: what its noise depends on: a hash of its pixels.
         seconds: the time that its samples have taken so far.
         result: what the generator returned, once it has.
     """
@@ -52,7 +52,7 @@ class Job(Generic[T]):
         self.address = address_of(self.x)
 
 
-def count_once(asks: Sequence[SampleRange]) -> Steps[Ints]:
-    """The steps of a job that only wants counts (len(asks), K)."""
-    counts = yield asks
+def count_once(ranges: Sequence[SampleRange]) -> Steps[Ints]:
+    """The steps of a job whose result is the counts (len(ranges), K)."""
+    counts = yield ranges
     return counts

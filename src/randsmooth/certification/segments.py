@@ -27,10 +27,10 @@ class Segment:
     """Up to one block of samples of an image, drawn from one stream.
 
     Attributes:
-        slot: which of the counts under way they belong to.
+        slot: which counts they belong to.
         x: (C, H, W) the image, on the device.
         stream: of the noise.
-        samples: how many, the first of the stream's.
+        samples: how many of them, from the start of the stream.
     """
 
     slot: int
@@ -52,19 +52,19 @@ def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
 
 
 def larger_batches(batch: int, shape: Sequence[int]) -> list[int]:
-    """Batches worth a trial beside the usual one: the double and its double, as far as they stay small."""
+    """Larger batches than the usual one that are worth a trial: twice and four times it, as far as they are small."""
     return [b for b in (2 * batch, 4 * batch) if b * math.prod(shape) <= TRIED]
 
 
-def segments(slot: int, x: Tensor, stream: Stream, ask: SampleRange) -> Iterator[Segment]:
-    """The samples of `ask` by blocks. `stream` is the image's; `ask.start` is a whole number of blocks."""
-    block = ask.block or usual_block(x.shape)
-    for start in range(ask.start, ask.stop, block):
-        yield Segment(slot, x, stream.at(start // block), min(block, ask.stop - start))
+def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iterator[Segment]:
+    """The `samples` by blocks; they start at a whole number of blocks. `stream` is the image's."""
+    block = samples.block or usual_block(x.shape)
+    for start in range(samples.start, samples.stop, block):
+        yield Segment(slot, x, stream.at(start // block), min(block, samples.stop - start))
 
 
 def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
-    """Take off the queue what fills a batch best, first come first served; unless `mix`, of the first's slot only."""
+    """Take a batch off the queue, first come first served; unless `mix`, samples of the first one's slot only."""
     taken: list[Segment] = []
     passed: list[Segment] = []
     room = batch

@@ -176,8 +176,8 @@ class SmoothedClassifier:
         n, least = whole("n", n), smallest_predict_n(alpha)
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
-        asks = [SampleRange(PREDICT, 0, n)]
-        counts = self._run([Job(i, image, count_once(asks)) for i, image in enumerate(self.checked(x))])
+        ranges = [SampleRange(PREDICT, 0, n)]
+        counts = self._run([Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))])
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
     def _run(self, jobs: Sequence[Job[T]]) -> list[T]:
@@ -187,7 +187,7 @@ class SmoothedClassifier:
         return [job.result for job in jobs if job.result is not None]
 
     def checked(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) images, from as many or from one (C, H, W); InputError for what is none."""
+        """Images (B, C, H, W), of `x` with or without a batch axis; InputError where it is neither."""
         x = x[None] if isinstance(x, Tensor) and x.dim() == 3 else x
         models.check_images(x, self.shape)
         if not len(x):
