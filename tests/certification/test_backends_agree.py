@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from randsmooth import models
+from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, count_classes
 from randsmooth.certification.backends import BACKENDS, candidates, fastest, make_backend
 from randsmooth.certification.backends.folding import fold_batch_norm
