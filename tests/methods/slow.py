@@ -106,7 +106,7 @@ def smoothadv(theta: Floats, p: Problem, *, eps: float, T: int, attack: str, **_
     points = attacked_images(theta, p, attack, eps, T)
     result = Slow(lambda weights: mean_cross_entropy(weights, points, p.y, p.noise))
     for point, x in zip(points, p.x, strict=True):
-        result.saw("moved", np.linalg.norm(point - x) > 1e-3)
+        result.saw("moved", bool(np.linalg.norm(point - x) > 1e-3))
     return result
 
 
@@ -137,12 +137,12 @@ def macer(
 
     result = Slow(loss)
     for i in range(len(p.x)):
-        _, xi, right = image(theta, i)
-        result.saw("right", right)
-        result.margins.append(abs(xi))  # 0 where the label and another are level
-        if right:
-            result.saw("hinge", xi < gamma)
-            result.margins.append(abs(gamma - xi))
+        distance, is_right = image(theta, i)[1:]
+        result.saw("right", is_right)
+        result.margins.append(abs(distance))  # 0 where the label and another are level
+        if is_right:
+            result.saw("hinge", distance < gamma)
+            result.margins.append(abs(gamma - distance))
     return result
 
 

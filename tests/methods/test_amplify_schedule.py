@@ -227,7 +227,7 @@ RIGHT = {"kept": torch.ones(TOTAL, dtype=torch.bool), "weights": torch.ones(TOTA
         {"weights": RIGHT["weights"][:, None]},
     ],
 )
-def test_the_state_of_another_run_is_refused(wrong: dict) -> None:
+def test_the_state_of_another_run_is_refused(wrong: dict[str, object]) -> None:
     schedule().restore(RIGHT, TOTAL)
     with pytest.raises(InputError, match=f"{next(iter(wrong))} is not one .* for each of {TOTAL} images"):
         schedule().restore(RIGHT | wrong, TOTAL)

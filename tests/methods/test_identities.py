@@ -16,11 +16,16 @@ from randsmooth import methods
 IMAGES = 8
 
 
+def gradient_of(model: nn.Module) -> Tensor:
+    """All gradients in a row; every parameter has one."""
+    return parameters_to_vector([parameter.grad for parameter in model.parameters() if parameter.grad is not None])
+
+
 def loss_and_gradient(method: methods.Method, seed: int, m: int | None = None) -> tuple[Tensor, Tensor]:
     model, _, problem = slowly.problem(seed, IMAGES, m or method.m)
     loss = method.loss(model, *problem.tensors()).total
     loss.backward()
-    return loss.detach(), parameters_to_vector([p.grad for p in model.parameters()])
+    return loss.detach(), gradient_of(model)
 
 
 def agree(one: methods.Method, other: methods.Method, tolerance: float = 1e-12) -> None:
@@ -66,7 +71,8 @@ def test_beta_in_both_terms_is_a_network_with_larger_logits(beta: float) -> None
             self.net = net
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return beta * self.net(x)
+            logits: Tensor = self.net(x)
+            return beta * logits
 
     net, plain = slow.TinyNet(3), {"k": 3, "lbd": 3.0, "gamma": 2.0}
     x, y, noise = slow.batch(8, 3, 3)

@@ -58,7 +58,8 @@ NODES, MASS = np.polynomial.hermite_e.hermegauss(60)
 MASS = MASS / MASS.sum()
 
 
-def softplus(z: np.ndarray) -> np.ndarray:
+def softplus(z: Any) -> Any:
+    """log(1 + exp(z)) of a number or an array."""
     return np.logaddexp(0.0, z)
 
 

@@ -37,7 +37,9 @@ def test_a_name_is_taken_once() -> None:
 
 def test_defaults_are_overridden_one_by_one() -> None:
     method = methods.create("amplify", E_t=60, p_t=0.5, T=3)
-    changed = dataclasses.replace(methods.create("amplify"), E_t=60, p_t=0.5, T=3)  # type: ignore[type-var]
+    default = methods.create("amplify")
+    assert isinstance(default, methods.amplify.Amplify)
+    changed = dataclasses.replace(default, E_t=60, p_t=0.5, T=3)
     assert method == changed != methods.create("amplify")
 
 
@@ -94,7 +96,7 @@ BAD = [
 NAN, INF = float("nan"), float("inf")
 
 # Values that are refused, field by field; the message says name=value.
-REFUSED = {
+REFUSED: dict[str, dict[str, list[object]]] = {
     "stability": {"m": [0, -1], "lbd": [-0.5, NAN]},
     "smoothadv": {"m": [0], "eps": [0.0, -1.0, INF, NAN], "T": [0, -1], "attack": ["fgsm", ""], "warmup": [0, -1]},
     "macer": {

@@ -7,6 +7,7 @@ import random
 import struct
 import warnings
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -220,11 +221,11 @@ def test_an_entry_that_claims_to_be_larger_is_refused(path: Path, written: bytes
         checkpoint.load(path)
 
 
-def momenta(content: dict[str, Any], change: dict[int, Any]) -> dict[str, Any]:
+def momenta(content: dict[str, Any], change: dict[Any, Any]) -> dict[str, Any]:
     return {"optimizer": content["optimizer"] | {"state": content["optimizer"]["state"] | change}}
 
 
-MISFITS = {
+MISFITS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
     "names": (lambda c: {"model": {f"x{name}": t for name, t in c["model"].items()}}, "its weights have other names"),
     "types": (
         lambda c: {"model": {n: t.double() for n, t in c["model"].items()}},

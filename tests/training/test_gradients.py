@@ -37,7 +37,8 @@ class Widened(nn.Module):
         self.network = network
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.network(x.double())
+        logits: torch.Tensor = self.network(x.double())
+        return logits
 
 
 def by_hand(linear: nn.Module, images: Images, index: int, m: int, seed: int = 0) -> float:

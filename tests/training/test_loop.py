@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -19,7 +20,7 @@ from randsmooth.atomic import held
 from randsmooth.errors import InputError
 from randsmooth.methods import Loss
 from randsmooth.methods.gaussian import Gaussian
-from randsmooth.progress import Silent
+from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
 
@@ -57,9 +58,9 @@ class StopAfter(Silent):
             raise Interrupted
 
 
-def stopping_after(images: int):
+def stopping_after(images: int) -> Progress:
     @contextmanager
-    def progress(title: str, total: int, unit: str):
+    def progress(title: str, total: int, unit: str) -> Iterator[StopAfter]:
         yield StopAfter(images)
 
     return progress
@@ -80,7 +81,9 @@ CUTS = [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40]
     ("name", "images"),
     [*itertools.product(("gaussian", "amplify", "discard only"), CUTS), *itertools.product(OTHERS, CUTS[1:-1:2])],
 )
-def test_a_resumed_run_ends_with_the_same_bits(name: str, images: int, uninterrupted, tmp_path: Path) -> None:
+def test_a_resumed_run_ends_with_the_same_bits(
+    name: str, images: int, uninterrupted: dict[str, Path], tmp_path: Path
+) -> None:
     with pytest.raises(Interrupted):
         train("digits", SETTINGS[name], out=tmp_path / "model", progress=stopping_after(images))
     resumed = train("digits", SETTINGS[name], out=tmp_path / "model", resume=True)
@@ -90,7 +93,7 @@ def test_a_resumed_run_ends_with_the_same_bits(name: str, images: int, uninterru
     pd.testing.assert_frame_equal(left, right)
 
 
-def test_the_seed_decides_the_weights(uninterrupted, tmp_path: Path) -> None:
+def test_the_seed_decides_the_weights(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
     again = train("digits", GAUSSIAN, out=tmp_path / "again")
     other = train("digits", GAUSSIAN.model_copy(update={"seed": 1}), out=tmp_path / "other")
     first = models.load(uninterrupted["gaussian"])
@@ -98,20 +101,20 @@ def test_the_seed_decides_the_weights(uninterrupted, tmp_path: Path) -> None:
     assert models.weights_hash(other) != models.weights_hash(first)
 
 
-def test_the_global_generator_decides_nothing(uninterrupted, tmp_path: Path) -> None:
+def test_the_global_generator_decides_nothing(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
     torch.manual_seed(12345)
     model = train("digits", GAUSSIAN, out=tmp_path / "model")
     assert models.weights_hash(model) == models.weights_hash(models.load(uninterrupted["gaussian"]))
 
 
-def test_the_discarded_images_are_in_the_checkpoint(uninterrupted) -> None:
+def test_the_discarded_images_are_in_the_checkpoint(uninterrupted: dict[str, Path]) -> None:
     state = torch.load(uninterrupted["amplify"] / CHECKPOINT, weights_only=True)["schedule"]
     assert state["kept"].shape == (TAKE,)
     assert 0 < int(state["kept"].sum()) < TAKE
     assert torch.equal(state["weights"] == 0, ~state["kept"])
 
 
-def test_a_run_leaves_a_model_a_history_and_curves(uninterrupted) -> None:
+def test_a_run_leaves_a_model_a_history_and_curves(uninterrupted: dict[str, Path]) -> None:
     folder = uninterrupted["amplify"]
     config = json.loads((folder / "config.json").read_text())["provenance"]
     assert (config["dataset"], config["method"], config["sigma"], config["seed"]) == ("digits", "amplify", 0.25, 0)
@@ -139,7 +142,7 @@ class Breaking:
     def __init__(self, after: int) -> None:
         self.left, self.loss = after, Gaussian.loss
 
-    def __call__(self, method: Gaussian, *batch: torch.Tensor) -> Loss:
+    def __call__(self, method: Gaussian, *batch: Any) -> Loss:
         self.left -= 1
         total, terms, figures = self.loss(method, *batch)
         factor = float("nan") if self.left < 0 else 1.0
@@ -147,7 +150,7 @@ class Breaking:
 
 
 def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
-    uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = -(-TAKE * 4 // 256)
     broken = Breaking(after=2 * steps + 1)
@@ -188,7 +191,7 @@ def test_a_threshold_that_leaves_nothing_can_be_changed_where_it_is_met(tmp_path
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}])
-def test_what_cannot_change_on_the_way_is_refused(change: dict, uninterrupted) -> None:
+def test_what_cannot_change_on_the_way_is_refused(change: dict[str, Any], uninterrupted: dict[str, Path]) -> None:
     with pytest.raises(InputError, match=r"another run.*cannot change on the way.*--overwrite"):
         train(
             "digits", AMPLIFY.model_copy(update=change), out=uninterrupted["amplify"], resume=True, accept_changes=True
@@ -213,7 +216,7 @@ def test_weights_broken_by_an_epochs_last_step_are_not_saved(tmp_path: Path) -> 
     assert not {CHECKPOINT, "model.safetensors"} & {path.name for path in (tmp_path / "m").iterdir()}
 
 
-def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
+def test_a_finished_run_resumes_to_itself(uninterrupted: dict[str, Path]) -> None:
     before = models.weights_hash(models.load(uninterrupted["gaussian"]))
     assert models.weights_hash(train("digits", GAUSSIAN, out=uninterrupted["gaussian"], resume=True)) == before
 
@@ -230,12 +233,14 @@ def test_a_finished_run_resumes_to_itself(uninterrupted) -> None:
         ({"method": "amplify"}, "method"),
     ],
 )
-def test_resuming_with_other_settings_names_them(change: dict, named: str, uninterrupted) -> None:
+def test_resuming_with_other_settings_names_them(
+    change: dict[str, Any], named: str, uninterrupted: dict[str, Path]
+) -> None:
     with pytest.raises(InputError, match=named):
         train("digits", GAUSSIAN.model_copy(update=change), out=uninterrupted["gaussian"], resume=True)
 
 
-def test_a_folder_in_use_is_refused(uninterrupted, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_refused(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
     folder = uninterrupted["gaussian"]
     with pytest.raises(InputError, match=r"--resume.*--overwrite"):
         train("digits", GAUSSIAN, out=folder)
@@ -305,7 +310,7 @@ def test_a_kill_between_a_checkpoint_and_the_history_loses_no_line(tmp_path: Pat
 
 
 @pytest.mark.parametrize("flags", [{"overwrite": True}, {"resume": True}], ids=["overwrite", "resume"])
-def test_what_a_kill_left_of_a_write_is_cleared(flags: dict, tmp_path: Path) -> None:
+def test_what_a_kill_left_of_a_write_is_cleared(flags: dict[str, Any], tmp_path: Path) -> None:
     train("digits", GAUSSIAN, out=tmp_path / "m")
     (tmp_path / "m" / ".checkpoint.pt.123.tmp").write_bytes(b"half")
     (tmp_path / "m" / ".saving-abc").mkdir()
@@ -327,7 +332,7 @@ def test_overwriting_starts_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_checkpoint_is_named(share: float, uninterrupted, tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_named(share: float, uninterrupted: dict[str, Path], tmp_path: Path) -> None:
     data = (uninterrupted["gaussian"] / CHECKPOINT).read_bytes()
     (tmp_path / CHECKPOINT).write_bytes(data[: int(len(data) * share)])
     with pytest.raises(InputError, match=r"checkpoint.pt is damaged"):
@@ -342,7 +347,7 @@ def test_bf16_trains(name: str, tmp_path: Path) -> None:
     assert losses.iloc[-1] < losses.iloc[0] or name == "amplify"  # whose loss rises when its attack begins
 
 
-def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> None:
+def test_discarding_with_another_models_p_a(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
     settings = AMPLIFY.set | {"E_t": 0, "p_A_from": str(uninterrupted["gaussian"])}
     train("digits", AMPLIFY.model_copy(update={"set": settings, "epochs": 1}), out=tmp_path / "m")
     assert 0.0 < pd.read_csv(tmp_path / "m" / HISTORY)["discarded_share"][0] < 1.0
@@ -359,9 +364,10 @@ def test_discarding_with_another_models_p_a(uninterrupted, tmp_path: Path) -> No
         ({"method": "amplify", "set": {"p_t": 1.0, "E_t": 0, "p_A_from": "/nowhere"}}, "nowhere"),
     ],
 )
-def test_bad_settings(change: dict, message: str, tmp_path: Path) -> None:
+def test_bad_settings(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
-        train(**{"dataset": "digits", "settings": GAUSSIAN, "out": tmp_path / "m"} | change)
+        arguments: dict[str, Any] = {"dataset": "digits", "settings": GAUSSIAN, "out": tmp_path / "m"}
+        train(**arguments | change)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

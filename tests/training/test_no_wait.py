@@ -30,7 +30,7 @@ class Waits(TorchDispatchMode):
     """Collects the names of operators that make the host wait."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.seen: list[str] = []
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
@@ -54,7 +54,8 @@ def waits_of_a_step(method: str, folder: Path) -> list[str]:
     trainer.step(schedule.objective(0), x, y, indices, 0, 0)  # what the first step alone sets up
     with Waits() as waits:
         trainer.step(schedule.objective(0), x, y, indices, 0, 1)
-    return waits.seen
+    seen: list[str] = waits.seen
+    return seen
 
 
 @pytest.mark.parametrize("method", [name for name in SETTINGS if name != "amplify"])

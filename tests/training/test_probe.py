@@ -13,11 +13,10 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.data import registry
 from randsmooth.data.augment import augmented
 from randsmooth.data.images import TensorImages
 from randsmooth.noise import Stream
-from randsmooth.progress import Silent
+from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training import probe as probes
 from randsmooth.training.folder import CHECKPOINT, TEACHER
@@ -45,10 +44,10 @@ def images(number: int = 20) -> TensorImages:
     return TensorImages(CIFAR, "train", pixels, torch.arange(number) % 2)
 
 
-def shown(m: int, **asked: bool) -> Tensor:
+def shown(m: int, *, augmented: bool = False) -> Tensor:
     """(m, 20, C, H, W) what a probe without noise shows of twenty images, a chunk after the other."""
     model, split = Seen(), images()
-    counts = make_probe(model, split, 0.0, STREAM, torch.device("cpu"))(torch.arange(20), m, **asked)
+    counts = make_probe(model, split, 0.0, STREAM, torch.device("cpu"))(torch.arange(20), m, augmented=augmented)
     assert torch.equal(counts, m * (split.labels == 1))
     return torch.cat([batch.view(m, -1, 3, 32, 32) for batch in model.batches], dim=1)
 
@@ -92,7 +91,7 @@ def plainly(settings: TrainingSettings, key: str) -> TrainingSettings:
 @pytest.fixture
 def flipped(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Digits that training crops and flips."""
-    monkeypatch.setitem(registry._KNOWN, "digits", FLIPPED)
+    monkeypatch.setitem(data.DATASETS._loaded, "digits", FLIPPED)
     yield
 
 
@@ -119,7 +118,7 @@ class Cut(Exception):
     pass
 
 
-def cut_after(left: int):
+def cut_after(left: int) -> Progress:
     class Reporter(Silent):
         def advance(self, steps: int, info: str = "") -> None:
             nonlocal left
@@ -128,7 +127,7 @@ def cut_after(left: int):
                 raise Cut
 
     @contextmanager
-    def progress(title: str, total: int, unit: str):
+    def progress(title: str, total: int, unit: str) -> Iterator[Reporter]:
         yield Reporter()
 
     return progress

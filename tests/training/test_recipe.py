@@ -32,7 +32,14 @@ def test_without_wishes_nothing_more_is_said() -> None:
 
 
 def test_wishes_reach_the_recipe() -> None:
-    asked = {"arch": "resnet20", "take": 1000, "precision": "bf16-mixed", "device": "cpu", "compile": True, "seed": 3}
+    asked: dict[str, Any] = {
+        "arch": "resnet20",
+        "take": 1000,
+        "precision": "bf16-mixed",
+        "device": "cpu",
+        "compile": True,
+        "seed": 3,
+    }
     recipe, _ = ask(**asked)
     assert recipe.model_dump(include=set(asked)) == asked
 

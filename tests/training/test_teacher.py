@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from safetensors.torch import save
 from randsmooth import data, models
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, draw
-from randsmooth.progress import Silent
+from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training import teacher as teachers
 from randsmooth.training.folder import TEACHER
@@ -66,9 +67,9 @@ class Cut(Exception):
     pass
 
 
-def cutting_after(images: int, where: str = ""):
+def cutting_after(images: int, where: str = "") -> Progress:
     @contextmanager
-    def progress(title: str, total: int, unit: str):
+    def progress(title: str, total: int, unit: str) -> Iterator[Silent]:
         class Reporter(Silent):
             left = images if where in title else 10**9
 
@@ -139,7 +140,7 @@ def stray(counts: torch.Tensor) -> torch.Tensor:
     return counts
 
 
-DAMAGES = {
+DAMAGES: dict[str, tuple[Callable[[Path, torch.Tensor], object], str]] = {
     "no file of tensors": (lambda path, counts: path.write_bytes(b"nothing of the kind"), "is damaged"),
     "empty": (lambda path, counts: path.write_bytes(b""), "is damaged"),
     "cut": (lambda path, counts: path.write_bytes(path.read_bytes()[:-8]), "is damaged"),
@@ -185,12 +186,14 @@ def test_no_flipped_bit_of_the_answers_is_used(asked: tuple[Path, Path], tmp_pat
     whole = (asked[1] / TEACHER).read_bytes()
     (tmp_path / TEACHER).write_bytes(whole)
     right = stored_predictions(tmp_path)
+    assert right is not None
     for _ in range(400):
         changed = bytearray(whole)
         changed[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
         path.write_bytes(changed)
         try:
-            assert torch.equal(stored_predictions(tmp_path), right)  # a blank of the header
+            found = stored_predictions(tmp_path)
+            assert found is not None and torch.equal(found, right)  # a blank of the header
         except InputError as error:
             assert str(path) in str(error)
 

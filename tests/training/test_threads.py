@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def two_threads_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> Iterat
     torch.set_num_threads(2)
     for name in threads.VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(run, "_PICKED", {})
     yield
     torch.set_num_threads(before)
@@ -55,8 +56,8 @@ def test_a_number_in_the_environment_stays(name: str, monkeypatch: pytest.Monkey
 
 
 def test_a_number_set_in_torch_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads.os, "cpu_count", lambda: 16)
-    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(16)))
+    monkeypatch.setattr(os, "cpu_count", lambda: 16)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     torch.set_num_threads(3)
     assert threads.chosen_by_user()
 
