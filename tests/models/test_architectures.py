@@ -1,6 +1,7 @@
 """Architectures: the published ones have the published sizes (see tests/testing for what all have in common)."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -63,14 +64,16 @@ def test_resnet50_has_torchvisions_names_and_shapes() -> None:
 
 
 def test_resnet50_has_its_stride_in_the_3x3_convolution() -> None:
-    block = build("resnet50", in_channels=3, image_size=32, num_classes=2).get_submodule("layer2.0")
-    assert block.conv1.stride == (1, 1)
-    assert block.conv2.stride == (2, 2)
+    network = build("resnet50", in_channels=3, image_size=32, num_classes=2)
+    first, second = (network.get_submodule(f"layer2.0.{name}") for name in ("conv1", "conv2"))
+    assert isinstance(first, torch.nn.Conv2d) and isinstance(second, torch.nn.Conv2d)
+    assert first.stride == (1, 1)
+    assert second.stride == (2, 2)
 
 
 def test_convolutions_start_he_normal_by_fan_out() -> None:
     network, _ = _built("resnet20")
-    weight = network.get_submodule("layer3.2.conv2").weight  # 36,864 numbers: the estimate is good to 1 %
+    weight = network.get_parameter("layer3.2.conv2.weight")  # 36,864 numbers: the estimate is good to 1 %
     assert weight.std().item() == pytest.approx(math.sqrt(2 / (9 * 64)), rel=0.02)
     assert abs(weight.mean().item()) < 1e-3
 
@@ -90,9 +93,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("change", "message"), BAD)
-def test_bad_input_is_refused(change: dict[str, object], message: str) -> None:
+def test_bad_input_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        build(**({"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10} | change))
+        build(**{"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10, **change})
 
 
 def test_a_name_is_taken_once() -> None:

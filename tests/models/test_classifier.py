@@ -2,6 +2,7 @@
 
 import copy
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ import torch
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 
-GOOD = {"arch": "resnet8", "classes": ["cat", "dog", "owl"], "shape": [3, 32, 32]}
+GOOD: dict[str, Any] = {"arch": "resnet8", "classes": ["cat", "dog", "owl"], "shape": [3, 32, 32]}
 MEAN, STD = [0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010]
 
 
@@ -30,7 +31,8 @@ def test_without_constants_the_image_goes_straight_in() -> None:
 def test_the_state_dict_is_the_networks_alone_but_constants_move() -> None:
     model = Classifier(**GOOD, mean=MEAN, std=STD)
     assert all(name.startswith("network.") for name in model.state_dict())
-    assert model.to("meta").mean.device.type == "meta"
+    mean = model.to("meta").mean
+    assert mean is not None and mean.device.type == "meta"
 
 
 def test_properties() -> None:

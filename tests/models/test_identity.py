@@ -36,7 +36,8 @@ class NormalizeLayer(nn.Module):
         self.mean, self.std = mean, std
 
     def forward(self, x: Tensor) -> Tensor:
-        return (x - torch.as_tensor(self.mean).float().view(1, -1, 1, 1)) / self.std[0]
+        result: Tensor = (x - torch.as_tensor(self.mean).float().view(1, -1, 1, 1)) / self.std[0]
+        return result
 
 
 class Holds(nn.Module):
@@ -48,7 +49,8 @@ class Holds(nn.Module):
         self.linear, self.held = nn.Linear(64, 10), held
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x.flatten(1))
+        result: Tensor = self.linear(x.flatten(1))
+        return result
 
 
 class Unsaved(Holds):
@@ -73,7 +75,8 @@ class Quantisable(nn.Module):
         self.conv, self.linear = nn.Conv2d(1, 4, 3), nn.Linear(144, 10)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.out(self.linear(self.conv(self.into(x)).relu().flatten(1)))
+        result: Tensor = self.out(self.linear(self.conv(self.into(x)).relu().flatten(1)))
+        return result
 
 
 def plain(seed: int = 0) -> nn.Module:
@@ -84,7 +87,8 @@ def plain(seed: int = 0) -> nn.Module:
 def dynamic(seed: int = 0) -> nn.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return torch.ao.quantization.quantize_dynamic(plain(seed), {nn.Linear})
+        result: nn.Module = torch.ao.quantization.quantize_dynamic(plain(seed), {nn.Linear})
+        return result
 
 
 def static(seed: int = 0) -> nn.Module:
@@ -95,7 +99,8 @@ def static(seed: int = 0) -> nn.Module:
         model.qconfig = torch.ao.quantization.get_default_qconfig("x86")
         prepared = torch.ao.quantization.prepare(model)
         prepared(torch.rand(64, 1, 8, 8))
-        return torch.ao.quantization.convert(prepared)
+        result: nn.Module = torch.ao.quantization.convert(prepared)
+        return result
 
 
 def scripted(held: Any) -> nn.Module:
@@ -106,7 +111,8 @@ def scripted(held: Any) -> nn.Module:
             self.linear, self.scale, self.shift = nn.Linear(64, 10), held, torch.ones(3) * held
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.linear(x.flatten(1)) * self.scale + self.shift.sum()
+            result: Tensor = self.linear(x.flatten(1)) * self.scale + self.shift.sum()
+            return result
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -135,7 +141,8 @@ def sequence(*names: str) -> nn.Module:
 
 def parametrised(weights: str) -> nn.Module:
     torch.manual_seed(0)
-    return getattr(parametrizations, weights)(nn.Linear(8, 8)).eval()
+    result: nn.Module = getattr(parametrizations, weights)(nn.Linear(8, 8)).eval()
+    return result
 
 
 def hooked(hook: Any) -> nn.Module:
@@ -156,7 +163,8 @@ def traced(factor: float) -> nn.Module:
             self.linear = nn.Linear(4, 4)
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.linear(x) * factor
+            result: Tensor = self.linear(x) * factor
+            return result
 
     return fx.symbolic_trace(Times().eval())
 
@@ -237,7 +245,7 @@ def test_what_changes_no_answer_changes_no_identity() -> None:
 
     model = plain()
     expected = identity_of(model)
-    held = [copy.deepcopy(model) for _ in range(6)]
+    held: list[Any] = [copy.deepcopy(model) for _ in range(6)]
     held[0].to(memory_format=torch.channels_last)
     held[1].requires_grad_(False)
     held[2].compile(backend="eager")
@@ -354,7 +362,7 @@ def test_tensors_without_numbers_are_refused() -> None:
 
 
 def test_numbers_without_end_and_masks_are_told_apart() -> None:
-    def held(value: object) -> str:
+    def held(value: Any) -> str:
         model = nn.Linear(2, 2, bias=False)
         nn.init.ones_(model.weight)
         model.held = value
@@ -362,7 +370,7 @@ def test_numbers_without_end_and_masks_are_told_apart() -> None:
 
     assert held(10**5000) != held(10**5000 + 1)
     data = np.zeros(3)
-    assert held(np.ma.array(data, mask=[0, 0, 1])) != held(np.ma.array(data, mask=[0, 1, 0]))
+    assert held(np.ma.array(data, mask=[False, False, True])) != held(np.ma.array(data, mask=[False, True, False]))
     for much in (np.broadcast_to(np.float32(1), (10**6, 10**5)), _nested(5000)):
         with pytest.raises(InputError, match="identity="):
             held(much)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ pytest.importorskip("onnxruntime")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 
-def made(seed: int) -> onnx.ModelProto:
+def made(seed: int) -> Any:
     """Flatten and a linear layer on images (N, 1, 4, 4); a constant lies in a node inside of a branch."""
     draw = np.random.default_rng(seed)
     weight = numpy_helper.from_array(draw.normal(size=(16, 300)).astype(np.float32), "w")
@@ -70,7 +71,7 @@ def test_a_file_without_others_hashes_as_it_always_did(tmp_path: Path) -> None:
 
 
 def test_tensors_in_branches_and_functions_are_found(tmp_path: Path) -> None:
-    def outside(name: str, location: str) -> onnx.TensorProto:
+    def outside(name: str, location: str) -> Any:
         tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
         tensor.external_data.add(key="location", value=location)
         return tensor

@@ -22,6 +22,7 @@ def test_as_torch_does(dtype: torch.dtype, layout: torch.memory_format, side: in
     weights = torch.randn(expected.shape, generator=generator).to(dtype)
     pooled.backward(weights)
     expected.backward(weights)
+    assert ours.grad is not None and theirs.grad is not None
     assert torch.equal(pooled, expected) and torch.equal(ours.grad, theirs.grad)
     with torch.no_grad():
         assert torch.equal(MaxPool2x2()(ours), expected)

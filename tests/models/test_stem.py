@@ -23,7 +23,7 @@ def gradients(convolution: nn.Conv2d, x: Tensor, weights: Tensor, wanted: tuple[
     x = x.detach().clone().requires_grad_(wanted[0])
     convolution.requires_grad_(wanted[1])
     out = convolution(x)
-    asked = [x] * wanted[0] + [convolution.weight, convolution.bias] * wanted[1]
+    asked = [x] * wanted[0] + [*convolution.parameters()] * wanted[1]
     return [out.detach(), *torch.autograd.grad(out, asked, weights.to(out))]
 
 

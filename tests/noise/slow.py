@@ -31,7 +31,8 @@ class TinyNet(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         self.seen.append(len(x))
-        return self.second(torch.tanh(self.first(x.flatten(1))))
+        result: Tensor = self.second(torch.tanh(self.first(x.flatten(1))))
+        return result
 
 
 def batch(images: int, m: int, seed: int, sigma: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
@@ -83,7 +84,8 @@ def jacobian(theta: Floats, v: Floats) -> Floats:
 
 def softmax(z: Floats) -> Floats:
     e = np.exp(z - z.max())
-    return e / e.sum()
+    result: Floats = e / e.sum()
+    return result
 
 
 def probabilities(theta: Floats, v: Floats) -> Floats:
@@ -131,7 +133,8 @@ def soft_slope(theta: Floats, x: Floats, label: int, noises: Floats) -> Floats:
 
 
 def one_hot(label: int) -> Floats:
-    return np.eye(CLASSES)[label]
+    result: Floats = np.eye(CLASSES)[label]
+    return result
 
 
 def unit(v: Floats) -> Floats:
@@ -140,7 +143,7 @@ def unit(v: Floats) -> Floats:
 
 def within(point: Floats, centre: Floats, eps: float) -> Floats:
     """The nearest point of the eps ball around `centre`."""
-    away = np.linalg.norm(point - centre)
+    away = float(np.linalg.norm(point - centre))
     return centre + (point - centre) * min(1.0, eps / away) if away > 0 else point
 
 
@@ -153,7 +156,8 @@ def pgd(theta, x, label, noises, steps, step, eps=np.inf, start=None) -> Floats:
     for _ in range(steps):
         point = point + step * unit(soft_slope(theta, point, label, noises))
         point = within(np.clip(point, 0, 1), x, eps)
-    return point
+    result: Floats = point
+    return result
 
 
 def gradient_free(theta, x, label, noises, steps, eps) -> Floats:  # type: ignore[no-untyped-def]
@@ -162,7 +166,8 @@ def gradient_free(theta, x, label, noises, steps, eps) -> Floats:  # type: ignor
     for _ in range(steps):
         away = -np.mean([probabilities(theta, point + noise)[label] * noise for noise in noises], axis=0)
         point = within(np.clip(point + 2 * eps / steps * unit(away), 0, 1), x, eps)
-    return point
+    result: Floats = point
+    return result
 
 
 def vote(theta: Floats, x: Floats, noises: Floats) -> int:
@@ -205,7 +210,8 @@ def ball(theta, x, target, noise, steps, eps, damp=0.0, rms=False) -> Floats:  #
         moved = moved + 2 * eps / steps * g / (np.linalg.norm(g) + damp)
         moved = within(moved, noise, eps)
         moved = noise.mean() + spread(noise) * (moved - moved.mean()) / spread(moved)
-    return moved
+    result: Floats = moved
+    return result
 
 
 def walk(theta, x, label, noise, steps, eps, norm="l2", damp=0.0) -> Floats:  # type: ignore[no-untyped-def]
@@ -217,4 +223,5 @@ def walk(theta, x, label, noise, steps, eps, norm="l2", damp=0.0) -> Floats:  # 
         g = hard_slope(theta, x + moved, one_hot(label))
         step = g / (np.linalg.norm(g) + damp) if norm == "l2" else np.sign(g) / np.sqrt(len(g))
         moved = np.linalg.norm(noise) * unit(moved + eps * step)
-    return moved
+    result: Floats = moved
+    return result

@@ -37,7 +37,7 @@ ON_NOISES: dict[str, Attack] = {
     "ball, labels": one_noise(ball_attack),
     "ball, targets": ball_with_targets,
     "sphere": one_noise(sphere_attack),
-    "sphere, linf": one_noise(lambda *given, **more: sphere_attack(*given, norm="linf", **more)),  # type: ignore[arg-type]
+    "sphere, linf": one_noise(lambda *given, **more: sphere_attack(*given, norm="linf", **more)),
 }
 ATTACKS = ON_IMAGES | ON_NOISES
 
@@ -259,7 +259,7 @@ def test_an_attack_takes_its_gradients_under_no_grad_too(name: str) -> None:
         (lambda *given: ddn(*given, steps=0, eps=1.0), "steps=0: an attack takes at least 1"),
         (lambda model, x, y, n: gradient_free(model, x, y, n[:1], steps=1, eps=1.0), "m >= 2"),
         (lambda model, x, y, n: ball_attack(model, x, y, n[0], steps=1, eps=0.0), "eps=0.0"),
-        (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm='L2'"),
+        (lambda model, x, y, n: sphere_attack(model, x, y, n[0], steps=1, eps=1.0, norm="L2"), "norm='L2'"),  # type: ignore[arg-type]
     ],
 )
 def test_an_attack_that_means_nothing_is_refused(call, message: str) -> None:  # type: ignore[no-untyped-def]

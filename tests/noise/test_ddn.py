@@ -30,7 +30,9 @@ def problem(seed: int, m: int) -> tuple[slow.TinyNet, Tensor, Tensor, Tensor]:
         return model, x, torch.where(torch.arange(IMAGES) % 4 > 0, model(x).argmax(dim=1), y), noise
 
 
-def expected(model: slow.TinyNet, x: Tensor, y: Tensor, noise: Tensor, *walk: float) -> tuple[slow.Floats, list]:
+def expected(
+    model: slow.TinyNet, x: Tensor, y: Tensor, noise: Tensor, *walk: float
+) -> tuple[slow.Floats, list[list[bool]]]:
     theta = slow.parameters(model)
     noises = slow.flat(noise)
     found = [slow.ddn(theta, slow.flat(x)[i], int(y[i]), noises[:, i], *walk) for i in range(len(x))]

@@ -31,13 +31,13 @@ def all_eval(model: nn.Sequential) -> None:
 
 def mixed(model: nn.Sequential) -> None:
     model.train()
-    model[1][1].eval()  # a frozen batch-norm inside a network in training
+    model.get_submodule("1.1").eval()  # a frozen batch-norm inside a network in training
     model[0].requires_grad_(False)
 
 
 def outer_eval_inner_train(model: nn.Sequential) -> None:
     model.eval()
-    model[1][2].train()
+    model.get_submodule("1.2").train()
     model[2].bias.requires_grad_(False)
 
 
@@ -69,7 +69,9 @@ def test_statistics_and_gradients_are_untouched() -> None:
         model(x).sum().backward()
     assert x.grad is not None and x.grad.abs().sum() > 0
     assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
-    assert all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), gradients, strict=True))
+    assert all(
+        p.grad is not None and torch.equal(p.grad, g) for p, g in zip(model.parameters(), gradients, strict=True)
+    )
 
 
 def test_it_nests() -> None:

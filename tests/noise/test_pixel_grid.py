@@ -133,7 +133,7 @@ def test_the_same_integers_are_added_to_every_image() -> None:
 @pytest.mark.parametrize("how", ["perturb", "_perturb_on_device"])
 def test_values_are_whole_multiples_as_float32_stores_them(how: str) -> None:
     made, out = grid_sampler(0.5), torch.empty(100, 1, 4, 4)
-    draw: Callable = getattr(made, how)
+    draw: Callable[..., None] = getattr(made, how)
     draw(out, grey(7), stream=Stream(0, "a"))
     whole = np.rint(out.numpy().astype(np.float64) * 255.0)
     np.testing.assert_array_equal(out.numpy(), (whole.astype(np.float32) / np.float32(255.0)))

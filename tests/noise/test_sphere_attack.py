@@ -29,7 +29,8 @@ def walk(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, steps: int) -> T
 
 def right(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Tensor:
     with torch.no_grad():
-        return model(x + noise).argmax(dim=1) == y
+        result: Tensor = model(x + noise).argmax(dim=1) == y
+        return result
 
 
 @pytest.mark.parametrize("norm", ["l2", "linf"])

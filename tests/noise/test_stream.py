@@ -80,8 +80,8 @@ def test_drawing_from_one_generator_does_not_advance_another() -> None:
 
 
 def test_global_generators_are_left_alone() -> None:
-    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    before = torch.get_rng_state(), repr(np.random.get_state())  # noqa: NPY002
     numbers(Stream(0, "certify"))
     torch_numbers(Stream(0, "certify"))
     assert torch.equal(torch.get_rng_state(), before[0])
-    np.testing.assert_array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+    assert repr(np.random.get_state()) == before[1]  # noqa: NPY002
