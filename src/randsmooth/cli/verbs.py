@@ -27,7 +27,7 @@ class Verb(NamedTuple):
 VERBS = {
     "quickstart": Verb(
         "quickstart:quickstart",
-        "The whole path in two minutes: train Gaussian and Amplify on digits, certify both, compare them.",
+        "Train Gaussian and Amplify on digits, certify both and compare them, in a minute or two.",
     ),
     "train": Verb("train:train", "Train a base classifier into a model folder."),
     "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
