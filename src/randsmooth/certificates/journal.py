@@ -19,7 +19,7 @@ from randsmooth.certificates.header import WITH_DIGESTS, Header
 from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.stored_header import parse_header
-from randsmooth.certificates.table import Certificates, Ints, from_counts, joined
+from randsmooth.certificates.table import Certificates, Ints, from_counts
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, NoDigest
 
@@ -89,7 +89,7 @@ class Journal:
     Attributes:
         rows: the rows of all finished lines.
         safe: how many of them are known to be on the disk.
-        judged: tables of the rows that were judged so far, in their order.
+        judged: how many of them `judge` was asked about.
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
@@ -107,7 +107,7 @@ class Journal:
     checksum: str
     pace: Pace = field(default_factory=Pace)
     safe: int = 0
-    judged: list[Certificates] = field(default_factory=list)
+    judged: int = 0
 
     def __post_init__(self) -> None:
         self.file: BinaryIO = self.path.open("ab")
@@ -178,14 +178,16 @@ class Journal:
 
     def table(self, order: Iterable[int], name: str = "") -> Certificates:
         """The rows as a table, in the given `order` of image positions."""
-        self.judge()
-        place = {row.idx: number for number, row in enumerate(self.rows)}
-        return joined(self.judged).rows(np.array([place[index] for index in order], np.intp)).renamed(name)
+        place = {row.idx: row for row in self.rows}
+        return table_of(self.header, [place[index] for index in order], name)
 
     def judge(self) -> Certificates:
-        """The rows that were not judged before, as a table. Errors as `from_counts`."""
-        new = table_of(self.header, self.rows[sum(map(len, self.judged)) :])
-        self.judged.append(new)
+        """The rows that were not judged before, as a table. Errors as `from_counts`.
+
+        What `table` says can differ from it in the last bits: a rule may judge many images at once otherwise than few.
+        """
+        new = table_of(self.header, self.rows[self.judged :])
+        self.judged = len(self.rows)
         return new
 
     def _write(self, text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,14 +175,6 @@ def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> He
         notes += (judged_at(header.alpha, alpha),)
         judged = judged.having(alpha=alpha, notes=notes)
     return judged if header.guarantee is None else judged.having(guarantee=guarantee_of(judged))
-
-
-def joined(parts: Sequence[Certificates]) -> Certificates:
-    """The rows of tables with counts under one header as one table; nothing is judged again."""
-    parts = [part for part in parts if len(part)] or parts[:1]
-    names = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts", "q")
-    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return replace(parts[0], **columns, paths=tuple(path for part in parts for path in part.paths or ()))
 
 
 def thin(counts: Ints, n: int, seed: int) -> Ints:
