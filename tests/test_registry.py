@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.registry import Registry
 
 Number = Registry[float]
@@ -42,7 +42,8 @@ def test_our_entries_come_first_and_in_order(numbers: Number, installed: Path) -
 def test_no_package_takes_the_place_of_ours(numbers: Number, installed: Path) -> None:
     install(installed, "other", e="math:pi")
     assert numbers["e"] == pytest.approx(2.718, abs=1e-3) and numbers.source("e") == "randsmooth"
-    assert list(numbers) == ["tau", "e"]
+    with pytest.warns(Note, match="package other is left out"):
+        assert list(numbers) == ["tau", "e"]
 
 
 def test_a_program_adds_its_own(numbers: Number) -> None:
@@ -101,3 +102,26 @@ def test_an_entry_is_imported_when_it_is_asked_for(installed: Path, monkeypatch:
     numbers: Number = Registry("number", "randsmooth.tests.numbers", {"one": "leaves_a_trace:one"})
     assert "one" in numbers and list(numbers) == ["one"] and os.environ["TRACE"] == ""
     assert numbers["one"] == 1.0 and os.environ["TRACE"] == "imported"
+
+
+def test_a_name_of_ours_that_a_package_brings_is_noted_once(numbers: Number, installed: Path) -> None:
+    install(installed, "other", e="math:pi", pi="math:pi")
+    with pytest.warns(Note, match="number 'e' of the package other is left out, since randsmooth has") as noted:
+        assert list(numbers) == ["tau", "e", "pi"] and "pi" in numbers and list(numbers) == ["tau", "e", "pi"]
+    assert len(noted) == 1
+
+
+def test_a_listing_goes_on_past_what_is_broken(numbers: Number, installed: Path) -> None:
+    install(installed, "shaky", pi="no_such_module:pi", word="string:digits", two="math:tau")
+    install(installed, "twin", two="math:tau")
+    lines = {name: numbers.describe(name, lambda number: f"{number:.2f}") for name in numbers}
+    assert (lines["tau"], lines["e"]) == ("6.28", "2.72")
+    assert lines["pi"].startswith(
+        "number 'pi' of the package shaky cannot be loaded (no_such_module:pi: ModuleNotFound"
+    )
+    assert lines["word"].startswith("number 'word' from shaky cannot be described (ValueError: ")
+    assert lines["two"].startswith("number 'two' is brought by several packages, shaky and twin")
+    with pytest.raises(InputError, match="unknown number 'x'"):
+        numbers.describe("x", str)
+    with pytest.raises(ZeroDivisionError):  # of our own entries a fault is a fault
+        numbers.describe("e", lambda number: str(1 / 0))

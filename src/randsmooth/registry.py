@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError, Note, unknown
 
 T = TypeVar("T")
 
@@ -16,7 +17,8 @@ class Registry(Mapping[str, T], Generic[T]):
     """The entries of one kind by name, each imported when it is first asked for.
 
     Another package adds entries by entry points of the group `randsmooth.<kind>s` in its metadata, a program by `add`.
-    Our own names cannot be taken, so that a certificate or a model that names one always means the same.
+    Our own names cannot be taken, so that a certificate or a model that names one always means the same: an entry point
+    with such a name is left out, with a `Note`.
 
     Args:
         kind: what an entry is called in errors: "method".
@@ -49,6 +51,13 @@ class Registry(Mapping[str, T], Generic[T]):
         for point in entry_points(group=self.group):
             if point.name not in self._own:
                 found.setdefault(point.name, []).append(point)
+            else:
+                warnings.warn(
+                    f"{self.kind} {point.name!r} of the package {_package(point)} is left out, since randsmooth has a "
+                    f"{self.kind} of that name: that package must choose another",
+                    Note,
+                    stacklevel=2,
+                )
         return found
 
     def add(self, name: str, entry: T) -> None:
@@ -78,6 +87,29 @@ class Registry(Mapping[str, T], Generic[T]):
         source = self.source(name)
         return "" if source == "randsmooth" else f"from {source}"
 
+    def describe(self, name: str, words: Callable[[T], str]) -> str:
+        """`words` about the entry, for listings; for an entry of another package that fails, what is wrong with it.
+
+        Example:
+            >>> shapes = Registry("shape", "example.shapes", {"ordered": "collections:OrderedDict"})
+            >>> shapes.add("plain", 3)
+            >>> for name in shapes:
+            ...     print(shapes.describe(name, lambda shape: f"called {shape.__name__}"))
+            called OrderedDict
+            shape 'plain' from this program cannot be described (AttributeError: 'int' object has no attribute ...)
+
+        Raises:
+            InputError: there is no such entry.
+        """
+        self._check_known(name)
+        try:
+            return words(self[name])
+        except Exception as error:  # a stranger's entry may be anything, and raise anything
+            if name in self._own:
+                raise
+            what = f"{self.kind} {name!r} {self.credit(name)} cannot be described ({type(error).__name__}: {error})"
+            return " ".join((str(error) if isinstance(error, InputError) else what).split())
+
     def __getitem__(self, name: str) -> T:
         """The entry called `name`.
 
@@ -106,10 +138,12 @@ class Registry(Mapping[str, T], Generic[T]):
         return len(self._own) + len({*self._others, *self._added})
 
     def _points(self, name: str) -> list[EntryPoint]:
-        points = [self._own[name]] if name in self._own else self._others.get(name)
-        if not points:
+        self._check_known(name)
+        return [self._own[name]] if name in self._own else self._others[name]
+
+    def _check_known(self, name: str) -> None:
+        if name not in self:
             raise unknown(self.kind, name, self)
-        return points
 
     def _load(self, name: str) -> T:
         points = self._points(name)

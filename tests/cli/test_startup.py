@@ -129,4 +129,4 @@ def test_the_settings_of_a_verb_are_named_in_its_signature() -> None:
 
 
 def test_the_list_of_methods_says_what_the_methods_say_of_themselves() -> None:
-    assert {name: summary_of(name) for name in METHODS if METHODS.source(name) == "randsmooth"} == SUMMARIES
+    assert {name: summary_of(METHODS[name]) for name in METHODS if METHODS.source(name) == "randsmooth"} == SUMMARIES

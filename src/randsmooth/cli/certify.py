@@ -32,7 +32,7 @@ class Certify(Settings, CertificationSettings):
     @classmethod
     def epilog(cls) -> str:
         """The rules, those of other packages among them."""
-        rules = (f"{rule.usage}: {rule.help}" for rule in RULES.values())
+        rules = (RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}") for name in RULES)
         return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
 
 

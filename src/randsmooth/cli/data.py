@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from randsmooth.cli.settings import Settings, argument
 from randsmooth.escape import LONG, printable, say, shortened
+
+if TYPE_CHECKING:
+    from randsmooth.data import DatasetSpec
 
 
 class List(Settings):
@@ -21,8 +27,12 @@ def list_(settings: List) -> None:
     from randsmooth import data
 
     for name in data.DATASETS:
-        credit = data.DATASETS.credit(name)
-        say(f"{name:15} {data.DATASETS[name].description}" + (f" ({credit})" if credit else ""))
+        words = data.DATASETS.describe(name, partial(_line, data.DATASETS.credit(name)))
+        say(f"{name:15} {words}")
+
+
+def _line(credit: str, spec: DatasetSpec) -> str:
+    return spec.description + (f" ({credit})" if credit else "")
 
 
 def describe(settings: Describe) -> None:

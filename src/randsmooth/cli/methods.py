@@ -5,10 +5,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import unknown
 from randsmooth.escape import say
+
+if TYPE_CHECKING:
+    from randsmooth.methods import Method
 
 # What our own methods say first of themselves, and their papers: a list of them need not load torch.
 SUMMARIES = {
@@ -83,19 +88,26 @@ def listing() -> Iterator[str]:
     from randsmooth.methods import METHODS
 
     for name in METHODS:
-        summary, source = SUMMARIES[name] if METHODS.source(name) == "randsmooth" else summary_of(name)
-        yield f"{name:12} {summary}"
-        yield f"{'':12} {'; '.join(filter(None, [source, METHODS.credit(name)]))}"
+        if METHODS.source(name) == "randsmooth":
+            yield f"{name:12} {_two_lines(*SUMMARIES[name])}"
+        else:
+            yield f"{name:12} {METHODS.describe(name, partial(_foreign, METHODS.credit(name)))}"
     yield ""
     yield "`randsmooth methods NAME` explains one with its hyperparameters; --presets lists the published settings."
 
 
-def summary_of(name: str) -> tuple[str, str]:
+def summary_of(method: type[Method]) -> tuple[str, str]:
     """The first paragraph of a method's docstring, on one line, and its paper."""
-    from randsmooth.methods import METHODS
+    first = inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0]
+    return " ".join(first.split()), method.source
 
-    first = inspect.cleandoc(METHODS[name].__doc__ or "").partition("\n\n")[0]
-    return " ".join(first.split()), METHODS[name].source
+
+def _foreign(credit: str, method: type[Method]) -> str:
+    return _two_lines(*summary_of(method), credit)
+
+
+def _two_lines(summary: str, *sources: str) -> str:
+    return f"{summary}\n{'':12} {'; '.join(filter(None, sources))}"
 
 
 def explanation(name: str) -> Iterator[str]:
