@@ -125,7 +125,7 @@ def test_a_part_that_is_off_may_begin_at_any_epoch(method: str, settings: dict[s
 
 
 def test_the_first_line_tells_the_run() -> None:
-    assert ask(method="smoothadv", epochs=15)[0].told() == (
+    assert ask(method="smoothadv", epochs=15)[0].summary() == (
         "preset cat-rs/smoothadv: smoothadv with m=2, eps=2.0, T=10, attack=pgd, warmup=1; resnet110, "
         "15 epochs, lr 0.1 (x0.1 at epochs 5, 10), batch 256, weight decay 0.0001, 128 images a step"
     )

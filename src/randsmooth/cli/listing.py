@@ -80,7 +80,7 @@ def _schedules(presets: Sequence[Preset]) -> list[str]:
     lines: dict[str, list[str]] = {}
     for preset in presets:
         for name in _served(preset):
-            names = lines.setdefault(preset.schedule(name, "").told(), [])
+            names = lines.setdefault(preset.schedule(name, "").summary(), [])
             names += [name] * (name not in names)
     return [f"{', '.join(names)}: {told}" for told, names in lines.items()]
 
@@ -132,7 +132,7 @@ def _own_schedule(rows: Sequence[Preset], main: Preset) -> str:
     if all(row.optimisation == main.optimisation for row in rows):
         return ""
     schedules = [row.schedule(_served(row)[0], "") for row in rows]
-    return schedules[0].told() if len(rows) == 1 else f"batch={_joined([schedule.batch for schedule in schedules])}"
+    return schedules[0].summary() if len(rows) == 1 else f"batch={_joined([schedule.batch for schedule in schedules])}"
 
 
 def _source(preset: Preset, paper: str) -> str:

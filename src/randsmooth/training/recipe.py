@@ -66,12 +66,12 @@ class Recipe(BaseModel):
         """Learning rate of `epoch` (from 0)."""
         return self.lr * self.lr_factor ** sum(epoch >= drop for drop in self.lr_drops)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """What is trained and how, for a person: the first line of a run."""
         given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value is not None)
         schedule = Optimisation(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Optimisation)})
         step = f"{self.images_a_step} images a step"
-        return f"preset {self.preset}: {self.method} with {given}; {self.arch}, {schedule.told()}, {step}"
+        return f"preset {self.preset}: {self.method} with {given}; {self.arch}, {schedule.summary()}, {step}"
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """The settings in which a recipe, dumped as `other`, would compute other weights."""

@@ -1,11 +1,11 @@
-"""From the settings that a user chose to the recipe of the run: what the preset says, overridden and fitted."""
+"""From the settings that a user chose to the recipe of the run: the preset's values, fitted and overridden."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import Any, get_type_hints
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple, get_type_hints
 
 from randsmooth import bounds, methods
 from randsmooth.data import DatasetSpec
@@ -19,13 +19,23 @@ from randsmooth.training.settings import TrainingSettings
 MOST = 10**6  # epochs, or forward samples a step
 
 
+class _Values(NamedTuple):
+    """What a preset gives to a run of a certain length."""
+
+    optimisation: Optimisation
+    hyperparameters: dict[str, Any]
+
+    def by_name(self) -> dict[str, Any]:
+        return dataclasses.asdict(self.optimisation) | self.hyperparameters
+
+
 def resolve(
     dataset: str, settings: TrainingSettings, spec: DatasetSpec, *, device: str = "auto"
 ) -> tuple[Recipe, list[str]]:
     """The recipe of a run on `dataset`, which `spec` describes, and notes for the user: first the preset's source.
 
-    Settings override the preset. Asking for fewer or more epochs than the preset compresses or stretches
-    all that is measured in epochs with it, but for what is set explicitly.
+    Settings override the preset. If they ask for fewer or more epochs than the preset, everything that is measured in
+    epochs is compressed or stretched accordingly, except what they set explicitly.
 
     Raises:
         InputError: an unknown or impossible setting.
@@ -39,30 +49,14 @@ def resolve(
     """
     bounds.check_sigma(settings.sigma)
     if settings.method is not None:
-        methods.METHODS[settings.method]
+        methods.METHODS[settings.method]  # refuses an unknown name before any preset is looked for
     preset = find(settings.method, spec.name, settings.preset, anywhere=settings.anywhere)
-    usual_arch = preset.arch or spec.arch
-    arch = settings.arch or usual_arch
-    optimisation = preset.schedule(spec.name, arch)
-    epochs = optimisation.epochs if settings.epochs is None else settings.epochs
-    if epochs < 1:
-        raise InputError(f"epochs={epochs} must be at least 1")
-    whole, usual = (_scaled(preset, settings.sigma, optimisation, length) for length in (optimisation.epochs, epochs))
+    arch = settings.arch or preset.arch or spec.arch
+    usual, fitted = _usual_and_fitted(preset, settings, preset.schedule(spec.name, arch))
     hyper, steps = split_settings(preset.method, settings.set)
-    given = {"arch": arch, **hyper, **steps}
-    notes = [
-        f"{preset.name}: {preset.source}",
-        *([] if preset.serves(spec.name) else [f"published for {', '.join(preset.datasets)}, not for {spec.name}"]),
-        *_sigma_note(preset, settings.sigma, hyper),
-        *_overrides(given, {"arch": usual_arch, **usual}),
-        *_epochs_note({key: value for key, value in whole.items() if key not in given}, usual),
-    ]
-    usual_steps = {field.name: usual.pop(field.name) for field in dataclasses.fields(Optimisation)}
-    whole_steps = {field.name for field in dataclasses.fields(Optimisation)}
-    methods.METHODS[preset.method].check_epochs(
-        epochs, {key: value for key, value in (whole | hyper).items() if key not in whole_steps}, hyper.keys()
-    )
-    method = methods.create(preset.method, **usual | hyper)
+    epochs = fitted.optimisation.epochs
+    methods.METHODS[preset.method].check_epochs(epochs, usual.hyperparameters | hyper, hyper.keys())
+    method = methods.create(preset.method, **fitted.hyperparameters | hyper)
     recipe = Recipe(
         **settings.model_dump(include={"take", "sigma", "precision", "seed", "compile"}),
         dataset=dataset,
@@ -71,14 +65,16 @@ def resolve(
         method=preset.method,
         hyperparameters=dataclasses.asdict(method),
         preset=preset.name,
-        **usual_steps | steps,
+        **dataclasses.asdict(fitted.optimisation) | steps,
     )
     check(recipe)
-    return recipe, notes
+    overrides = _overrides({"arch": arch, **hyper, **steps}, {"arch": preset.arch or spec.arch, **fitted.by_name()})
+    epochs_note = _epochs_note(usual, fitted, {*hyper, *steps})
+    return recipe, [*_preset_notes(preset, spec, settings.sigma, hyper), *overrides, *epochs_note]
 
 
 def check(recipe: Recipe) -> None:
-    """Raise InputError for settings that fit no training run."""
+    """Raise InputError for settings with which no run can be trained."""
     for name in ("epochs", "batch"):
         if (value := getattr(recipe, name)) > MOST:
             raise InputError(f"{name}={value} must be at most {MOST:,}")
@@ -91,6 +87,13 @@ def check(recipe: Recipe) -> None:
     for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
         if not 0.0 <= (value := getattr(recipe, name)) < most:
             raise InputError(f"{name}={value} must lie in [0, {most})")
+    _check_beginnings(recipe)
+    if recipe.seed < 0:
+        raise InputError(f"seed={recipe.seed} must be 0 or more")
+
+
+def _check_beginnings(recipe: Recipe) -> None:
+    """Raise InputError if a part of the method would begin only after the last epoch."""
     for name, parts in beginnings(methods.METHODS[recipe.method]):
         begins = recipe.hyperparameters[name]
         what = " and ".join(part for key, part in parts.items() if recipe.hyperparameters.get(key))
@@ -99,8 +102,6 @@ def check(recipe: Recipe) -> None:
                 f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
                 f"never begin. Train longer or set a smaller {name} (--set {name}=...)"
             )
-    if recipe.seed < 0:
-        raise InputError(f"seed={recipe.seed} must be 0 or more")
 
 
 def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -119,7 +120,7 @@ def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, 
 
 
 def _typed(key: str, value: Any, default: Any, kind: type | None) -> Any:
-    """`value` as the type `kind` that the setting is declared with; a whole number will do for a float."""
+    """`value` as the type `kind` that the setting is declared with; a whole number is accepted for a float."""
     if kind is None or (value is None and default is None):
         return value
     if kind is str and value is False and default is not None:
@@ -134,7 +135,7 @@ def _typed(key: str, value: Any, default: Any, kind: type | None) -> Any:
 
 
 def _typed_step(key: str, value: Any) -> Any:
-    """`value` as the optimisation wants it; `lr_drops` are rising epochs."""
+    """`value` as the type of this setting of the optimisation; `lr_drops` must be epochs in rising order."""
     if key != "lr_drops":
         default = getattr(CIFAR, key)
         return _typed(key, value, default, type(default))
@@ -142,6 +143,14 @@ def _typed_step(key: str, value: Any) -> Any:
     if not all(type(drop) is int and drop > 0 for drop in drops) or drops != sorted(set(drops)):
         raise InputError(f"lr_drops={value!r} must be epochs above 0 in rising order, such as [50, 100]")
     return tuple(drops)
+
+
+def _preset_notes(preset: Preset, spec: DatasetSpec, sigma: float, hyper: Mapping[str, Any]) -> list[str]:
+    """The preset's source, and where it was not published for this data set or sigma."""
+    notes = [f"{preset.name}: {preset.source}"]
+    if not preset.serves(spec.name):
+        notes.append(f"published for {', '.join(preset.datasets)}, not for {spec.name}")
+    return notes + _sigma_note(preset, sigma, hyper)
 
 
 def _sigma_note(preset: Preset, sigma: float, given: Mapping[str, Any]) -> list[str]:
@@ -152,18 +161,19 @@ def _sigma_note(preset: Preset, sigma: float, given: Mapping[str, Any]) -> list[
     return [f"{preset.name} has no values for sigma={sigma}: {', '.join(wanting)} taken from sigma={nearest}"]
 
 
-def _epochs_note(whole: Mapping[str, Any], scaled: Mapping[str, Any]) -> list[str]:
-    """What a shorter or longer run makes of the `whole` schedule."""
-    usual, epochs = whole["epochs"], scaled["epochs"]
-    if epochs == usual:
+def _epochs_note(usual: _Values, fitted: _Values, chosen: Collection[str]) -> list[str]:
+    """What a shorter or longer run than usual makes of the schedule; values that the user chose are not fitted."""
+    before, after = usual.optimisation.epochs, fitted.optimisation.epochs
+    if before == after:
         return []
+    values = fitted.by_name()
     moved = [
-        f"{key} {_word(value)} -> {_word(scaled[key])}"
-        for key, value in whole.items()
-        if key != "epochs" and value != scaled[key]
+        f"{key} {_word(value)} -> {_word(values[key])}"
+        for key, value in usual.by_name().items()
+        if key not in {"epochs", *chosen} and value != values[key]
     ]
-    verb = "compressed" if epochs < usual else "stretched"
-    return [": ".join([f"schedule of {usual} epochs {verb} to {epochs}", *([", ".join(moved)] if moved else [])])]
+    verb = "compressed" if after < before else "stretched"
+    return [": ".join([f"schedule of {before} epochs {verb} to {after}", *([", ".join(moved)] if moved else [])])]
 
 
 def _word(value: Any) -> str:
@@ -171,7 +181,7 @@ def _word(value: Any) -> str:
 
 
 def _overrides(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
-    """What is `given` in place of the preset's other value, on one line."""
+    """The values that were `given` and differ from the preset's `usual` ones, on one line."""
     different = [
         f"{key}={value!r}" + ("" if usual.get(key) is None else f" instead of the preset's {usual[key]!r}")
         for key, value in given.items()
@@ -180,20 +190,33 @@ def _overrides(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
     return ["; ".join(different)] if different else []
 
 
-def _scaled(preset: Preset, sigma: float, optimisation: Optimisation, epochs: int) -> dict[str, Any]:
-    """All settings of method and optimisation in a run of `epochs`."""
-    steps = dataclasses.asdict(_scaled_optimisation(optimisation, epochs))
-    return steps | _scaled_hyperparameters(preset, sigma, epochs, optimisation.epochs)
+def _usual_and_fitted(
+    preset: Preset, settings: TrainingSettings, optimisation: Optimisation
+) -> tuple[_Values, _Values]:
+    """What `preset` gives to a run as long as its schedule `optimisation`, and to one as long as `settings` ask for."""
+    usual = optimisation.epochs
+    epochs = usual if settings.epochs is None else settings.epochs
+    if epochs < 1:
+        raise InputError(f"epochs={epochs} must be at least 1")
+    of_usual, of_fitted = (
+        _Values(
+            _scaled_optimisation(optimisation, length), _scaled_hyperparameters(preset, settings.sigma, length, usual)
+        )
+        for length in (usual, epochs)
+    )
+    return of_usual, of_fitted
 
 
 def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:
     scaled = {_scale(drop, epochs / optimisation.epochs) for drop in optimisation.lr_drops}
-    drops = tuple(sorted(drop for drop in scaled if drop < epochs))  # two drops at one epoch would be a leap
+    drops = tuple(
+        sorted(drop for drop in scaled if drop < epochs)
+    )  # a set: two drops at one epoch would divide the learning rate twice
     return dataclasses.replace(optimisation, epochs=epochs, lr_drops=drops)
 
 
 def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
-    """All hyperparameters, of `preset` or else the method's defaults, in a run of `epochs` in place of the `usual`."""
+    """All hyperparameters, from `preset` or else the method's defaults, in a run of `epochs`, not `usual`."""
     factor = epochs / (preset.reference_epochs or usual)
     kind = methods.METHODS[preset.method]
     fields = dataclasses.fields(kind)
@@ -201,7 +224,7 @@ def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: in
     values |= preset.hyperparameters(sigma)
     first_of_parts = dict(beginnings(kind))
     for name in in_epochs(kind):
-        if values.get(name):  # epoch 0 stays the first
+        if values.get(name):  # epoch 0 stays the first at any length
             most = epochs - 1 if name in first_of_parts else epochs
             values[name] = min(most, _scale(values[name], factor))
     return values

@@ -96,7 +96,7 @@ def train(
             write_settings(recipe, chosen, folder / SETTINGS)
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
-            for note in (recipe.told(), *notes):
+            for note in (recipe.summary(), *notes):
                 reporter.say(note)
             trainer = Trainer(recipe, images, model, schedule, folder, fabric, reporter)
             if checkpoint is not None:

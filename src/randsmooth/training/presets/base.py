@@ -21,7 +21,7 @@ class Optimisation:
     momentum: float = 0.9
     weight_decay: float = 1e-4
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001"""
         drops = f" (x{self.lr_factor:g} at epochs {', '.join(map(str, self.lr_drops))})" if self.lr_drops else ""
         epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
