@@ -47,7 +47,7 @@ def test_a_sound_table_holds(cli: Run, made: Path) -> None:
     assert (code, err) == (0, "")
     assert "certified images attacked within 1 x their radius: 6; held" in out
     assert "changed 0" in out and "no certificate failed" in out
-    assert "PREDICT with n=10000 at alpha=0.000167 an image" in out
+    assert "PREDICT with n=10000 at alpha=0.000167 per image" in out
     assert "FAILED" not in out
 
 

@@ -11,6 +11,10 @@ import pytest
 import randsmooth as rs
 from certification.runs import StopAfter
 from cli.run import Run
+from randsmooth.certificates import CertificationSettings
+from randsmooth.cli.attack import Attack
+from randsmooth.cli.predict import Predict
+from randsmooth.cli.settings import Settings
 from randsmooth.errors import InputError
 
 CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}
@@ -68,3 +72,16 @@ def test_train(change: dict[str, Any], flags: dict[str, Any], named: str, model:
     code, _, err = cli("train", "digits", "--out", model, *words)
     assert (code, err) == (2, f"randsmooth: {python.value}\n")
     assert named in str(python.value)
+
+
+OWN_MEANING = {"attack": {"n", "alpha"}}  # of PREDICT at the points found, not of certificates
+
+
+@pytest.mark.parametrize(("verb", "settings"), [("predict", Predict), ("attack", Attack)])
+def test_options_of_certify_are_worded_alike(verb: str, settings: type[Settings], cli: Run) -> None:
+    shared = settings.model_fields.keys() & CertificationSettings.model_fields.keys() - OWN_MEANING.get(verb, set())
+    assert "seed" in shared
+    for name in shared:
+        words, theirs = (kind.model_fields[name].description or "" for kind in (CertificationSettings, settings))
+        assert theirs.partition(" (default:")[0] == words.partition(" (default:")[0], name
+    assert "Seed of the noise. (default: " in " ".join(cli(verb, "--help").out.split())

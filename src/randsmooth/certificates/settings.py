@@ -47,9 +47,9 @@ class CertificationSettings(FrozenRecord):
         description="Standard deviation of the noise, for pixels in [0, 1]. (default: the one that the model was "
         "trained with)",
     )
-    n0: int = Field(default=100, description="Samples an image that pick the class to certify.")
+    n0: int = Field(default=100, description="Samples per image that select the class to certify.")
     n: int = Field(
-        default=100_000, description="The most other samples an image, which bound the probability of that class."
+        default=100_000, description="Further samples per image, at most, that bound the probability of that class."
     )
     alpha: float = Field(default=0.001, description="Probability that an image's certificate is wrong.")
     rule: str = Field(

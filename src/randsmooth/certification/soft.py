@@ -22,7 +22,7 @@ from randsmooth.errors import InputError, unknown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-BOUNDS = ("bernstein", "hoeffding")
+MEAN_BOUNDS = ("bernstein", "hoeffding")  # on the mean of values in [0, 1]
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def certify_soft(
     n0, n, betas = whole("n0", n0), whole("n", n), tuple(float(beta) for beta in betas)
     check_betas(betas)
     check_budget(n0, n, alpha)
-    if bound not in BOUNDS:
-        raise unknown("bound", bound, BOUNDS)
+    if bound not in MEAN_BOUNDS:
+        raise unknown("bound", bound, MEAN_BOUNDS)
     if n < (least := smallest_soft_n(bound, alpha)):
         raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
     seen = [_sums(smoothed, number, image, (n0, n), betas) for number, image in enumerate(smoothed.checked(x))]

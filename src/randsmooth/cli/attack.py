@@ -9,6 +9,7 @@ import typer
 
 from randsmooth import bounds
 from randsmooth.cli.answers import Answers, check_format, show
+from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import printable, say, shortened
 
@@ -24,24 +25,24 @@ class Attack(Settings):
 
     model: str = argument("Model folder, or `user/name` on the Hugging Face hub: the one that was certified.")
     certificates: Path = argument("Parquet file of `randsmooth certify`.")
-    dataset: str | None = option("Name or folder of the images. (default: the data set by whose name they were made)")
+    dataset: str | None = option("Name or folder of the images. (default: the data set that the file names)")
     scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
     steps: int = option("Steps of the gradient ascent.", 20)
-    m: int = option("Noises a step.", 64)
-    restarts: int = option("Starts of the ascent: the image first, then random points.", 1)
-    n: int = option("Samples that judge the point found.", 10_000)
-    alpha: float = option("Probability that any of the changes told, over all images, is false.", 0.001)
+    m: int = option("Noise samples per step.", 64)
+    restarts: int = option("Starting points of the ascent: the image first, then random points.", 1)
+    n: int = option("Samples with which PREDICT classifies the point found.", 10_000)
+    alpha: float = option("Probability that any reported change, over all images, is false.", 0.001)
     take: int | None = option("Attack this many, evenly spread over the certified images. (default: all)")
     device: str = option("auto, cpu or cuda.", "auto")
-    seed: int = option("Seed of the noise.", 0)
+    seed: int = certification_option("seed", 0)
     format: str = option("text, csv or json.", "text")
 
 
 def attack(settings: Attack) -> None:
     """Try to refute certificates: search each certified ball for a point with another prediction.
 
-    A change of prediction within the certified radius is a failed certificate, and the exit code is 1. A search
-    proves no certificate right.
+    If the prediction changes within the certified radius, the certificate has failed, and the exit code is 1. A search
+    that finds no change does not prove a certificate right.
 
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
@@ -51,11 +52,11 @@ def attack(settings: Attack) -> None:
 
     table = certificates.read(settings.certificates)
     values = settings.model_dump(exclude={"model", "certificates", "dataset", "format"})
-    progress = console if settings.format == "text" else silent  # whose lines are no JSON
+    progress = console if settings.format == "text" else silent  # progress lines would break CSV and JSON
     attacks = certification.attack(settings.model, table, settings.dataset, **values, progress=progress)
     answers = [answer(attacks, table, row) for row in range(len(attacks))]
     if settings.format == "text":
-        say("\n".join([*told(attacks, table), *grid(answers)]))
+        say("\n".join([*summary(attacks, table), *grid(answers)]))
     else:
         show(answers, settings.format)
     if attacks.failed.any():
@@ -63,7 +64,7 @@ def attack(settings: Attack) -> None:
 
 
 def answer(attacks: Attacks, table: Certificates, row: int) -> dict[str, Any]:
-    """One attacked image, with names of classes; an abstention predicts none."""
+    """One attacked image, with its classes by name; `predict` is None where PREDICT abstained."""
     now = int(attacks.predict[row])
     return {
         "image": int(attacks.idx[row]),
@@ -84,15 +85,15 @@ def verdict(attacks: Attacks, row: int) -> str:
     return ABSTAINED if attacks.abstained[row] else HELD
 
 
-def told(attacks: Attacks, table: Certificates) -> list[str]:
-    """What came of it, and how sure that is."""
+def summary(attacks: Attacks, table: Certificates) -> list[str]:
+    """How many images changed, and how likely it is that a reported change is false."""
     total, changed, abstained = len(attacks), int(attacks.changed.sum()), int(attacks.abstained.sum())
     held = total - changed - abstained
     lines = [
         f"certified images attacked within {attacks.scale:g} x their radius: {total}; "
         f"held {held}, abstained {abstained}, changed {changed}",
-        f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} an image: that any change told is false has "
-        f"probability at most {attacks.alpha:g}",
+        f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} per image: the probability that any reported "
+        f"change is false is at most {attacks.alpha:g}",
     ]
     return [*lines, *failures(attacks, table)]
 
@@ -101,7 +102,7 @@ def failures(attacks: Attacks, table: Certificates) -> list[str]:
     failed, changed, total = int(attacks.failed.sum()), int(attacks.changed.sum()), len(attacks)
     if not failed:
         return ["no certificate failed" + (": all changes lie outside the certified radii" if changed else "")]
-    line = f"FAILED: {failed} of {total} certificates, whose prediction changed within the certified radius"
+    line = f"FAILED: {failed} of {total} certificates: the prediction changed within the certified radius"
     if table.header.alpha is None:
         return [line]
     expected = f"at most {table.header.alpha * total:.3g} of {total} are to be expected"
@@ -109,7 +110,7 @@ def failures(attacks: Attacks, table: Certificates) -> list[str]:
 
 
 def grid(answers: Answers) -> list[str]:
-    """Aligned lines under their heads, one for each image that changed; lengths are rounded down."""
+    """A table in aligned columns, a line for each image whose prediction changed; lengths are rounded down."""
     rows = [row | _short(row) for row in answers if row["verdict"] in (FAILED, OUTSIDE)]
     if not rows:
         return []

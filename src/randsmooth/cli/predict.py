@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.cli.answers import check_format, show
+from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import say
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from randsmooth.data import DatasetSpec
     from randsmooth.models import Classifier, OnnxModel
 
-BASE = ("sigma", "precision", "backend")  # options that make the base classifier
-MOST_CLASSES = 100_000  # names for the classes of an ONNX file that does not say how many it has
+BASE = ("sigma", "precision", "backend")  # options that decide which classifier answers
+MOST_CLASSES = 100_000  # class names to have ready for an ONNX file that does not say how many classes it has
 
 
 class Predict(Settings):
@@ -24,22 +25,22 @@ class Predict(Settings):
 
     model: str = argument("Model folder, `user/name` on the Hugging Face hub, or ONNX file.")
     images: list[Path] = argument("Image files.")
-    sigma: float | None = option("Standard deviation of the noise. (default: the one that the model was trained with)")
-    n: int = option("Samples an image that bound the probability of its class.", 10_000)
-    n0: int = option("Other samples, that pick the class.", 100)
-    alpha: float = option("Probability that an image's certificate is wrong.", 0.001)
+    sigma: float | None = certification_option("sigma")
+    n: int = certification_option("n", 10_000)
+    n0: int = certification_option("n0", 100)
+    alpha: float = certification_option("alpha", 0.001)
     like: Path | None = option(
-        "Parquet file of certificates: answer with the very classifier that they are about, on noise of its own."
+        "Parquet file of certificates: use the same base classifier, sigma and arithmetic as they did, with new noise."
     )
-    backend: str | None = option("torch, compile, openvino, onnx or auto. (default: torch; onnx for an ONNX file)")
-    precision: str | None = option("Arithmetic of the base classifier: 32, bf16 or fp16. (default: 32)")
+    backend: str | None = certification_option("backend")
+    precision: str | None = certification_option("precision", stands_for="32")
     device: str = option("auto, cpu or cuda.", "auto")
-    seed: int | None = option("Seed of the noise, to repeat answers. (default: a new one, which is printed)")
+    seed: int | None = certification_option("seed", stands_for="a new one, which is printed so that you can repeat it")
     format: str = option("text, csv or json.", "text")
 
 
 def predict(settings: Predict) -> None:
-    """Classify image files and certify the answers: label and L2 radius within which it cannot change.
+    """Classify image files and certify the answers: the label, and the L2 radius within which it cannot change.
 
     Example: randsmooth predict runs/gaussian photo.png
     """
@@ -69,10 +70,10 @@ def predict(settings: Predict) -> None:
 def completed(
     asked: CertificationSettings, settings: Predict, model: Classifier | OnnxModel, table: Certificates | None
 ) -> CertificationSettings:
-    """`asked` with what makes the base classifier: as given, else as in the `table` to be like, else the usual.
+    """`asked`, completed by the settings of the classifier: those of `table`, if given, else the options.
 
     Raises:
-        InputError: no sigma, a table about another model, or an option that contradicts it.
+        InputError: sigma is unknown, the table is about another model, or an option contradicts the table.
     """
     from randsmooth import certification
 
@@ -91,15 +92,15 @@ def completed(
 
 
 def spec_of(model: Classifier | OnnxModel) -> DatasetSpec:
-    """What the model's images look like: its data set's spec where that has a name, else its own shape."""
+    """What the model's images look like: the spec of a registered data set, else one made from the model's shape."""
     from randsmooth import data
 
-    told = getattr(model, "provenance", {}).get("dataset")
-    if isinstance(told, str) and told in data.DATASETS:
-        return data.DATASETS[told]
+    recorded = getattr(model, "provenance", {}).get("dataset")
+    if isinstance(recorded, str) and recorded in data.DATASETS:
+        return data.DATASETS[recorded]
     numbers = map(str, range(getattr(model, "num_classes", None) or MOST_CLASSES))
     return data.DatasetSpec(
-        name=str(told or "the model's images"),
+        name=str(recorded or "the model's images"),
         shape=model.shape,
         classes=tuple(getattr(model, "classes", numbers)),
         mean=None,

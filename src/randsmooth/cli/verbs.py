@@ -33,7 +33,7 @@ VERBS = {
     "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
     "predict": Verb(
         "predict:predict",
-        "Classify image files and certify the answers: label and L2 radius within which it cannot change.",
+        "Classify image files and certify the answers: the label, and the L2 radius within which it cannot change.",
     ),
     "attack": Verb(
         "attack:attack",
