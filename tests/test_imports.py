@@ -147,7 +147,7 @@ log = randsmooth.read(sys.argv[1])
 for format in randsmooth.report.FORMATS:
     assert randsmooth.report.render([log], format=format)
 randsmooth.report.write_comparison([log], sys.argv[2])
-randsmooth.report.radius_accuracy([log], sys.argv[3])
+randsmooth.report.draw_radius_accuracy([log], sys.argv[3])
 assert "matplotlib" in sys.modules and "plotly" in sys.modules
 print(*sorted({"torch", "lightning_fabric", "datasets", "tensorboard"} & set(sys.modules)))
 """

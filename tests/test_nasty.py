@@ -19,7 +19,7 @@ from markdown_it.token import Token
 from nasty import NASTY
 from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_counts
-from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure, radius_accuracy
+from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
 from randsmooth.report.formats import rendering as tables
 from randsmooth.report.leaderboard.records import to_json
 from randsmooth.report.sheet.content import build_sheet
@@ -230,7 +230,7 @@ def test_json_of_tables_is_faithful(evil: list[Certificates], written: dict[str,
 
 def figures(text: str, folder: Path) -> list[str]:
     """Both ways of drawing, as SVG."""
-    radius_accuracy([table(text), table("b", 1)], folder / "a.svg")
+    draw_radius_accuracy([table(text), table("b", 1)], folder / "a.svg")
     lines = (Line(text, np.ones(2), np.ones(2), labels=(text, text)),)
     draw([Axes(text, text, text, lines)], folder / "b.svg")
     return [(folder / name).read_text() for name in ("a.svg", "b.svg")]

@@ -27,7 +27,7 @@ import sys
 from randsmooth import metrics
 from randsmooth.certificates import infer, read
 table = infer(read({str(tmp_path / "macer.tsv")!r}), "cifar10-sigma0.5/macer.tsv")
-assert metrics.summarize(table, [0.0, 0.5]).p_a and table.header.n == 100_000
+assert metrics.summarise(table, [0.0, 0.5]).p_a and table.header.n == 100_000
 assert not {{"scipy.stats", "scipy.sparse", "scipy.optimize", "pandas", "pyarrow", "torch"}} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", code], check=True)

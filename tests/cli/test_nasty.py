@@ -19,7 +19,7 @@ from nasty import NASTY
 from randsmooth import escape, progress
 from randsmooth.certificates import Header, from_counts, write_parquet
 from randsmooth.cli import attack
-from randsmooth.cli.answers import FORMATS, Answers, show
+from randsmooth.cli.print_answers import FORMATS, Answers, show
 from randsmooth.errors import InputError, Note
 
 EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])

@@ -74,6 +74,6 @@ def test_a_label_aware_table_does_not_tell_abstention(log: Log) -> None:
     assert not metrics.knows_abstention(table) and metrics.knows_abstention(log(ROWS))
     with pytest.raises(InputError, match=r"aware is label-aware: .*certify without --label-aware"):
         metrics.abstention(table)
-    told, untold = metrics.summarize(log(ROWS), [0.5]), metrics.summarize(table, [0.5])
+    told, untold = metrics.summarise(log(ROWS), [0.5]), metrics.summarise(table, [0.5])
     assert untold.abstention is None and told.abstention == metrics.abstention(log(ROWS))
     assert (untold.acr, untold.accuracy) == (told.acr, told.accuracy)  # what it tells all the same

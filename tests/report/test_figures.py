@@ -7,7 +7,7 @@ import pytest
 
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import p_a_curves, radius_accuracy
+from randsmooth.report import draw_p_a_curves, draw_radius_accuracy
 
 Make = Callable[..., Certificates]
 Draw = Callable[[list[Certificates], Path], None]
@@ -15,7 +15,7 @@ Draw = Callable[[list[Certificates], Path], None]
 BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
 
-@pytest.mark.parametrize("draw", [radius_accuracy, p_a_curves])
+@pytest.mark.parametrize("draw", [draw_radius_accuracy, draw_p_a_curves])
 @pytest.mark.parametrize("suffix", BEGINS)
 def test_a_figure_is_drawn(make: Make, tmp_path: Path, draw: Draw, suffix: str) -> None:
     path = tmp_path / f"figure.{suffix}"
@@ -26,15 +26,15 @@ def test_a_figure_is_drawn(make: Make, tmp_path: Path, draw: Draw, suffix: str) 
 
 @pytest.mark.parametrize("name", ["$\\frac{$", "_hidden", "a" * 300, "%&#"])
 def test_a_name_is_text_never_a_formula(make: Make, tmp_path: Path, name: str) -> None:
-    radius_accuracy([make(name)], tmp_path / "figure.svg")
+    draw_radius_accuracy([make(name)], tmp_path / "figure.svg")
     assert name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text()
 
 
 def test_bad_input_is_named(make: Make, log: Make, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown figure format 'jpg'"):
-        radius_accuracy([make()], tmp_path / "figure.jpg")
+        draw_radius_accuracy([make()], tmp_path / "figure.jpg")
     with pytest.raises(InputError, match="sigma, n and alpha"):
-        p_a_curves([log([1.0])], tmp_path / "figure.png")
+        draw_p_a_curves([log([1.0])], tmp_path / "figure.png")
     with pytest.raises(InputError, match="no certificate table"):
-        p_a_curves([], tmp_path / "figure.png")
+        draw_p_a_curves([], tmp_path / "figure.png")
     assert not list(tmp_path.iterdir())

@@ -29,7 +29,7 @@ def test_the_text_fits_a_terminal_and_shows_every_interval(make: Make) -> None:
     assert max(map(len, lines)) <= 120
     head, figures, intervals = lines[0], lines[1], lines[2]
     assert head.split() == ["name", "images", "ACR", *(f"{r:g}" for r in radii), "abstain"]
-    summary = metrics.summarize(table, radii)
+    summary = metrics.summarise(table, radii)
     assert summary.abstention is not None
     shares = [*(summary.accuracy[r] for r in radii), summary.abstention]
     expected = ["gaussian", "9,999", f"{summary.acr.value:.3f}", *(f"{100 * s.value:.1f}" for s in shares)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from randsmooth import bounds
-from randsmooth.cli.answers import Answers, check_format, show
 from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import printable, say, shortened
 

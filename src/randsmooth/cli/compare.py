@@ -87,7 +87,7 @@ def _write(loaded: Sequence[Certificates], wanted: dict[Path, str], settings: Co
         note(remark)
     for path, what in wanted.items():
         if what == "radius":
-            report.radius_accuracy(loaded, path, baseline=settings.baseline)
+            report.draw_radius_accuracy(loaded, path, baseline=settings.baseline)
         elif what == "p_A":
             if not _draw_p_a(loaded, path, settings.baseline):
                 continue
@@ -110,7 +110,7 @@ def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) 
         note(f"{path.name} leaves out {', '.join(silent)}, whose p_A is not known")
     if known:
         named = baseline if baseline in {table.name for table in known} else None
-        report.p_a_curves(known, path, baseline=named)
+        report.draw_p_a_curves(known, path, baseline=named)
     return bool(known)
 
 

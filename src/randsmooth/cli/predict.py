@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.cli.answers import check_format, show
 from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.print_answers import check_format, show
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import say

@@ -10,12 +10,6 @@ from randsmooth import bounds, certificates
 from randsmooth.certificates import Certificates, check_budget
 from randsmooth.errors import InputError, SeveralErrors, about
 
-# The words of the options that mean the same to every verb that reads tables.
-FILES = "Parquet files of `randsmooth certify`, or TSV logs of the literature."
-SIGMA = "Noise that TSV logs were made with. [as their paths say, such as noise_0.50]"
-N = "Judge on this many samples an image (a random subset); for TSV logs, the n they were made with. [as radii tell]"
-ALPHA = "Judge at this alpha; for TSV logs, the one they were made with. [as radii tell, then re-bound at 0.001]"
-
 
 def load(
     files: Sequence[Path], *, sigma: float | None = None, n: int | None = None, alpha: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 SPLITS = ("train", "test")
 
 Augmentation = Literal["none", "crop", "crop-flip", "random-resized-crop-flip"]
-AUGMENTATIONS = get_args(Augmentation)
 
 # A set whose largest split is bigger than this once decoded is read from disk image by image.
 IN_MEMORY_BYTES = 4 * 2**30

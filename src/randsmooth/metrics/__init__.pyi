@@ -136,7 +136,7 @@ from .summary import (
     Summary as Summary,
 )
 from .summary import (
-    summarize as summarize,
+    summarise as summarise,
 )
 from .summary import (
     usual_radii as usual_radii,

@@ -46,7 +46,7 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     ends = farthest(a), farthest(b)
     end, nearer = min(ends), a if ends[0] < ends[1] else b
     limit = "" if ends[0] == ends[1] else f"through r = {_down(end):g}, the farthest that {_allows(nearer)}"
-    few = [answers(table) for table in (a, b)]
+    few = [asked_radii(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
     if not shared:
         radii = np.unique(np.round([*grid(end), *(r for r in asked if r <= end)], DIGITS))
@@ -91,7 +91,7 @@ def can_certify(table: Certificates, r: float) -> bool:
     return seen or r <= farthest(table)
 
 
-def answers(table: Certificates) -> Floats | None:
+def asked_radii(table: Certificates) -> Floats | None:
     """(K,) the only radii that the table's samples were asked about; None if they were asked about all."""
     if None in (table.header.sigma, table.header.n, table.header.alpha):
         return None

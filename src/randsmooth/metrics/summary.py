@@ -31,7 +31,7 @@ class Summary:
     Example:
         >>> from randsmooth.certificates import from_radii
         >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
-        >>> summary = summarize(table, [0.0, 0.5])
+        >>> summary = summarise(table, [0.0, 0.5])
         >>> summary.images, summary.accuracy[0.5].value, summary.p_a[0.5].value
         (4, 0.5, 0.75)
     """
@@ -44,7 +44,7 @@ class Summary:
     p_a: dict[float, Estimate]
 
 
-def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
+def summarise(table: Certificates, radii: Sequence[float]) -> Summary:
     """Every metric of `table`: certified accuracy at each of `radii`, and shares of p_A at each of P_A_LEVELS.
 
     Raises:
@@ -53,7 +53,7 @@ def summarize(table: Certificates, radii: Sequence[float]) -> Summary:
     Example:
         >>> from randsmooth.certificates import from_radii
         >>> table = from_radii([0.0, 0.3, 0.8, 1.2], sigma=0.5, n=1000, alpha=0.001)
-        >>> summary = summarize(table, [0.0, 0.5])
+        >>> summary = summarise(table, [0.0, 0.5])
         >>> summary.acr.value, summary.accuracy[0.5].value, summary.abstention.value
         (0.575, 0.5, 0.25)
     """

@@ -3,8 +3,8 @@ from .figures.axes import Line as Line
 from .figures.best_sigma import draw_envelopes as draw_envelopes
 from .figures.best_sigma import envelope_axes as envelope_axes
 from .figures.best_sigma import group_by_method as group_by_method
-from .figures.curve_figures import p_a_curves as p_a_curves
-from .figures.curve_figures import radius_accuracy as radius_accuracy
+from .figures.curve_figures import draw_p_a_curves as draw_p_a_curves
+from .figures.curve_figures import draw_radius_accuracy as draw_radius_accuracy
 from .figures.multi_panel import draw as draw
 from .formats.rendering import FORMATS as FORMATS
 from .formats.rendering import render as render

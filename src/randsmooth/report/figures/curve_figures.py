@@ -28,7 +28,7 @@ from randsmooth.report.sheet import rows
 P_A = "p_A (share of noisy copies given the true label)"
 
 
-def radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
     """Draw certified accuracy against the radius, with pointwise 95% bands.
 
     Args:
@@ -46,7 +46,7 @@ def radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baselin
         >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
         >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     radius_accuracy([table], Path(folder) / "radius.svg")
+        ...     draw_radius_accuracy([table], Path(folder) / "radius.svg")
         ...     [file.name for file in Path(folder).iterdir()]
         ['radius.svg']
     """
@@ -58,16 +58,16 @@ def radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baselin
     _write(figure, path)
 
 
-def p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
     """Draw the share of images whose p_A reaches each value, with pointwise 95% bands.
 
     A log gives p_A from 1/2 upward only; the figure says so rather than drawing the rest.
 
     Args:
-        path, baseline: as in `radius_accuracy`.
+        path, baseline: as in `draw_radius_accuracy`.
 
     Raises:
-        InputError: as `radius_accuracy`, or a log whose sigma, n or alpha is not known.
+        InputError: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not known.
 
     Example:
         >>> import tempfile
@@ -77,7 +77,7 @@ def p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: st
         >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
         >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     p_a_curves([table], Path(folder) / "p_a.png")
+        ...     draw_p_a_curves([table], Path(folder) / "p_a.png")
         ...     [file.name for file in Path(folder).iterdir()]
         ['p_a.png']
     """

@@ -77,7 +77,7 @@ def measure(table: Certificates, file: str) -> Entry:
         >>> measure(table, "digits/macer.parquet").p_a[0.75].value
         0.5
     """
-    summary = metrics.summarize(table, [0.0])
+    summary = metrics.summarise(table, [0.0])
     images = hashlib.sha256(table.idx.tobytes() + table.label.tobytes()).hexdigest()
     light = dataclasses.replace(table, name=_name(table, file), counts0=None, counts=None, paths=None)
     return Entry(

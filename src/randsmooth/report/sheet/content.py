@@ -70,7 +70,7 @@ def build_sheet(
     at = list(dict.fromkeys(metrics.usual_radii(named) if radii is None else radii))
     row = rows.find_baseline(named, baseline)
     class_names = rows.class_names(named)
-    summaries = [metrics.summarize(table, at) for table in named]
+    summaries = [metrics.summarise(table, at) for table in named]
     return Sheet(
         named,
         at,
