@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from randsmooth.certificates import ANOTHER_ARITHMETIC, ANOTHER_MODEL, Header, check_same_run, told_apart
+from randsmooth.certificates import ANOTHER_ARITHMETIC, ANOTHER_MODEL, Header, check_same_run, classifier_difference
 from randsmooth.errors import InputError, Note, setting
 
 MODEL = {"weights": "sha256:" + "a" * 64, "identity": "sha256:" + "b" * 64, "arch": "lenet"}
@@ -104,8 +104,8 @@ ANSWERS = {"behaviour": {"made-up images": "x", "own images": "other"}}
 @pytest.mark.parametrize(
     ("begun", "now", "kind", "by"),
     [
-        ({}, {"model": MODEL | {"identity": "other"}}, ANOTHER_MODEL, "its weights are the same, and its layers"),
-        ({}, ANSWERS, ANOTHER_MODEL, "it holds the same and answers otherwise"),
+        ({}, {"model": MODEL | {"identity": "other"}}, ANOTHER_MODEL, "its weights are the same, but its layers"),
+        ({}, ANSWERS, ANOTHER_MODEL, "it has the same contents but gives different outputs"),
         ({}, ANSWERS | {"instructions": "AVX"}, ANOTHER_ARITHMETIC, "(instructions: 'AVX2' there, 'AVX' now)"),
         ({}, ANSWERS | {"versions": {"torch": "1"}}, ANOTHER_ARITHMETIC, "(versions: numpy '2' there, nothing now)"),
         ({}, {"model": MODEL | {"called": "mine"}}, ANOTHER_MODEL, "called nothing there, 'mine' now"),
@@ -113,15 +113,15 @@ ANSWERS = {"behaviour": {"made-up images": "x", "own images": "other"}}
             {"model": MODEL | {"called": "mine"}},
             ANSWERS | {"model": MODEL | {"called": "mine"}, "instructions": "AVX"},
             ANOTHER_MODEL,
-            "the model called 'mine' answers otherwise than the one there: it is another under this name, or has "
-            "another arithmetic (instructions",
+            "the model called 'mine' gives other outputs than the one there: another model has this name, or its "
+            "arithmetic differs (instructions",
         ),
     ],
 )
 def test_models_and_arithmetics_are_told_apart(begun: dict[str, Any], now: dict[str, Any], kind: str, by: str) -> None:
-    apart = told_apart(BEGUN.model_copy(update=begun), BEGUN.model_copy(update=now))
-    assert apart is not None
-    assert apart[0] == kind and by in apart[1]
+    difference = classifier_difference(BEGUN.model_copy(update=begun), BEGUN.model_copy(update=now))
+    assert difference is not None
+    assert difference.kind == kind and by in difference.detail
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,13 @@ def test_models_and_arithmetics_are_told_apart(begun: dict[str, Any], now: dict[
     ],
 )
 def test_what_tells_no_classifiers_apart(now: dict[str, Any]) -> None:
-    assert told_apart(BEGUN, BEGUN.model_copy(update=now)) is None
+    assert classifier_difference(BEGUN, BEGUN.model_copy(update=now)) is None
 
 
 def test_an_older_run_goes_on_by_what_it_tells() -> None:
     told = {key: value for key, value in MODEL.items() if key != "identity"}
     older = BEGUN.model_copy(update={"version": 2, "behaviour": None, "model": told})
-    with pytest.warns(Note, match=r"a.parquet was begun by an older version: of its model the weights could"):
+    with pytest.warns(Note, match=r"a.parquet was begun by an older version: only the weights of its model could"):
         check_same_run(older, BEGUN, Path("a.parquet"))
     assert "another model: weights" in refusal(older, model=MODEL | {"weights": "sha256:" + "c" * 64})
     assert "model: arch 'lenet' there, 'mlp' now" in refusal(older, model=MODEL | {"arch": "mlp"})

@@ -110,7 +110,7 @@ OPENVINO = pytest.param("openvino", marks=pytest.mark.slow)  # which the ONNX fi
 def test_means_in_plain_attributes(backend: str, tmp_path: Path) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
-    message = "another model: its weights are the same, and its layers, attributes"
+    message = "another model: its weights are the same, but its layers, attributes"
     first, other = (lambda: normalised(0.5)), (lambda: normalised(0.25))
     check_only_itself_goes_on(first, first, other, message, tmp_path / "a.parquet", backend=backend)
 
@@ -146,7 +146,7 @@ def test_estimators(backend: str, tmp_path: Path) -> None:
     def other() -> nn.Module:
         return Forest(1).eval()
 
-    message = "another model: the model called 'tree of May' answers otherwise than the one there"
+    message = "another model: the model called 'tree of May' gives other outputs than the one there"
     check_only_itself_goes_on(first, first, other, message, out, **name)
     with pytest.raises(InputError, match=r"another model: called 'tree of May' there, 'tree of June' now.*identity="):
         run(first(), out, resume=True, **name | {"identity": "tree of June"})
@@ -158,7 +158,7 @@ def test_other_code_under_the_same_name(backend: str, tmp_path: Path) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
     first, other = (lambda: classifier(1.0)), (lambda: classifier(1.0 + 2**-20))  # counts would hardly tell
-    message = "another model: it holds the same and answers otherwise.*its code is another"
+    message = "another model: it has the same contents but gives different outputs.*its code differs"
     check_only_itself_goes_on(first, first, other, message, tmp_path / "a.parquet", backend=backend)
 
 
@@ -188,7 +188,7 @@ def test_a_run_of_an_older_version_goes_on_with_a_note(tmp_path: Path) -> None:
     journal_path(out).write_bytes(b"".join(line + b"\n" for line in [told, *(_text(row) for row in rows)]))
     with pytest.raises(InputError, match="another model: weights"):
         run(plain(1), out, resume=True)
-    with pytest.warns(Note, match="begun by an older version: of its model the weights could be compared"):
+    with pytest.warns(Note, match="begun by an older version: only the weights of its model could be compared"):
         table = run(plain(), out, resume=True)
     for name in ("version", "behaviour", "model", "data", "n"):
         assert getattr(table.header, name) == getattr(header, name), name
@@ -207,21 +207,21 @@ def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", Note)
         check_answers(smoothed(classifier(1.0)), (1, 8, 8), certified)
-    with pytest.raises(InputError, match="about another model: it holds the same and answers otherwise"):
+    with pytest.raises(InputError, match="about another model: it has the same contents but gives different outputs"):
         check_answers(smoothed(classifier(2.0)), (1, 8, 8), certified)
 
 
 def test_answers_of_another_processor_are_noted(certified: Certificates) -> None:
     there = certified.header.model_copy(update={"instructions": "others", "behaviour": {"made-up images": "others"}})
-    with pytest.warns(Note, match=r"another arithmetic: equal models answer otherwise \(instructions: 'others' there"):
+    with pytest.warns(Note, match=r"another arithmetic: equal models give different outputs \(instructions: 'others'"):
         check_answers(smoothed(classifier(1.0)), (1, 8, 8), replace(certified, header=there))
     called = there.model_copy(update={"model": {**(there.model or {}), "called": "mine"}})
-    with pytest.raises(InputError, match="another under this name, or has another arithmetic"):
+    with pytest.raises(InputError, match="another model has this name, or its arithmetic differs"):
         check_answers(smoothed(classifier(1.0)), (1, 8, 8), replace(certified, header=called))
 
 
 def test_an_attack_is_refused_to_another_model(certified: Certificates) -> None:
-    with pytest.raises(InputError, match="about another model: it holds the same and answers otherwise"):
+    with pytest.raises(InputError, match="about another model: it has the same contents but gives different outputs"):
         rs.certification.attack(classifier(2.0), certified, "digits", n=100, steps=1, m=2)
     with pytest.raises(InputError, match="about another model: called nothing there, 'mine' now"):
         rs.certification.attack(classifier(1.0), certified, "digits", n=100, identity="mine")

@@ -163,7 +163,7 @@ def test_a_run_is_not_resumed_with_other_instructions(
         return
     assert f"{header.instructions!r} there, " in message and "is of another run (" in message
     differ = read(tmp_path / "fresh.parquet").header.behaviour != header.behaviour  # some limits change no answer
-    assert ("another arithmetic: equal models answer otherwise (instructions: " in message) == differ
+    assert ("another arithmetic: equal models give different outputs (instructions: " in message) == differ
     assert "ONEDNN_MAX_CPU_ISA limit them" in message and "--overwrite" in message
 
 

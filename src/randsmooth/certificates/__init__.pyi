@@ -66,7 +66,7 @@ from .same_run import (
     check_same_run as check_same_run,
 )
 from .same_run import (
-    told_apart as told_apart,
+    classifier_difference as classifier_difference,
 )
 from .same_run import (
     unchecked as unchecked,

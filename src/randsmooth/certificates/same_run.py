@@ -1,4 +1,4 @@
-"""Whether a run may be resumed as it is asked for: what differs, whether it is the classifier, and the way on."""
+"""Whether a run may be resumed with the given settings and model: what differs, and what would let it go on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.settings import CertificationSettings, precision_named
@@ -14,42 +14,43 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, setting
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
-ALIKE = (2, 3)  # formats whose counts mean the same
+COMPATIBLE = (2, 3)  # format versions whose counts mean the same
 
-# What a user gives, in the order of an error; `selection` stands for take and skip.
+# The settings that a user gives, in the order in which an error names them; `selection` stands for take and skip.
 SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection")
-# What differs without being a setting, and what to have in order to go on.
-HAD = {
-    "data": "the images and labels that it was begun with (an older version hashed others)",
+# Facts that are no settings, and what a run needs in order to resume where they differ.
+NEEDED = {
+    "data": "the images and labels that it was begun with (an older version hashed fewer images)",
     "device": "the processor that it was begun on",
     "instructions": "the instructions that it was begun with (on a CPU, ATEN_CPU_CAPABILITY and ONEDNN_MAX_CPU_ISA "
     "limit them)",
     "versions": "the versions that it was begun with",
-    "noise": "the kind of device and the version that it was begun with (an older version addressed the noise "
-    "otherwise)",
+    "noise": "the kind of device and the version that it was begun with (an older version addressed the noise in "
+    "another way)",
     "classes": "the class names that it was begun with",
     "version": "the older version that it was begun with",
 }
 ARITHMETIC = ("precision", "device", "instructions", "versions")
-# Facts that are not named where one that they follow from differs.
-FOLLOWS = {
+# Fact -> those that it follows from. Where one of these differs, the error names it alone.
+FOLLOWS_FROM = {
     "data": {"dataset", "split", "selection"},
     "classes": {"dataset"},
     "noise": {"sound", "dataset", "rule"},
     "guarantee": {*SETTINGS, "version"},
     "notes": {*SETTINGS, "version"},
 }
-KNOWN_BY = ("weights", "mean", "std")  # by which older tables know a model
+OLD_IDENTITY = ("weights", "mean", "std")  # what older tables recorded to identify a model
 ABSENT = object()
 
 
 def check_same_run(begun: Header, now: Header, path: Path) -> None:
-    """Raise InputError unless `now` would go on with the run into `path` that was `begun`.
+    """Raise InputError unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
 
-    Of an older run, which does not record all of these facts, those that it records are compared, with a `Note`.
+    An older run did not record all of these facts: those that it recorded are compared, and a `Note` says so.
 
     Raises:
-        InputError: all that differs is named, whether it is the model or its arithmetic, and what would go on.
+        InputError: it may not. The message names everything that differs, says whether the model or its arithmetic is
+            another, and how to resume.
 
     Example:
         >>> begun = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, seed=0)
@@ -58,95 +59,108 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: runs/mine.parquet is of another run (n: ...
     """
-    different, apart = _fields(begun, now), told_apart(begun, now)
-    told = [f"{name}: {_differing(_told(begun, name), _told(now, name))}" for name in different]
-    if apart is not None:
-        told = [*(each for each in told if each not in apart[1]), ": ".join(apart)]
-    if told:
-        raise InputError(f"{path} is of another run ({'; '.join(told)}). {_ways_on(begun, different, apart)}")
+    names, classifier = _differing_fields(begun, now), classifier_difference(begun, now)
+    differences = [f"{name}: {_there_and_now(_comparable(begun, name), _comparable(now, name))}" for name in names]
+    if classifier is not None:
+        differences = [*(each for each in differences if each not in classifier.detail), ": ".join(classifier)]
+    if differences:
+        raise InputError(f"{path} is of another run ({'; '.join(differences)}). {_ways_on(begun, names, classifier)}")
     if begun.behaviour is None and now.behaviour is not None:
         warnings.warn(f"{path} was begun by an older version: {unchecked(begun)}", Note, stacklevel=2)
 
 
-def told_apart(begun: Header, now: Header) -> tuple[str, str] | None:
-    """What tells the base classifiers of two tables apart: ANOTHER_MODEL or ANOTHER_ARITHMETIC, and by what.
+class ClassifierDifference(NamedTuple):
+    """How the base classifiers of two tables differ: the `kind`, ANOTHER_MODEL or ANOTHER_ARITHMETIC, and in what."""
 
-    None where nothing does: what only one of them tells is not compared, nor answers to other images or noise.
+    kind: str
+    detail: str
+
+
+def classifier_difference(begun: Header, now: Header) -> ClassifierDifference | None:
+    """How the base classifiers of two tables differ; None if they are the same as far as both headers say.
+
+    Facts that only one of the headers records are not compared, nor are outputs for different images or noise.
 
     Example:
         >>> begun = Header(model={"weights": "sha256:aa"})
-        >>> told_apart(begun, begun) is None
+        >>> classifier_difference(begun, begun) is None
         True
-        >>> told_apart(begun, Header(model={"weights": "sha256:bb"}))
-        ('another model', "weights 'sha256:aa' there, 'sha256:bb' now")
+        >>> classifier_difference(begun, Header(model={"weights": "sha256:bb"}))
+        ClassifierDifference(kind='another model', detail="weights 'sha256:aa' there, 'sha256:bb' now")
     """
     theirs, mine = begun.model or {}, now.model or {}
-    if by := _models_differ(theirs, mine):
-        return ANOTHER_MODEL, by
-    if not _answers_differ(begun, now):
+    if detail := _model_difference(theirs, mine):
+        return ClassifierDifference(ANOTHER_MODEL, detail)
+    if not _outputs_differ(begun, now):
         return None
-    parts = [
-        f"{name}: {_differing(getattr(begun, name), getattr(now, name))}"
+    facts = [
+        f"{name}: {_there_and_now(getattr(begun, name), getattr(now, name))}"
         for name in ARITHMETIC
         if getattr(begun, name) != getattr(now, name)
     ]
-    by = f" ({'; '.join(parts)})" if parts else ""
-    if "called" in theirs:
-        return ANOTHER_MODEL, (
-            f"the model called {_short(theirs['called'])} answers otherwise than the one there: it is another under "
-            f"this name, or has another arithmetic{by}"
+    arithmetic = f" ({'; '.join(facts)})" if facts else ""
+    if "called" in theirs:  # identified by a name that its user chose
+        detail = (
+            f"the model called {_short(theirs['called'])} gives other outputs than the one there: another model has "
+            f"this name, or its arithmetic differs{arithmetic}"
         )
-    if parts:
-        return ANOTHER_ARITHMETIC, f"equal models answer otherwise{by}"
-    return ANOTHER_MODEL, (
-        "it holds the same and answers otherwise, on the same processor and with the same versions: its code is "
-        "another, or the number of threads that compute"
+        return ClassifierDifference(ANOTHER_MODEL, detail)
+    if facts:
+        return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs{arithmetic}")
+    detail = (
+        "it has the same contents but gives different outputs, on the same processor and with the same versions: its "
+        "code differs, or the number of threads that compute"
     )
+    return ClassifierDifference(ANOTHER_MODEL, detail)
 
 
 def unchecked(header: Header) -> str:
-    """What an older table leaves open about its classifier, in words.
+    """What could not be compared about the classifier of an older table, in words.
 
     Example:
         >>> unchecked(Header())
-        'of its model nothing could be compared, not what else it holds nor what it answers'
+        'nothing of its model could be compared'
+        >>> unchecked(Header(model={"weights": "sha256:aa"}))
+        'only the weights of its model could be compared, neither its other contents nor its outputs'
     """
-    known = "the weights" if (header.model or {}).get("weights") else "nothing"
-    return f"of its model {known} could be compared, not what else it holds nor what it answers"
+    if not (header.model or {}).get("weights"):
+        return "nothing of its model could be compared"
+    return "only the weights of its model could be compared, neither its other contents nor its outputs"
 
 
-def _fields(begun: Header, now: Header) -> list[str]:
-    """Names of the fields that differ and follow from no other that does, but for behaviour."""
-    names = [*SETTINGS, "model", *HAD, *FOLLOWS]
-    differ = [name for name in dict.fromkeys(names) if _told(begun, name) != _told(now, name)]
-    if begun.version in ALIKE and now.version in ALIKE and "version" in differ:
+def _differing_fields(begun: Header, now: Header) -> list[str]:
+    """Names of the fields that differ, without `behaviour` and those that only follow from another difference."""
+    names = [*SETTINGS, "model", *NEEDED, *FOLLOWS_FROM]
+    differ = [name for name in dict.fromkeys(names) if _comparable(begun, name) != _comparable(now, name)]
+    if begun.version in COMPATIBLE and now.version in COMPATIBLE and "version" in differ:
         differ.remove("version")
     if all("identity" in (header.model or {}) for header in (begun, now)) and "model" in differ:
-        differ.remove("model")  # `told_apart` sees to it: how equal models came to be is no difference
-    return [name for name in differ if not FOLLOWS.get(name, set()) & set(differ)]
+        differ.remove("model")  # `classifier_difference` compares identities; how equal models were trained may differ
+    return [name for name in differ if not FOLLOWS_FROM.get(name, set()) & set(differ)]
 
 
-def _told(header: Header, name: str) -> Any:
-    """The field; of a model what older tables tell too, but for what tells classifiers apart."""
+def _comparable(header: Header, name: str) -> Any:
+    """The field; of a model the description alone, since `classifier_difference` compares what identifies it."""
     value = getattr(header, name)
-    new = {"identity", "called", *KNOWN_BY}
-    return {key: it for key, it in value.items() if key not in new} if name == "model" and value else value
+    identifying = {"identity", "called", *OLD_IDENTITY}
+    return {key: it for key, it in value.items() if key not in identifying} if name == "model" and value else value
 
 
-def _models_differ(begun: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """In what the models differ, of what both tell; nothing where they do not."""
-    if "identity" in begun and "identity" in now and begun.get("called") != now.get("called"):
-        return f"called {_there_and_now(begun.get('called', ABSENT), now.get('called', ABSENT))}"
-    both = [key for key in KNOWN_BY if key in begun and key in now and begun[key] != now[key]]
-    if both:
-        return "; ".join(f"{key} {_there_and_now(begun[key], now[key])}" for key in both)
-    if begun.get("identity", ABSENT) == now.get("identity", ABSENT) or "identity" not in begun or "identity" not in now:
+def _model_difference(begun: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """How the models differ in the facts that both headers record; empty if they do not."""
+    identified = "identity" in begun and "identity" in now
+    if identified and begun.get("called") != now.get("called"):
+        return f"called {_two_values(begun.get('called', ABSENT), now.get('called', ABSENT))}"
+    differ = [key for key in OLD_IDENTITY if key in begun and key in now and begun[key] != now[key]]
+    if differ:
+        return "; ".join(f"{key} {_two_values(begun[key], now[key])}" for key in differ)
+    if not identified or begun["identity"] == now["identity"]:
         return ""
-    return "its weights are the same, and its layers, attributes or unsaved buffers are not"
+    return "its weights are the same, but its layers, attributes or unsaved buffers differ"
 
 
-def _answers_differ(begun: Header, now: Header) -> bool:
-    """Whether answers to the same noisy images, computed in the same format and batches, differ."""
+def _outputs_differ(begun: Header, now: Header) -> bool:
+    """Whether outputs for the same noisy images, computed in the same number format and batches, differ."""
     if begun.behaviour is None or now.behaviour is None:
         return False
     if any(getattr(begun, name) != getattr(now, name) for name in ("sigma", "sound", "backend", "batch")):
@@ -158,15 +172,15 @@ def _answers_differ(begun: Header, now: Header) -> bool:
     return any(begun.behaviour[name] != now.behaviour[name] for name in images)
 
 
-def _differing(begun: Any, now: Any) -> str:
-    """Two values beside each other; of two mappings what differs in them."""
-    if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
-        return _there_and_now(begun, now)
-    keys = [key for key in {**begun, **now} if begun.get(key, ABSENT) != now.get(key, ABSENT)]
-    return ", ".join(f"{key} {_there_and_now(begun.get(key, ABSENT), now.get(key, ABSENT))}" for key in keys)
-
-
 def _there_and_now(begun: Any, now: Any) -> str:
+    """Both values of a field; of two mappings only the entries that differ."""
+    if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
+        return _two_values(begun, now)
+    keys = [key for key in {**begun, **now} if begun.get(key, ABSENT) != now.get(key, ABSENT)]
+    return ", ".join(f"{key} {_two_values(begun.get(key, ABSENT), now.get(key, ABSENT))}" for key in keys)
+
+
+def _two_values(begun: Any, now: Any) -> str:
     return f"{_short(begun)} there, {_short(now)} now"
 
 
@@ -178,23 +192,23 @@ def _short(value: Any) -> str:
     return shown(repr(value))
 
 
-def _ways_on(begun: Header, different: list[str], apart: tuple[str, str] | None) -> str:
-    """What would go on with the run, and what else there is to do."""
-    have = [HAD[name] for name in different if name in HAD]
-    if "model" in different or (apart is not None and apart[0] == ANOTHER_MODEL):
+def _ways_on(begun: Header, names: list[str], classifier: ClassifierDifference | None) -> str:
+    """How to resume the run, whose fields `names` differ, and how to start another one instead."""
+    needed = [NEEDED[name] for name in names if name in NEEDED]
+    if "model" in names or (classifier is not None and classifier.kind == ANOTHER_MODEL):
         called = (begun.model or {}).get("called")
-        have.insert(0, "the model that it was begun with" + (f" (identity={_short(called)})" if called else ""))
-    if "selection" in different and (begun.selection or "").startswith("all "):
-        have.insert(0, "neither take nor skip")
-    given = setting(**_arguments(begun, different), resume=True)
-    with_what = f", with {' and '.join(have)}" if have else ""
+        needed.insert(0, "the model that it was begun with" + (f" (identity={_short(called)})" if called else ""))
+    if "selection" in names and (begun.selection or "").startswith("all "):
+        needed.insert(0, "neither take nor skip")
+    given = setting(**_arguments(begun, names), resume=True)
+    with_what = f", with {' and '.join(needed)}" if needed else ""
     return f"To go on with it: {given}{with_what}. To begin anew: {setting(overwrite=True)}, or another out (--out)"
 
 
-def _arguments(begun: Header, different: list[str]) -> dict[str, Any]:
-    """The settings that differ, as the run was begun with them, by the names that users give them."""
-    found = {name: getattr(begun, name) for name in different if name in SETTINGS}
-    if "precision" in different and begun.precision is not None:
+def _arguments(begun: Header, names: list[str]) -> dict[str, Any]:
+    """The settings among `names`, with the values that the run was begun with, as arguments of `certify`."""
+    found = {name: getattr(begun, name) for name in names if name in SETTINGS}
+    if "precision" in names and begun.precision is not None:
         found["precision"] = _precision(begun.precision)
     if found.pop("selection", None) is not None and (how := re.match(r"(take|every) (\d+)", begun.selection or "")):
         found["take" if how[1] == "take" else "skip"] = int(how[2])
@@ -202,7 +216,7 @@ def _arguments(begun: Header, different: list[str]) -> dict[str, Any]:
 
 
 def _precision(arithmetic: str) -> str | None:
-    """As a user writes it; None where this randsmooth does not know it."""
+    """The precision as a user writes it; None if this version does not know it."""
     try:
         return precision_named(arithmetic)
     except InputError:

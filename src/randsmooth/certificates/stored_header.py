@@ -35,8 +35,8 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         raise InputError(f"{path} has a damaged header: it is no mapping of names to facts")
     version = raw.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
-        told = shown(repr(version))
-        raise InputError(f"{path} is in format {told}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
+        found = shown(repr(version))
+        raise InputError(f"{path} is in format {found}; this randsmooth reads formats 1 to {VERSION}: upgrade it")
     try:
         header = Header(**raw)
         missing = missing_rule(header.rule, header.versions)

@@ -1,4 +1,4 @@
-"""The base classifier that a table of certificates is about: how to make it again, and whether a model is it."""
+"""The base classifier that a table of certificates is about: how to rebuild it, and whether a model is the same."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from randsmooth.certificates import (
     Certificates,
     CertificationSettings,
     Header,
+    classifier_difference,
     precision_named,
-    told_apart,
     unchecked,
 )
 from randsmooth.certification.behaviour import on_made_up
@@ -25,11 +25,11 @@ from randsmooth.versions import versions
 
 
 def certified_as(table: Certificates) -> CertificationSettings:
-    """The settings that make the certified base classifier and its noise: sigma, sound, backend, precision and batch.
+    """The settings that the certified classifier depends on: sigma, sound, backend, precision and batch.
 
     Raises:
-        InputError: the header does not say them or which model it is about, as that of a log does not, or names
-            an unknown precision.
+        InputError: the header lacks one of them or the model (as that of a TSV log does), or names an unknown
+            precision.
 
     Example:
         >>> import tempfile
@@ -42,12 +42,12 @@ def certified_as(table: Certificates) -> CertificationSettings:
         (0.25, 'torch')
     """
     header = table.header
-    said = {"sigma": header.sigma, "model's weights": _weights(table), "precision": header.precision}
-    missing = [name for name, value in said.items() if value is None]
+    recorded = {"sigma": header.sigma, "model's weights": _weights(table), "precision": header.precision}
+    missing = [name for name, value in recorded.items() if value is None]
     if missing:
         raise InputError(
-            f"{called(table)} does not say its {missing[0]} (a TSV log?), so there is no telling which classifier it "
-            "is about: give the Parquet file that `randsmooth certify` wrote"
+            f"{called(table)} does not say its {missing[0]} (a TSV log?), so it cannot be known which classifier it is "
+            "about: give the Parquet file that `randsmooth certify` wrote"
         )
     facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch")}
     try:
@@ -57,7 +57,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
 
 
 def describe_model(model: nn.Module | OnnxModel, identity: str | None = None) -> dict[str, Any]:
-    """What identifies a base classifier, and how it came to be where that is known.
+    """What identifies a base classifier and, where it is known, how it was trained.
 
     Raises:
         InputError: it needs an `identity` (see `models.identity_of`).
@@ -73,10 +73,12 @@ def describe_model(model: nn.Module | OnnxModel, identity: str | None = None) ->
 
 
 def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str | None = None) -> None:
-    """Check, before long work, that `model` holds what the table's base classifier does.
+    """Check that `model` has the same weights, layers and attributes as the table's base classifier.
+
+    It is quick, and meant to come before long work; `check_answers` compares outputs too.
 
     Raises:
-        InputError: it is another, or it needs the `identity` that it was certified under.
+        InputError: it is another model, or it needs the `identity` under which it was certified.
 
     Example:
         >>> import tempfile
@@ -90,19 +92,20 @@ def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str 
         ...
         randsmooth.errors.InputError: mine is about another model: weights ...
     """
-    apart = told_apart(table.header, Header(model=describe_model(model, identity)))
-    if apart is not None:
-        raise _another(table, apart[1])
+    difference = classifier_difference(table.header, Header(model=describe_model(model, identity)))
+    if difference is not None:
+        raise _another(table, difference.detail)
 
 
 def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: Certificates) -> None:
-    """Check that `smoothed`, which passed `check_same`, answers noisy images of `shape` as the table's classifier did.
+    """Check that `smoothed` gives the same outputs as the table's classifier did, for noisy images of `shape`.
 
-    Another processor or library computes other last bits, so that now and then a sample gets another class. That mixes
-    no evidence, and only a `Note` says so; as it does for an older table, whose header holds no answers.
+    Call `check_same` first. On another processor, or with another version of a library, the last bits of the logits
+    may differ, and with them the class of a few samples. Since no evidence is mixed here, that is only a `Note`. So is
+    an older table, whose header records no outputs to compare.
 
     Raises:
-        InputError: the answers differ, and no difference of the arithmetic explains it.
+        InputError: the outputs differ, and no difference in the arithmetic explains it.
 
     Example:
         >>> import tempfile
@@ -119,15 +122,16 @@ def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: C
     backend = engine.prepare(shape)
     now = {"device": backend.processor, "instructions": backend.instructions, "batch": engine.size}
     now |= {"backend": backend.name, "precision": backend.arithmetic, "versions": versions(*backend.packages)}
-    apart = told_apart(header, header.model_copy(update=now | {"behaviour": on_made_up(engine, shape)}))
-    if apart is not None and apart[0] == ANOTHER_MODEL:
-        raise _another(table, apart[1])
-    if apart is not None:
-        warnings.warn(f"{called(table)} was certified in {': '.join(apart)}", Note, stacklevel=2)
+    now |= {"behaviour": on_made_up(engine, shape)}
+    difference = classifier_difference(header, header.model_copy(update=now))
+    if difference is not None and difference.kind == ANOTHER_MODEL:
+        raise _another(table, difference.detail)
+    if difference is not None:
+        warnings.warn(f"{called(table)} was certified in {': '.join(difference)}", Note, stacklevel=2)
 
 
-def _another(table: Certificates, by: str) -> InputError:
-    return InputError(f"{called(table)} is about another model: {by}. Give the model that was certified")
+def _another(table: Certificates, detail: str) -> InputError:
+    return InputError(f"{called(table)} is about another model: {detail}. Give the model that was certified")
 
 
 def _weights(table: Certificates) -> str | None:
@@ -135,5 +139,5 @@ def _weights(table: Certificates) -> str | None:
 
 
 def called(table: Certificates) -> str:
-    """What to call a table in an error."""
+    """The name of a table, for errors."""
     return table.name or "the table"
