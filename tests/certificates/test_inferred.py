@@ -15,7 +15,7 @@ from randsmooth.certificates import (
     find_certificates,
     infer,
     log_at_alpha,
-    place_of,
+    path_facts,
     possible_budgets,
     read,
 )
@@ -57,8 +57,8 @@ PLACES = {
 
 @pytest.mark.parametrize("path", PLACES)
 def test_what_a_path_says(path: str) -> None:
-    place = place_of(Path(path))
-    found = (place.sigma, place.trained, place.n, place.dataset, place.method, place.arch, place.besides)
+    place = path_facts(Path(path))
+    found = (place.sigma, place.training_sigma, place.n, place.dataset, place.method, place.arch, place.other_parts)
     assert found == PLACES[path]
 
 
@@ -181,4 +181,4 @@ def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["cifar10-sigma0.5/catrs.tsv", "mnist/gaussian/noise_0.5", "mnist/cat_rs/noise_0.5"])
 def test_a_method_by_its_own_name_needs_no_words(path: str) -> None:
-    assert place_of(Path(path)).in_words().endswith("and the method as the path says")
+    assert path_facts(Path(path)).in_words().endswith("and the method as the path says")

@@ -9,7 +9,7 @@ import pytest
 
 from randsmooth import data
 from randsmooth.certificates import infer, lines, read
-from randsmooth.certificates.places import CLASSES, DATASETS
+from randsmooth.certificates.log_paths import CLASSES, DATASETS
 from randsmooth.errors import InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"

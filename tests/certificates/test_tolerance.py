@@ -12,7 +12,7 @@ from randsmooth import bounds
 from randsmooth.certificates import Rule, make_rule, read, read_parquet, write_parquet
 from randsmooth.certificates.header import VERSION
 from randsmooth.certificates.rules.base import Floats
-from randsmooth.certificates.rules.tolerance import PILOT, ByMean, Tolerance
+from randsmooth.certificates.rules.tolerance import PILOT, Tolerance, ToleranceV1
 from randsmooth.errors import InputError
 
 N, ALPHA = 100_000, 0.001
@@ -68,13 +68,13 @@ def test_nine_tenths_lie_within_the_tolerance_at_every_p_a(tolerance: float, n: 
 
 
 def test_control_the_projected_mean_leaves_half_of_them_outside() -> None:
-    shares = shares_of(ByMean(1.0, N, ALPHA, tolerance=0.05), 0.05)
+    shares = shares_of(ToleranceV1(1.0, N, ALPHA, tolerance=0.05), 0.05)
     assert shares.min() < 0.1 and np.sum(shares < 0.9) > len(P) / 2
     assert 0.45 < shares[P.index(0.75)] < 0.55
 
 
 def test_nine_tenths_lie_within_on_the_images_of_published_logs(logs: Path) -> None:
-    now, before = rule(), ByMean(1.0, N, ALPHA, tolerance=0.05)
+    now, before = rule(), ToleranceV1(1.0, N, ALPHA, tolerance=0.05)
     for seed, path in enumerate(sorted(logs.glob("cifar10-sigma*/*.tsv"))):
         log = read(path)
         certified = log.rows(log.predict >= 0).rows(np.arange(0, int(np.sum(log.predict >= 0)), 10))
@@ -125,7 +125,7 @@ def test_a_table_of_the_first_format_is_read_as_it_was_made(tmp_path: Path) -> N
     guarantee = f"Each certificate is wrong with probability at most {HEADER.alpha:g}: {EARLIER}"
     header = HEADER.model_copy(update={"rule": "tolerance=0.05", "version": 1})
     table = table_of(header)
-    assert isinstance(table.rule, ByMean) and table.rule.guarantee() == guarantee
+    assert isinstance(table.rule, ToleranceV1) and table.rule.guarantee() == guarantee
     write_parquet(table, tmp_path / "a.parquet")
     back = read_parquet(tmp_path / "a.parquet")
     assert np.array_equal(back.radius, table.radius) and back.radius.max() > 0.0

@@ -232,7 +232,9 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lacks(printed_as)
     (note,) = (note for note in context.notes_on([printed_as]) if "logs that fit" in note)
     assert "smoothadv.tsv" in note and "nearer to the paper" not in note
-    only = Context(tuple(f for f in scanned if f.place is not None and f.place.put), SCALES["paper"], tmp_path)
+    only = Context(
+        tuple(f for f in scanned if f.place is not None and f.place.filed_by_user), SCALES["paper"], tmp_path
+    )
     assert only.of(printed_as) is not None and only.lacks(printed_as)
 
 

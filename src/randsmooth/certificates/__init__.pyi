@@ -9,6 +9,8 @@ from .files import (
     write_tsv as write_tsv,
 )
 from .from_arrays import from_radii as from_radii
+from .guarantee_text import guarantee_of as guarantee_of
+from .guarantee_text import rule_of as rule_of
 from .header import Header as Header
 from .inferred import COMMON_ALPHA as COMMON_ALPHA
 from .inferred import infer as infer
@@ -19,13 +21,13 @@ from .journal import journal_header as journal_header
 from .log_budgets import name_images as name_images
 from .log_budgets import possible_budgets as possible_budgets
 from .log_budgets import require_reachable as require_reachable
+from .log_paths import PathFacts as PathFacts
+from .log_paths import method_named as method_named
+from .log_paths import path_facts as path_facts
 from .logs import looks_like_log as looks_like_log
 from .logs import read_tsv as read_tsv
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
-from .places import Place as Place
-from .places import method_named as method_named
-from .places import place_of as place_of
 from .rules import (
     CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS,
 )
@@ -102,5 +104,3 @@ from .table import (
 from .table import (
     from_counts as from_counts,
 )
-from .words import guarantee_of as guarantee_of
-from .words import rule_of as rule_of

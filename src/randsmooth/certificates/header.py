@@ -11,7 +11,7 @@ from randsmooth.certificates.settings import CertificationSettings, precision_na
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 
-# 1: of the rule `tolerance` about half of the certificates lie within it (see `ByMean`).
+# 1: of the rule `tolerance` about half of the certificates lie within it (see `ToleranceV1`).
 # 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
 VERSION = 3
 WITH_DIGESTS = 3  # from this format on, a file without digests has lost them

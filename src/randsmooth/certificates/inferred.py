@@ -9,7 +9,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.certificates.log_budgets import least_alpha, possible_budgets, require_reachable
-from randsmooth.certificates.places import Place, place_of
+from randsmooth.certificates.log_paths import PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates
 from randsmooth.errors import InputError
 
@@ -26,7 +26,7 @@ def infer(
 ) -> Certificates:
     """Complete a log with the facts that it does not hold (sigma, n, alpha, data set), and judge it at alpha 0.001.
 
-    Arguments take precedence over what the path says (see `place_of`). If neither gives n and alpha, they are taken
+    Arguments take precedence over what the path says (see `path_facts`). If neither gives n and alpha, they are taken
     from the largest radii, provided that exactly one usual budget explains these. If that alpha is not 0.001, the log
     is judged again at 0.001 (see `log_at_alpha`). The header's notes say where each fact comes from; what stays unknown
     stays None. A table of counts is returned unchanged.
@@ -42,14 +42,14 @@ def infer(
     """
     if not table.is_log:
         return table
-    known = _placed(table, place_of(Path(path)), sigma=sigma, n=n, alpha=alpha)
+    known = _placed(table, path_facts(Path(path)), sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
     return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
 
 
 def _placed(
-    table: Certificates, place: Place, *, sigma: float | None, n: int | None, alpha: float | None
+    table: Certificates, place: PathFacts, *, sigma: float | None, n: int | None, alpha: float | None
 ) -> Certificates:
     """The table with the facts that were given, then with those that its path says."""
     given = table.assuming(sigma=sigma, n=n, alpha=alpha)
@@ -66,11 +66,11 @@ def _placed(
     return _noted(made, *notes, **new)
 
 
-def _trained(place: Place, sigma: float | None) -> str:
+def _trained(place: PathFacts, sigma: float | None) -> str:
     """A note that training had another sigma than certification; empty if it had not, or if that is unknown."""
-    if place.trained is None or place.trained == sigma:
+    if place.training_sigma is None or place.training_sigma == sigma:
         return ""
-    return f"trained at sigma {place.trained:g}" if place.trained else "trained without noise"
+    return f"trained at sigma {place.training_sigma:g}" if place.training_sigma else "trained without noise"
 
 
 def _budgeted(table: Certificates) -> Certificates:

@@ -198,7 +198,7 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class Content:
+class JournalContent:
     """What a journal holds.
 
     Attributes:
@@ -215,7 +215,7 @@ class Content:
     bare: int
 
 
-def read_journal(path: Path) -> Content | None:
+def read_journal(path: Path) -> JournalContent | None:
     """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
 
     Lines of older versions, without checksums, are read with a `NoDigest`; the next line's checksum covers them, too.
@@ -235,7 +235,7 @@ def read_journal(path: Path) -> Content | None:
         raise _damaged(path, 1, "its checksum is lost")
     if bare:
         warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", NoDigest, 2)
-    return Content(header, rows, checksum, len(stored) - len(torn), bare)
+    return JournalContent(header, rows, checksum, len(stored) - len(torn), bare)
 
 
 def journal_header(path: Path) -> Header | None:

@@ -16,9 +16,9 @@ import numpy as np
 
 from randsmooth.certificates import matlab
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.lines import CELL, Lines, read_lines
-from randsmooth.certificates.places import CLASSES, place_of
+from randsmooth.certificates.log_paths import CLASSES, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
+from randsmooth.certificates.tsv_cells import CELL, Lines, read_lines
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
 
@@ -109,7 +109,7 @@ def _is_bare(path: Path) -> bool:
 
 def _last_class(path: Path) -> tuple[int, str]:
     """The highest class that can occur, and why."""
-    dataset = place_of(path).dataset
+    dataset = path_facts(path).dataset
     if dataset in CLASSES:
         return CLASSES[dataset] - 1, f"the last class of {dataset}, the data set that its path names"
     return MOST_CLASSES - 1, "more classes than any data set has"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from randsmooth.certificates.guarantee_text import in_own_words
 from randsmooth.certificates.header import VERSION, Header
 from randsmooth.certificates.limits import HEADER
 from randsmooth.certificates.rules import missing_rule
-from randsmooth.certificates.words import in_own_words
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 

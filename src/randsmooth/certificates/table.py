@@ -9,11 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_rows
 from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
 from randsmooth.certificates.settings import check_budget
-from randsmooth.certificates.words import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.errors import InputError
 
 ABSTAIN = -1

@@ -1,6 +1,6 @@
 from .checks import check_eval_mode as check_eval_mode
 from .dataset import certify as certify
-from .dataset import load as load
+from .dataset import load_model as load_model
 from .engine import Engine as Engine
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack

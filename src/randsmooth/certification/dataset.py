@@ -66,7 +66,7 @@ def certify(
     settings = settings_from(CertificationSettings, settings, fields)
     out = parquet(out)
     check_flags(out, resume=resume, overwrite=overwrite)
-    model = load(model) if isinstance(model, str | Path) else model
+    model = load_model(model) if isinstance(model, str | Path) else model
     trained = provenance(model)
     dataset, settings = completed(dataset, settings, trained)
     place = models.pick_device(device)
@@ -112,7 +112,7 @@ def begun_with(out: Path, settings: CertificationSettings) -> CertificationSetti
     return settings.having(backend=backend, batch=header.batch if settings.batch is None else settings.batch)
 
 
-def load(source: Path | str) -> models.Classifier | models.OnnxModel:
+def load_model(source: Path | str) -> models.Classifier | models.OnnxModel:
     """The base classifier in a model folder, on the hub or in an ONNX file.
 
     Example:
@@ -120,7 +120,7 @@ def load(source: Path | str) -> models.Classifier | models.OnnxModel:
         >>> model = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     models.save(model, folder)
-        ...     load(folder).classes
+        ...     load_model(folder).classes
         ['cat', 'dog']
     """
     return models.OnnxModel(source) if Path(source).suffix == ".onnx" else models.load(source)

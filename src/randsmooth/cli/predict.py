@@ -50,7 +50,7 @@ def predict(settings: Predict) -> None:
     from randsmooth import certificates, certification, data, models
 
     asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
-    model = certification.load(settings.model)
+    model = certification.load_model(settings.model)
     table = None if settings.like is None else certificates.read(settings.like)
     how = completed(asked, settings, model, table)
     smoothed = certification.SmoothedClassifier(model, how, device=models.pick_device(settings.device))

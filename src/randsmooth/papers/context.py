@@ -108,6 +108,6 @@ def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, flo
     by chance: a log of another number of images therefore does not come before one that a user put there.
     """
     agreed = agreement_of(row, found)
-    put = found.place is not None and found.place.put
+    put = found.place is not None and found.place.filed_by_user
     refuted = is_another_run(row, found) or not agreed.same_images
     return found.preset != row.preset, refuted, not put, agreed.share, not agreed.same_images, agreed.mean_error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth import certificates
-from randsmooth.certificates import Certificates, Place
+from randsmooth.certificates import Certificates, PathFacts
 from randsmooth.errors import ForeignFile, InputError, about
 from randsmooth.papers.log_settings import allows
 from randsmooth.papers.rows import is_main
@@ -32,7 +32,7 @@ class CertificateFile:
     sigma: float
     method: str
     preset: str
-    place: Place | None = None
+    place: PathFacts | None = None
 
     @property
     def log(self) -> bool:
@@ -66,8 +66,8 @@ class IncompleteProvenance(InputError):
 def scan_folder(folder: Path) -> FolderScan:
     """All certificates below `folder` whose header or path gives data set, sigma and method.
 
-    A log lies at DATASET-sigmaSIGMA/METHOD.tsv, or where its authors keep it (see `certificates.place_of`). A file that
-    cannot be used is named among the skipped ones, and the scan goes on.
+    A log lies at DATASET-sigmaSIGMA/METHOD.tsv, or where its authors keep it (see `certificates.path_facts`). A file
+    that cannot be used is named among the skipped ones, and the scan goes on.
 
     Raises:
         InputError: no such folder.
@@ -111,7 +111,7 @@ def _read(path: Path) -> CertificateFile:
         header.sigma or 0.0,
         str(model["method"]),
         str(model.get("preset", "")),
-        place=certificates.place_of(path) if table.counts is None else None,
+        place=certificates.path_facts(path) if table.counts is None else None,
     )
 
 
@@ -131,5 +131,5 @@ def _main(found: CertificateFile, preset: str) -> bool:
     place = found.place
     if place is None:
         return is_main(found.preset)
-    usual = place.arch in ("", ARCHS.get(found.dataset, "")) and place.trained in (None, found.sigma)
-    return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place.besides)
+    usual = place.arch in ("", ARCHS.get(found.dataset, "")) and place.training_sigma in (None, found.sigma)
+    return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place.other_parts)

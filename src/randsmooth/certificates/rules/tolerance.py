@@ -54,11 +54,11 @@ class Tolerance(Rule):
 
     def _check_n(self) -> None:
         """Raise InputError if even all samples after the pilot do not keep the tolerance."""
-        behind = _behind_at_cap(self.n, self.alpha)
-        if behind <= self.tolerance:
+        shortfall = _shortfall_at_cap(self.n, self.alpha)
+        if shortfall <= self.tolerance:
             return
         ways = [f"allow n >= {least}"] if (least := self._least_n()) <= MOST_SAMPLES else []
-        ways += [f"ask for tolerance={np.ceil(1000.0 * behind) / 1000.0:g}"] if behind < 0.999 else []
+        ways += [f"ask for tolerance={np.ceil(1000.0 * shortfall) / 1000.0:g}"] if shortfall < 0.999 else []
         raise InputError(
             f"n={self.n} cannot keep tolerance={self.tolerance:g}: a pilot takes {PILOT} of the samples, and without "
             f"them more radii fall short than may; {', '.join([*ways, 'or take --rule fixed'])}"
@@ -69,17 +69,17 @@ class Tolerance(Rule):
         if self.tolerance < FINEST:
             return MOST_SAMPLES + 1
         low, high = self.n, max(10 * self.n, 2 * PILOT)
-        while high <= MOST_SAMPLES and _behind_at_cap(high, self.alpha) > self.tolerance:
+        while high <= MOST_SAMPLES and _shortfall_at_cap(high, self.alpha) > self.tolerance:
             low, high = high, 10 * high
         while high <= MOST_SAMPLES and high - low > low // 100:
             middle = (low + high) // 2
-            kept = _behind_at_cap(middle, self.alpha) <= self.tolerance
+            kept = _shortfall_at_cap(middle, self.alpha) <= self.tolerance
             low, high = (low, middle) if kept else (middle, high)
         return high
 
     @classmethod
     def as_of(cls, version: int | None) -> type[Self]:
-        return ByMean if version == 1 else cls  # type: ignore[return-value]
+        return ToleranceV1 if version == 1 else cls  # type: ignore[return-value]
 
     def guarantee(self) -> str:
         return (
@@ -115,17 +115,17 @@ class Tolerance(Rule):
 
     def _chosen(self, s: Ints) -> Ints:
         """The least sample count (S,) that keeps the tolerance after `s` (S,) successes of the pilot (bisection)."""
-        choices, behind = _choices(self.n - PILOT, self.alpha), Behind(s, self.n, self.alpha)
+        choices, shortfall = _choices(self.n - PILOT, self.alpha), Shortfall(s, self.n, self.alpha)
         low, high = np.zeros(len(s), np.int64), np.full(len(s), len(choices) - 1)
         while np.any(high - low > 1):
             middle = (low + high) // 2
-            kept = behind(choices[middle]) <= self.tolerance
+            kept = shortfall(choices[middle]) <= self.tolerance
             low, high = np.where(kept, low, middle), np.where(kept, middle, high)
         return np.asarray(choices[high])
 
 
 @dataclass(frozen=True)
-class ByMean(Tolerance):
+class ToleranceV1(Tolerance):
     """The rule of tables in format 1: the loss projected from the pilot's mean is within the tolerance.
 
     It is kept to read them; about half of their certificates fall short by more than the tolerance.
@@ -147,7 +147,7 @@ class ByMean(Tolerance):
         return np.asarray(choices[np.argmax(projected >= projected[:, -1:] - self.tolerance, axis=1)])
 
 
-class Behind:
+class Shortfall:
     """How far the radius of fresh samples may fall short of that of all n, after `s` (S,) successes of the pilot.
 
     Of the n samples F are failures, and F can be anything that agrees with the pilot's interval for p_A. Given F, the
@@ -187,9 +187,9 @@ def _choices(most: int, alpha: float, ratio: float = RATIO) -> Ints:
     return np.unique(np.geomspace(bounds.smallest_n(alpha), most, num=steps).astype(np.int64))
 
 
-def _behind_at_cap(n: int, alpha: float) -> float:
+def _shortfall_at_cap(n: int, alpha: float) -> float:
     """The largest shortfall of all samples after the pilot, in sigma; infinite if too few are left."""
     if n < PILOT + bounds.smallest_n(alpha):
         return float("inf")
     s = np.concatenate(_by_pilot())
-    return float(np.max(Behind(s, n, alpha)(np.full(len(s), n - PILOT))))
+    return float(np.max(Shortfall(s, n, alpha)(np.full(len(s), n - PILOT))))

@@ -33,34 +33,34 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Place:
+class PathFacts:
     """The facts in a path; None or empty where it says nothing, or contradicts itself.
 
     Attributes:
         sigma: of the certification.
-        trained: sigma of the training, if the path names both.
-        n: samples an image.
+        training_sigma: that of the training, if the path names both.
+        n: samples per image.
         dataset, split, method: by their names here.
         arch: the architecture.
-        besides: other parts of the path, such as `lbd_5.0`: settings or variations.
-        put: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user filed it.
-        by: the part of the path that names the method.
+        other_parts: the rest of the path, such as `lbd_5.0`: settings or variations.
+        filed_by_user: whether the path is DATASET-sigmaSIGMA/METHOD.tsv, where a user filed it.
+        method_word: the part of the path that names the method.
 
     Example:
-        >>> print(place_of(Path("cifar10-sigma0.5/macer.tsv")).in_words())
+        >>> print(path_facts(Path("cifar10-sigma0.5/macer.tsv")).in_words())
         sigma 0.5, data set cifar10 and the method as the path says
     """
 
     sigma: float | None = None
-    trained: float | None = None
+    training_sigma: float | None = None
     n: int | None = None
     dataset: str = ""
     split: str = ""
     method: str = ""
     arch: str = ""
-    besides: tuple[str, ...] = ()
-    put: bool = False
-    by: str = ""
+    other_parts: tuple[str, ...] = ()
+    filed_by_user: bool = False
+    method_word: str = ""
 
     def in_words(self) -> str:
         """The facts in one phrase, `sigma 0.5, data set cifar10 and the method as the path says`; empty without any.
@@ -78,18 +78,18 @@ class Place:
         return f"{words} as the path says" if said else ""
 
     def _method(self) -> str:
-        same = re.sub("[-_ ]", "", self.by.lower()) == re.sub("[-_ ]", "", self.method)
-        return "the method" if same else f"the method {self.method} (by the name {self.by})"
+        same = re.sub("[-_ ]", "", self.method_word.lower()) == re.sub("[-_ ]", "", self.method)
+        return "the method" if same else f"the method {self.method} (by the name {self.method_word})"
 
 
-def place_of(path: Path) -> Place:
+def path_facts(path: Path) -> PathFacts:
     """The facts in `path`, which is like `cifar10-sigma0.5/macer.tsv` or as the released repositories lay out theirs.
 
     Where both `noise_` and `sigma_` occur, the first is of the training and the second of the certification.
 
     Example:
-        >>> place = place_of(Path("logs/cifar10/noise_0.50/consistency/N_1000.tsv"))
-        >>> place.dataset, place.sigma, place.n, place.method
+        >>> facts = path_facts(Path("logs/cifar10/noise_0.50/consistency/N_1000.tsv"))
+        >>> facts.dataset, facts.sigma, facts.n, facts.method
         ('cifar10', 0.5, 1000, 'consistency')
     """
     parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
@@ -97,19 +97,21 @@ def place_of(path: Path) -> Place:
     if folder is not None:
         dataset = _dataset(folder["dataset"])
         method = method_named(parts[-1])
-        return Place(float(folder["sigma"]), dataset=dataset, method=method, put=True, by=parts[-1])
+        return PathFacts(
+            float(folder["sigma"]), dataset=dataset, method=method, filed_by_user=True, method_word=parts[-1]
+        )
     method = _method(parts)
     sigma, noise = (_one(_values(parts, word)) for word in ("sigma", "noise"))
-    return Place(
+    return PathFacts(
         sigma=(noise or None) if sigma is None else sigma,  # `noise_0.00` is of a training without noise
-        trained=None if sigma is None else noise,
+        training_sigma=None if sigma is None else noise,
         n=_one({int(n) for part in parts for n in SAMPLES.findall(part)}),
         dataset=_one({DATASETS[part.lower()] for part in parts if part.lower() in DATASETS}) or "",
         split=_one({part for part in parts if part in ("train", "test")}) or "",
         method=method,
-        by=_by(parts, method),
+        method_word=_method_word(parts, method),
         arch=_one({found[1].lower() for part in parts if (found := ARCH.fullmatch(part))}) or "",
-        besides=_besides(parts),
+        other_parts=_other_parts(parts),
     )
 
 
@@ -146,7 +148,7 @@ def _method(parts: list[str]) -> str:
     return _one(named) or ""
 
 
-def _by(parts: list[str], method: str) -> str:
+def _method_word(parts: list[str], method: str) -> str:
     """The part of the path that names the method, preferably by its name here."""
     words = [part for part in parts if method and _method_in(part) == method]
     return method if method in [word.lower() for word in words] else next(iter(words), method)
@@ -160,7 +162,7 @@ def _method_in(part: str) -> str:
     return name if name in METHODS else ""
 
 
-def _besides(parts: list[str]) -> tuple[str, ...]:
+def _other_parts(parts: list[str]) -> tuple[str, ...]:
     """The parts from the data set or method on that are neither of these, nor noise, architecture, split or seed."""
     known = [bool(part.lower() in DATASETS or _method_in(part)) for part in parts]
     if not any(known):
