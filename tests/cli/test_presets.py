@@ -97,7 +97,7 @@ def test_a_run_says_what_it_runs(cli: Run) -> None:
     assert code == 0, err
     assert out.splitlines()[:4] == [
         "preset randsmooth/smoothmix: smoothmix with m=4, T=1, alpha=1.0, eta=5.0, start=0.0, warmup=1; small-cnn, "
-        "1 epoch, lr 0.01, batch 256, weight decay 0.0001, 64 images a step",
+        "1 epoch, lr 0.01, batch 256, weight decay 0.0001, 64 images per step",
         "randsmooth/smoothmix: not from a paper: cat-rs/smoothmix/prose of mnist on the data set's usual schedule",
         "T=1 instead of the preset's 4; lr=0.01 instead of the preset's 0.05",
         "schedule of 40 epochs compressed to 1: lr_drops [15, 30] -> [], warmup 3 -> 1",

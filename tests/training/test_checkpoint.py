@@ -173,7 +173,7 @@ FIELDS = {
     "history": ({"history": [1, 2]}, "history"),
     "history of words": ({"history": [{"a": "b"}] * 2}, "history"),
     "model": ({"model": [1]}, "its model is no dictionary"),
-    "model of words": ({"model": {"a": "b"}}, "something else than tensors"),
+    "model of words": ({"model": {"a": "b"}}, "something other than tensors"),
     "optimizer": ({"optimizer": 3}, "its optimizer is no dictionary"),
     "schedule": ({"schedule": None}, "its schedule is no dictionary"),
     "recipe": ({"recipe": {"dataset": "digits"}}, "recipe: take: Field required"),

@@ -46,7 +46,7 @@ def test_every_preset_resolves_where_it_was_published(preset: Preset, dataset: s
     kept = {key: value for key, value in values.items() if key not in scaled}
     assert {key: found.hyperparameters[key] for key in kept} == kept
     method = found.build_method()
-    assert found.batch % method.m == 0 and found.images_a_step * method.m == found.batch
+    assert found.batch % method.m == 0 and found.images_per_step * method.m == found.batch
 
 
 def test_every_preset_serves_something() -> None:
@@ -174,7 +174,7 @@ def test_the_main_tables_are_typed_here_in_full() -> None:
     }
 
 
-# paper, data set -> architecture, epochs, lr, lr_drops, weight decay, images a step without m
+# paper, data set -> architecture, epochs, lr, lr_drops, weight decay, images per step without m
 COMMON = {
     ("cat-rs/gaussian/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
     ("cat-rs/stability/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
@@ -218,7 +218,7 @@ COMMON = {
 def test_training_is_as_published(name: str, dataset: str) -> None:
     found = recipe(dataset, preset=name)
     assert COMMON[name, dataset] == (
-        *(found.arch, found.epochs, found.lr, found.lr_drops, found.weight_decay, found.images_a_step),
+        *(found.arch, found.epochs, found.lr, found.lr_drops, found.weight_decay, found.images_per_step),
     )
     assert (found.lr_factor, found.momentum) == (0.1, 0.9)
 
@@ -395,8 +395,8 @@ def test_the_schedule_is_the_literatures(dataset: str, method: str) -> None:
 
 def test_a_step_of_four_noises_has_64_images() -> None:
     four, one = recipe("cifar10"), recipe("cifar10", preset="cat-rs/gaussian")
-    assert (four.images_a_step, -(-50_000 // four.images_a_step)) == (64, 782)
-    assert (one.images_a_step, -(-50_000 // one.images_a_step)) == (256, 196)
+    assert (four.images_per_step, -(-50_000 // four.images_per_step)) == (64, 782)
+    assert (one.images_per_step, -(-50_000 // one.images_per_step)) == (256, 196)
 
 
 # (data set, method, sigma, hyperparameter): epochs of a schedule of 150
@@ -423,7 +423,7 @@ def test_a_borrowed_method_keeps_its_place_in_the_schedule(
 @pytest.mark.parametrize("dataset", ["digits", "fashion-mnist", "cifar100"])
 def test_borrowed_macer_steps_on_64_images(dataset: str) -> None:
     found = recipe(dataset, "macer")
-    assert (found.batch, found.images_a_step) == (1024, 64)
+    assert (found.batch, found.images_per_step) == (1024, 64)
     assert found.lr == recipe(dataset, "gaussian").lr
 
 

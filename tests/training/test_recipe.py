@@ -127,7 +127,7 @@ def test_a_part_that_is_off_may_begin_at_any_epoch(method: str, settings: dict[s
 def test_the_first_line_tells_the_run() -> None:
     assert ask(method="smoothadv", epochs=15)[0].summary() == (
         "preset cat-rs/smoothadv: smoothadv with m=2, eps=2.0, T=10, attack=pgd, warmup=1; resnet110, "
-        "15 epochs, lr 0.1 (x0.1 at epochs 5, 10), batch 256, weight decay 0.0001, 128 images a step"
+        "15 epochs, lr 0.1 (x0.1 at epochs 5, 10), batch 256, weight decay 0.0001, 128 images per step"
     )
 
 
@@ -290,16 +290,16 @@ def test_what_is_set_is_not_scaled() -> None:
 
 
 @pytest.mark.parametrize(("k", "batch", "images"), [(16, 4096, 256), (16, 16, 1), (4, 256, 64)])
-def test_macers_images_a_step(k: int, batch: int, images: int) -> None:
+def test_macers_images_per_step(k: int, batch: int, images: int) -> None:
     recipe, _ = ask(method="macer", set={"k": k, "batch": batch})
-    assert (recipe.images_a_step, recipe.build_method().m) == (images, k)
+    assert (recipe.images_per_step, recipe.build_method().m) == (images, k)
 
 
 @pytest.mark.parametrize(
     ("m", "batch", "images"), [(1, 256, 256), (4, 256, 64), (8, 256, 32), (256, 256, 1), (3, 12, 4)]
 )
 def test_a_batch_is_m_noises_of_each_image(m: int, batch: int, images: int) -> None:
-    assert ask(set={"m": m, "batch": batch})[0].images_a_step == images
+    assert ask(set={"m": m, "batch": batch})[0].images_per_step == images
 
 
 SIGMAS = [(0.12, 0.25), (0.3, 0.25), (0.4, 0.5), (0.7, 0.5), (0.8, 1.0), (2.0, 1.0)]
@@ -422,7 +422,7 @@ def test_a_recipe_is_the_same_after_a_round_trip() -> None:
     assert Recipe.model_validate(dumped(recipe)) == recipe
     assert recipe.differences(dumped(recipe)) == []
     assert recipe.build_method() == Recipe.model_validate(dumped(recipe)).build_method()
-    assert recipe.images_a_step == 64
+    assert recipe.images_per_step == 64
     assert Recipe.model_validate(dumped(recipe)) == recipe  # also once asked
 
 

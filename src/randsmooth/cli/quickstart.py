@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
 
 SIGMA = 0.5
-EPOCHS = 8
+EPOCHS = 7
 IMAGES, N0, N = 200, 100, 5000
 # Amplify with a shorter attack and fewer noises between the epochs than its preset: enough to show what it does.
 METHODS: dict[str, dict[str, Any]] = {
     "gaussian": {},
     "amplify": {"E_t": 3, "T": 2, "reweight_every": 2, "discard_noises": 16},
 }
-TRIED = 4  # images whose class is predicted to see how fast that is
+TRIED = 4  # images whose class is predicted to measure how long that takes
 REST = 10.0  # seconds for models, files and the report, on a processor of 2.5 GHz
 
 
@@ -54,7 +54,7 @@ def quickstart(settings: Quickstart) -> None:
 
 
 def expected_seconds(settings: Quickstart) -> float:
-    """How long the quickstart will take, told by a few steps of both trainings and a few predictions."""
+    """How long the quickstart will take, estimated from a few steps of both trainings and a few predictions."""
     from randsmooth.training import duration
 
     training = sum(
@@ -73,7 +73,7 @@ def _certification_seconds(device: str) -> float:
     network = models.Classifier(arch=spec.arch, classes=list(spec.classes), shape=list(spec.shape)).eval()
     smoothed = SmoothedClassifier(network.to(models.pick_device(device)), sigma=SIGMA, seed=0)
     x, _ = data.load("digits", "test").batch(torch.arange(TRIED))
-    smoothed.predict(x[:1], n=N0)  # which also sets up what the next finds ready
+    smoothed.predict(x[:1], n=N0)  # the first prediction also sets things up for the next, so it is not timed
     start = time.perf_counter()
     smoothed.predict(x, n=N0 + N)
     return (time.perf_counter() - start) / TRIED * IMAGES * len(METHODS)

@@ -1,4 +1,4 @@
-"""Gaussian training turned towards easy images (Sun et al. 2025)."""
+"""Gaussian training that favours easy images (Sun et al. 2025)."""
 
 from __future__ import annotations
 
@@ -24,27 +24,33 @@ from randsmooth.noise import DAMP, Attacked, Stream, noisy_logits, sphere_attack
 
 @dataclass(frozen=True, kw_only=True)
 class Amplify(Method):
-    """Discard hard images, reweight the rest, attack the noise of easy ones: each part can be switched off.
+    """Discard hard images, sample the rest by their weights, and attack the noise: each part can be switched off.
 
-    Until epoch E_t this is Gaussian training with m noises. Then, in the paper's letters (section 5):
+    Before epoch E_t this is Gaussian training with m noises per image. From then on, in the paper's letters
+    (section 5):
 
     Attributes:
-        m: noise samples an image.
-        E_t: epoch at which the three parts begin, counted from 0: E_t = 70 comes after 70 epochs of Gaussian training.
-        discard: drop, once, images whose p_A is below p_t.
-        p_t: the threshold; p_A is the label's share of `discard_noises` noisy copies.
-        p_A_from: folder of a trained model to take that p_A from (as on ImageNet); None: the model in training.
-        p_A_augmented: measure p_A, for discarding and reweighting, on one version of each image as the training
-            augmentation makes it (cropped, flipped), like the authors; False: on the plain images.
-        reweight: sample images by their approximate certified radius, renewed `reweight_every` epochs.
-        p_min: the smallest share of `reweight_noises` that weighs 1, bounded at level `reweight_alpha`.
-        weight: "bound" divides by the radius of the bound of p_min, as the caption of figure 4 says ("divided by the
-            value at p_A = 0.75") and the authors' code weighs; "literal", the formula, by Phi^-1(p_min) itself.
-        attack: walk each noise on its sphere until it is misclassified (algorithm 1).
-        T, eps: the most steps of that walk and their length; `norm` "linf" steps by the sign instead.
-        gradient: "unit" steps along the unit gradient, as algorithm 1 says; "damped", the authors' code, divides the
-            gradient by its norm + m * 1e-8, so that noises with a margin beyond about 20 hardly move.
-        with_replacement: without reweighting, draw images with replacement, like the authors' code; False: in turns.
+        m: noise samples per image.
+        E_t: epoch at which the three parts begin, counted from 0: with E_t = 70 they follow 70 epochs of Gaussian
+            training.
+        discard: at epoch E_t, discard the images whose p_A is below p_t.
+        p_t: that threshold; p_A is estimated as the share of `discard_noises` noisy copies that get the label.
+        p_A_from: folder of a trained model that estimates this p_A (as on ImageNet); None: the model in training.
+        p_A_augmented: estimate p_A, for discarding and reweighting, on one randomly augmented (cropped, flipped)
+            version of each image, like the authors; False: on the images as they are.
+        reweight: sample images by their approximate certified radius, which is estimated anew every
+            `reweight_every` epochs from `reweight_noises` noisy copies and a bound at level `reweight_alpha`.
+        p_min: up to this share of the noisy copies being classified correctly, an image has weight 1.
+        weight: "bound" divides an image's radius by the radius at the bound of p_min, as the caption of figure 4 says
+            ("divided by the value at p_A = 0.75") and the authors' code does; "literal", by Phi^-1(p_min), as the
+            formula says.
+        attack: move each noise on its sphere until the image is misclassified (algorithm 1).
+        T, eps: how many steps this takes at most, and their length.
+        norm: "l2"; or "linf", whose steps follow the sign of the gradient.
+        gradient: "unit" steps along the unit gradient, as algorithm 1 says; "damped", as in the authors' code, divides
+            the gradient by its norm + m * 1e-8, so that noises with a margin beyond about 20 hardly move.
+        with_replacement: without reweighting, draw images with replacement, as the authors' code does; False: go
+            through all of them before any comes again.
     """
 
     source: ClassVar[str] = "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')"
@@ -78,29 +84,33 @@ class Amplify(Method):
         if not 0.0 < self.reweight_alpha < 1.0:
             raise InputError(f"reweight_alpha={self.reweight_alpha} must lie in (0, 1); the paper takes 0.1")
         if self.p_A_from is not None and not self.discard:
-            raise InputError(f"p_A_from={self.p_A_from!r} is asked when images are discarded: drop it, or set discard")
+            raise InputError(
+                f"p_A_from={self.p_A_from!r} is only used to discard images: leave it out, or set discard=true"
+            )
         if self.discard and self.E_t == 0 and self.p_A_from is None:
             raise InputError(
-                "E_t=0 discards images before any training: train for longer first, or name a model trained at this "
+                "E_t=0 discards images before any training: set a larger E_t, or name a model trained at this "
                 "sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
         if self.reweight and self.weight == "literal" and self.p_min == 1.0:
-            raise InputError("p_min=1.0 with weight='literal' weighs every image 1: lower it, or set reweight=False")
+            raise InputError(
+                "p_min=1.0 with weight='literal' gives every image weight 1: lower p_min, or set reweight=False"
+            )
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
     @classmethod
     def check_epochs(cls, epochs: int, hyperparameters: Mapping[str, Any], chosen: Collection[str]) -> None:
-        """A single epoch leaves none to train in before images are discarded by what the model has learnt."""
+        """Refuse a single epoch where images are discarded by what the model has learnt before."""
         discards = hyperparameters["discard"] and hyperparameters["p_A_from"] is None and hyperparameters["E_t"] > 0
         if epochs == 1 and discards and "E_t" not in chosen:
             raise InputError(
-                "amplify needs at least 2 epochs, not 1: it trains first, and then discards images by what it has "
-                "learnt. Take --epochs 2 or more, or switch that part off: --set discard=false"
+                "amplify needs at least 2 epochs, not 1: it first trains, and then discards the images that the model "
+                "finds hard. Take --epochs 2 or more, or switch that part off: --set discard=false"
             )
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
-        """Mean cross-entropy at the attacked noises, each of which walks by itself; arguments as for every `Method`."""
+        """Mean cross-entropy at the attacked noises, each moved by itself; arguments as for every `Method`."""
         check_noise(self, x, noise)
         walked = self.walk(model, x, y, noise)
         logits = noisy_logits(model, x, walked.points)  # (m, B, K)
@@ -124,12 +134,12 @@ class Amplify(Method):
         return Attacked(walked.points.view_as(noise), walked.right.view(m, -1))
 
     def schedule(self) -> Schedule:
-        """Gaussian training before epoch `E_t`; then discards, reweights and attacks, as far as each is on."""
+        """Gaussian training before epoch `E_t`; from then on those of the three parts that are switched on."""
         return AmplifySchedule(self)
 
 
 def image_weights(method: Amplify, counts: Tensor) -> Tensor:
-    """Sampling weight of images whose label came out of `counts` (N,) of the reweighting noises.
+    """Sampling weights of images of which `counts` (N,) of the `reweight_noises` noisy copies get the label.
 
     max(1, Phi^-1(bound(C)) / Phi^-1(bound(C_min))) with C_min = ceil(p_min * noises), the bound being the
     one-sided Clopper-Pearson bound (Sun et al. 2025, section 5.2).
@@ -138,24 +148,26 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         (N,) float64, at least 1.
 
     Raises:
-        InputError: the bound of p_min certifies nothing, so that no weight can be set by it.
+        InputError: the radius at p_min is 0, so that no other can be divided by it.
     """
     noises, alpha = method.reweight_noises, method.reweight_alpha
-    least = math.ceil(round(method.p_min * noises, 9))  # rounded first, so that 0.75 * 16 stays 12
+    least = math.ceil(
+        round(method.p_min * noises, 9)
+    )  # rounded first: a floating-point product a little above 12 must not become 13
     floor = float(bounds.radius_of_tail(bounds.lower_tail(least, noises, alpha), sigma=1.0))
     if method.weight == "literal":
         floor = float(special.ndtri(method.p_min))
     if floor <= 0.0:
         raise InputError(
-            f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so it can weigh no "
-            "image: raise p_min or reweight_noises"
+            f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so no weight can be "
+            "relative to it: raise p_min or reweight_noises"
         )
     radii = bounds.radius_of_tail(bounds.lower_tail(counts.numpy(), noises, alpha), sigma=1.0)
     return torch.from_numpy(radii / floor).clamp_min(1.0)
 
 
 class AmplifySchedule(Schedule):
-    """Which images are left and how often each is drawn: found at E_t, saved with every checkpoint."""
+    """Which images are kept and how often each is drawn: decided from epoch E_t on, saved with every checkpoint."""
 
     method: Amplify
 

@@ -1,4 +1,4 @@
-"""What a training method is, and what it may remember across epochs."""
+"""What a training method is, and what it may keep from one epoch to the next."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from randsmooth.noise import Stream
 
 
 class Loss(NamedTuple):
-    """A scalar to minimise, and what to log of it (scalars without gradient, still on the device).
+    """A scalar to minimise, and what to log about it (scalars without gradient, still on the device).
 
     Attributes:
         total: the loss.
         terms: its parts, which add up to it.
-        figures: shares that tell how training goes: of easy images, of attacks that succeed, ...
+        figures: shares that show how training is going: of easy images, of attacks that succeed, ...
 
     Example:
         >>> from randsmooth import methods
@@ -37,11 +37,11 @@ class Loss(NamedTuple):
 
 
 class LossInputs(NamedTuple):
-    """What some methods need beside images and noise.
+    """What some methods need in addition to images and noise.
 
     Attributes:
-        u: (B,) one uniform number in [0, 1) an image, for methods that draw more than noise.
-        target: (B, K) a teacher's smoothed prediction of each image.
+        u: (B,) a uniform random number in [0, 1) for each image, for methods whose loss is random beyond the noise.
+        target: (B, K) a teacher's smoothed prediction for each image.
         sigma: the standard deviation of the noise, where the loss itself depends on it.
 
     Example:
@@ -60,7 +60,7 @@ class Method(ABC):
     """A training objective: a frozen dataclass of hyperparameters in its paper's letters.
 
     Raises:
-        InputError: a hyperparameter of another type than it declares, or out of range.
+        InputError: a hyperparameter has another type than its field declares, or is out of range.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,29 +80,29 @@ class Method(ABC):
 
     source: ClassVar[str]  # the paper
 
-    if TYPE_CHECKING:  # a field of most, a property of those whose paper calls it otherwise
+    if TYPE_CHECKING:  # a field in most methods, a property where the paper has another letter for it
 
         @property
         def m(self) -> int:
-            """Noise samples an image."""
+            """Noise samples per image."""
 
     def __post_init__(self) -> None:
         check_types(self)
         self.check()
 
-    def check(self) -> None:  # noqa: B027 a method without ranges to check has nothing to add
-        """Raise InputError for hyperparameters out of range; their types are right."""
+    def check(self) -> None:  # noqa: B027 a method without such ranges need not override it
+        """Raise InputError for hyperparameters out of range; their types have been checked already."""
 
     @classmethod  # noqa: B027 most methods can train in a single epoch
     def check_epochs(cls, epochs: int, hyperparameters: Mapping[str, Any], chosen: Collection[str]) -> None:
-        """Raise InputError where `epochs` are too few for this method.
+        """Raise InputError if `epochs` are too few for this method.
 
-        Called before the hyperparameters that count epochs are fitted to a run of another length than the preset's.
+        Called before the hyperparameters that count epochs are scaled to the length of the run.
 
         Args:
-            epochs: of the run.
-            hyperparameters: all of them by name, as in a run of the preset's length.
-            chosen: the names of those that the user set, which are not fitted.
+            epochs: the length of the run.
+            hyperparameters: all of them by name, with the values for a run of the preset's length.
+            chosen: the names of those that the user set, which are not scaled.
         """
 
     @abstractmethod
@@ -110,7 +110,7 @@ class Method(ABC):
         """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W).
 
         Raises:
-            InputError: the method needs a part of `inputs` that is not given.
+            InputError: the method needs a part of `inputs` that is None.
         """
 
     def schedule(self) -> Schedule:
@@ -119,7 +119,7 @@ class Method(ABC):
 
 
 class Probe(Protocol):
-    """Asks a model how often it is right about training images under noise.
+    """Counts how often a model classifies noisy copies of training images correctly.
 
     Example:
         >>> def always_right(indices, m, of=None, *, augmented=False):
@@ -130,15 +130,18 @@ class Probe(Protocol):
     """
 
     def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
-        """(M,) int64: to how many of m noisy copies of each image at `indices` (M,) its label is given.
+        """(M,) int64: of m noisy copies of each image at `indices` (M,), how many are classified correctly.
 
-        `of` names the folder of another model to ask instead of the one in training. `augmented`: all copies are of
-        one version of the image as the data set's training augmentation makes it, not of the plain image.
+        Args:
+            indices: positions in the training split.
+            m: noisy copies of each image.
+            of: folder of another model to use instead of the one in training.
+            augmented: copy one randomly augmented version of each image instead of the image itself.
         """
 
 
 class Teacher(Protocol):
-    """Asks another model for its smoothed predictions of the training images.
+    """Gives another model's smoothed predictions for the training images.
 
     Example:
         >>> def unsure(folder, n, *, augmented=False):
@@ -149,14 +152,14 @@ class Teacher(Protocol):
     """
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
-        """(N, K) float32: the shares of n noisy copies of each image that the model in `folder` gives each class.
+        """(N, K) float32: the share of n noisy copies of each image that the model in `folder` puts into each class.
 
-        `augmented` as of `Probe`.
+        `augmented` has the same meaning as for a `Probe`.
         """
 
 
 class Schedule:
-    """What changes from epoch to epoch. This one, of most methods: the same objective on every image once.
+    """What changes from epoch to epoch. This class serves most methods: always the same objective, each image once.
 
     Example:
         >>> from randsmooth import methods
@@ -171,7 +174,7 @@ class Schedule:
         self.method = method
 
     def prepare(self, teacher: Teacher) -> None:
-        """Ask the teacher of the run, if it has one, before the first epoch."""
+        """Get the predictions of a teacher, if the method has one; called once, before the first epoch."""
 
     def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
         """Prepare `epoch` (from 0) on `total` images; the figures returned are logged."""
@@ -182,27 +185,27 @@ class Schedule:
         return self.method
 
     def order(self, epoch: int, total: int, stream: Stream) -> Tensor:
-        """(total,) the images of `epoch`, in order; an epoch keeps its number of steps."""
+        """(total,) indices of the images of `epoch`, in order; all epochs thus have equally many steps."""
         return torch.randperm(total, generator=stream.torch())
 
     def target(self, indices: Tensor) -> Tensor | None:
-        """(B, K) the teacher's predictions of the images at `indices` (B,), for methods that learn from one."""
+        """(B, K) the teacher's predictions for the images at `indices` (B,); None for a method without a teacher."""
         return None
 
     def histograms(self) -> dict[str, Tensor]:
-        """What is worth drawing as a histogram after `advance`: name -> values."""
+        """What to log as histograms after `advance`: name -> values."""
         return {}
 
     def state(self) -> dict[str, Any]:
-        """All that a resumed run needs, of tensors and plain values."""
+        """All that a resumed run needs, as tensors and plain values by name."""
         return {}
 
     def restore(self, state: Mapping[str, Any], total: int) -> None:
-        """Take up the `state` of an interrupted run on `total` images; InputError where it cannot be of one."""
+        """Continue from the `state` of an interrupted run on `total` images; InputError if it cannot be one."""
 
 
 class Ramp(Schedule):
-    """Hyperparameters that grow linearly to their values over the first `warmup` epochs, the first not from 0."""
+    """Hyperparameters that grow linearly over the first `warmup` epochs, starting at 1 / warmup of them."""
 
     def __init__(self, method: Method, warmup: int, *names: str) -> None:
         super().__init__(method)

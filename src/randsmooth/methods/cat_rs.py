@@ -1,4 +1,4 @@
-"""Confidence-aware training: easy noises of unsure images, worst noises of sure ones (Jeong et al. 2023)."""
+"""Confidence-aware training: the easiest noises for unsure images, the worst for sure ones (Jeong et al. 2023)."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
 
 @dataclass(frozen=True, kw_only=True)
 class CatRS(Method):
-    """The K smallest of m cross-entropies, and the worst of attacked noises where all m are right (algorithm 1).
+    """The K smallest of m cross-entropies, and where all m noises are right, the worst attacked one (algorithm 1).
 
     Attributes:
-        m: noise samples an image (M in the paper).
-        lbd: weight of the high loss; 0 leaves it out, and its attack.
-        p0: the low loss asks of noises beyond the K smallest a probability of p0 only (eq. 7), in (0, 1]; "released"
-            has no use for it.
+        m: noise samples per image (M in the paper).
+        lbd: weight of the high loss; 0 leaves out both this loss and its attack.
+        p0: the low loss wants the label's probability to reach only p0, in (0, 1], at noises beyond the K smallest
+            (eq. 7); not used by the "released" variant.
         T, eps: steps and radius of the attack on each noise.
-        low: train on the low loss.
+        low: whether to train on the low loss.
         high: "max" over the attacked noises (eq. 8), their "mean" (eq. 11), or "off".
-        mask: the high loss counts images only whose noises are all right (eq. 10); False: all images.
-        variant: "paper"; or "released", the authors' code: no p0 term, the mask is K = m, attack and high loss
-            are the KL of a teacher's smoothed prediction to the prediction, and the attack takes root mean squares for
-            standard deviations and divides a gradient by its norm + m * 1e-8.
-        teacher: folder of a model trained with Gaussian noise, for "released". teacher_noises: how many an image.
-        teacher_augmented: it is asked about one version of each image as the training augmentation makes it (cropped,
-            flipped), like the authors'; False: about the plain images.
+        mask: take the high loss only of images that are right at all m noises (eq. 10); False: of all images.
+        variant: "paper"; or "released", as in the authors' code: there is no p0 term; the mask is K = m; the attack
+            and the high loss use the KL divergence from a teacher's smoothed prediction to the model's; and the attack
+            takes root mean squares for standard deviations and divides a gradient by its norm + m * 1e-8.
+        teacher: folder of a model trained with Gaussian noise, for the "released" variant.
+        teacher_noises: noise samples per image for the teacher's predictions.
+        teacher_augmented: the teacher predicts one randomly augmented (cropped, flipped) version of each image, as
+            the authors' does; False: the images as they are.
     """
 
     source: ClassVar[str] = "Jeong, Kim & Shin, AAAI 2023"
@@ -62,23 +63,27 @@ class CatRS(Method):
         at_least("lbd", self.lbd, 0.0)
         above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:
-            raise InputError(f"p0={self.p0} must lie in (0, 1]; for the loss without it (eq. 6) take a tiny one: 1e-20")
+            raise InputError(
+                f"p0={self.p0} must lie in (0, 1]; for the loss without p0 (eq. 6) take a tiny value such as 1e-20"
+            )
         if self.variant == "released" and self.teacher is None:
             raise InputError(
                 "variant='released' learns from a teacher: train one with --method gaussian --sigma 0.25 and name its "
                 "folder, teacher=MODEL_DIR (--set on the command line)"
             )
         if self.variant == "paper" and self.teacher is not None:
-            raise InputError(f"teacher={self.teacher!r} is asked by variant='released' only: set that too")
+            raise InputError(f"teacher={self.teacher!r} is used only by variant='released': set that too")
         if not (self.low or self._high):
-            raise InputError("low=False with high='off' or lbd=0 leaves no loss to train on")
+            raise InputError(
+                "low=False with high='off' or lbd=0 leaves nothing to train on: switch one of the two losses on"
+            )
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
 
         Raises:
-            InputError: inputs.u is needed (by the low loss, and the released mask) and not given, or inputs.target (by
-                the released variant's high loss).
+            InputError: inputs.u is None, which the low loss and the released variant's mask need, or inputs.target,
+                which the released variant's high loss needs.
         """
         check_noise(self, x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
@@ -97,7 +102,7 @@ class CatRS(Method):
         return Loss(total, {name: term.detach() for name, term in terms.items()}, figures)
 
     def schedule(self) -> Schedule:
-        """The same loss in every epoch; for the released variant, with the teacher's predictions."""
+        """The same loss in every epoch, in the released variant with a teacher's predictions."""
         return Schedule(self) if self.teacher is None else Taught(self)
 
     @property
@@ -105,11 +110,11 @@ class CatRS(Method):
         return self.high != "off" and self.lbd > 0.0
 
     def _k(self, right: Tensor, inputs: LossInputs) -> Tensor:
-        """(B,) K, how many noises of an image count in full, drawn by how many are right (m, B)."""
+        """(B,) how many noises of each image count in full (the paper's K), drawn given which are right (m, B)."""
         return _binomial(right.sum(dim=0), self.m, given("cat-rs", "u", inputs.u))
 
     def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
-        """Eq. 7: the max(1, K) smallest cross-entropies of an image in full, of the others what exceeds -log p0."""
+        """Eq. 7: the max(1, K) smallest cross-entropies of an image, and by how much the others exceed -log p0."""
         m = len(logits)
         losses = label_loss(logits, y).sort(dim=0).values
         counted = torch.arange(m, device=k.device)[:, None] < k.clamp_min(1)
@@ -117,7 +122,7 @@ class CatRS(Method):
         return torch.where(counted, losses, rest).mean()
 
     def _attacked(self, model: nn.Module, x: Tensor, y: Tensor, target: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """(m, B) losses at the attacked noises, and where they are right all the same."""
+        """(m, B) losses at the attacked noises, and (m, B) where the model is right nevertheless."""
         m = len(noise)
         repeated, released = target.repeat(m, *(1,) * (target.dim() - 1)), self.variant == "released"
         found = ball_attack(
@@ -143,12 +148,12 @@ def _cdf(m: int, device: torch.device) -> Tensor:
 
 
 def _binomial(c: Tensor, m: int, u: Tensor) -> Tensor:
-    """(B,) draws of Bin(m, c / m), by its inverse distribution function at the uniform numbers u."""
+    """(B,) draws of Bin(m, c / m): its inverse distribution function at the uniform numbers u (B,)."""
     return (_cdf(m, u.device)[c] <= u[:, None]).sum(dim=1)
 
 
 class Taught(Schedule):
-    """Knows the teacher's smoothed prediction of every training image."""
+    """Keeps the teacher's smoothed prediction for every training image."""
 
     method: CatRS
     predictions: Tensor  # (N, K)

@@ -1,4 +1,4 @@
-"""Checks of hyperparameters, so that a wrong one is named before any work."""
+"""Checks of hyperparameters, which name a wrong value before any work is done."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST = 10**6  # of any count of noises, steps or epochs: what is larger takes all memory, or years
+MOST = 10**6  # for counts of noises, steps or epochs: larger ones would take all memory, or years
 
 KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 def choices(hint: Any) -> tuple[Any, ...]:
-    """The values of a hyperparameter that is declared as `Literal[...]`, or as that or None; () for any other."""
+    """The values allowed for a hyperparameter declared as `Literal[...]`, possibly or None; () for any other type."""
     options = (hint, *get_args(hint))
     return next((get_args(option) for option in options if get_origin(option) is Literal), ())
 
 
 def plain_type(hint: Any) -> type | None:
-    """bool, int, float or str: the type that a hyperparameter is declared with, also where it may be None instead.
+    """bool, int, float or str, whichever a hyperparameter is declared as, whether or not it may also be None.
 
-    Of a `Literal` it is the type of the choices; None stands for any other type.
+    For a `Literal` this is the type of its values. For any other type it is None.
     """
     if allowed := choices(hint):
         return type(allowed[0])
@@ -40,7 +40,8 @@ def plain_type(hint: Any) -> type | None:
 def check_types(method: DataclassInstance) -> None:
     """Raise InputError unless every hyperparameter is of its declared type.
 
-    A whole number will do for a float, and may not be larger than MOST. A `Literal` takes its own values only.
+    A whole number is accepted for a float. No whole number may be larger than MOST in absolute value. For a `Literal`,
+    only its own values are accepted.
     """
     for name, hint in get_type_hints(type(method)).items():
         value = getattr(method, name)
@@ -53,7 +54,7 @@ def check_types(method: DataclassInstance) -> None:
 
 
 def _check_plain(name: str, value: Any, kind: type) -> None:
-    """Raise InputError unless `value` is a `kind`, and no flood of noises, steps or epochs."""
+    """Raise InputError unless `value` is a `kind` and, if a whole number, not too large a count."""
     fits = isinstance(value, (int, float) if kind is float else kind)
     if not fits or (isinstance(value, bool) and kind is not bool):
         raise InputError(f"{name}={value!r} must be {KINDS[kind]}")
@@ -71,7 +72,7 @@ def check_noise(method: Method, x: Tensor, noise: Tensor) -> None:
 
 
 def at_least(name: str, value: float, least: float) -> None:
-    """Raise InputError unless `value` is a finite number, `least` or more."""
+    """Raise InputError unless `value` is finite and at least `least`."""
     if not least <= value < float("inf"):
         raise InputError(f"{name}={value} must be at least {least} and finite")
 
@@ -83,19 +84,19 @@ def within(name: str, value: float, low: float, high: float) -> None:
 
 
 def above(name: str, value: float, bound: float) -> None:
-    """Raise InputError unless value > bound and finite."""
+    """Raise InputError unless `value` is finite and above `bound`."""
     if not bound < value < float("inf"):
         raise InputError(f"{name}={value} must be a finite number above {bound}")
 
 
 def one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Raise InputError unless `value` is one of `known`, and of its type."""
+    """Raise InputError unless `value` is one of `known`, type included: True is not 1."""
     if not any(type(value) is type(choice) and value == choice for choice in known):
         raise InputError(f"{name}={value!r} must be one of {', '.join(map(str, known))}")
 
 
 def given(method: str, name: str, value: T | None) -> T:
-    """`value` of the loss's `inputs`, which this method needs."""
+    """`value`, which is `name` in the loss's inputs; InputError if it is None, as this method needs it."""
     if value is None:
         raise InputError(f"the loss of {method} needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))")
     return value

@@ -22,11 +22,14 @@ class Consistency(Method):
     """Gaussian training, plus KL of the mean prediction to each prediction and the mean's entropy (eq. 8).
 
     Attributes:
-        m: noise samples an image, at least 2.
-        lbd: weight of the disagreement. eta: weight of the entropy, in the "default" form; others have no use for it.
-        form: "default"; "xent" (eta = lbd, the cross-entropy to the mean); "kl" (no entropy); "mse" (the squared
-            distance of two predictions, on average over the pairs).
-        eps: norm of SmoothAdv's attack on the image, reached over `warmup` epochs; 0: no attack. T: its steps.
+        m: noise samples per image, at least 2.
+        lbd: weight of the disagreement.
+        eta: weight of the entropy; only the "default" form uses it.
+        form: "default"; "xent" (eta = lbd, which makes it the cross-entropy to the mean); "kl" (no entropy); "mse" (the
+            squared distance between two predictions, averaged over all pairs).
+        eps: L2 norm of SmoothAdv's attack on the image, reached linearly over `warmup` epochs; 0: no attack.
+        T: steps of the attack.
+        warmup: epochs until eps is reached.
     """
 
     source: ClassVar[str] = "Jeong & Shin, NeurIPS 2020"
@@ -40,7 +43,7 @@ class Consistency(Method):
 
     def check(self) -> None:
         if self.m < 2:
-            raise InputError(f"m={self.m}: consistency compares predictions, so it needs at least 2 noises an image")
+            raise InputError(f"m={self.m}: consistency compares predictions, so it needs at least 2 noises per image")
         for name in ("lbd", "eta", "eps"):
             at_least(name, getattr(self, name), 0.0)
         for name in ("m", "T", "warmup"):
@@ -65,7 +68,7 @@ class Consistency(Method):
         return Ramp(self, self.warmup, "eps")
 
     def _regulariser(self, log_p: Tensor) -> tuple[Tensor, Tensor]:
-        """The weighted disagreement and entropy of log-predictions (m, B, K), means over the images."""
+        """The weighted disagreement and entropy of log-predictions (m, B, K), averaged over the images."""
         m = len(log_p)
         log_mean = log_p.logsumexp(dim=0) - math.log(m)  # (B, K)
         mean = log_mean.exp()

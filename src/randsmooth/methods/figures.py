@@ -1,7 +1,7 @@
-"""Shares that tell how training goes, from which noisy samples are right.
+"""Shares that show how training is going, computed from which noisy samples are classified correctly.
 
-What an attack saw before it is of the network in eval mode, what the loss saw after it of the network in training:
-with batch normalisation the two differ a little without any attack.
+Before an attack this is known from the network in eval mode, after it from the network in training mode: with batch
+normalisation the two differ a little even if the attack does nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from torch import Tensor
 
 
 def p_a_shares(right: Tensor) -> dict[str, Tensor]:
-    """Shares of easy (p_A > 0.5) and hard (p_A < 0.5) images, p_A being estimated by right (m, B) under m noises."""
+    """Shares of easy (p_A > 0.5) and hard (p_A < 0.5) images; p_A is the share of m noises at which right (m, B)."""
     p_a = right.float().mean(dim=0)
     return {"easy_share": (p_a > 0.5).float().mean(), "hard_share": (p_a < 0.5).float().mean()}
 
 
 def attack_success(before: Tensor, after: Tensor) -> dict[str, Tensor]:
-    """Share of samples, right before an attack, that are wrong after it; bool tensors of one shape."""
+    """Of the samples that were right `before` an attack, the share that is wrong `after` it; bools of equal shape."""
     return {"attack_success": (before & ~after).sum() / before.sum().clamp_min(1)}

@@ -1,6 +1,6 @@
-"""What a method's dataclass fields say of themselves, so that training needs no list of methods.
+"""What training must know about a method's hyperparameters, declared in the metadata of their dataclass fields.
 
-A field says it in its metadata: `E_t: int = field(default=70, metadata=begins(attack="the attack"))`.
+For example `E_t: int = field(default=70, metadata=begins(attack="the attack"))`. So training needs no list of methods.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 Noise = Literal["of the run", "of the model"]
 
-# The value is a number of epochs: shorter and longer runs than the preset's scale it with the schedule.
+# Metadata of a field that counts epochs: in runs shorter or longer than the preset's it is scaled with the schedule.
 EPOCHS: Mapping[str, Any] = MappingProxyType({"unit": "epochs"})
 
 
 def begins(**parts: str) -> Mapping[str, Any]:
     """Metadata of a field that holds the epoch, counted from 0, at which parts of the method begin.
 
-    Such a field is in `EPOCHS`, and training refuses an epoch beyond the last of the run.
+    Such a field counts epochs, as with `EPOCHS`, and training refuses an epoch beyond the last one of the run.
 
     Args:
-        parts: the name of the hyperparameter that switches a part off -> what a person calls that part.
+        parts: name of the hyperparameter that switches a part on or off -> what messages call that part.
 
     Example:
         >>> begins(attack="the attack")["begins"]
@@ -37,13 +37,13 @@ def begins(**parts: str) -> Mapping[str, Any]:
 def model_folder(noise: Noise) -> Mapping[str, Any]:
     """Metadata of a field that names the folder of another model, or is None.
 
-    Training checks that such a model is there and knows the same images, and keeps the hash of its weights: a resumed
-    run needs the same weights, wherever they lie.
+    Training checks that there is such a model and that its images have the same shape and classes. It records the hash
+    of its weights, because a resumed run must use the same weights, from whatever folder.
 
     Args:
-        noise: under which noise the model is asked. "of the run": that of the model in training, so that it must have
-            been trained at the same sigma, where it says at which. "of the model": that of its own training, as a
-            teacher is asked before the first epoch.
+        noise: the noise under which the model predicts. "of the run": that of the model in training; if the other model
+            records a sigma, it must be the same. "of the model": the noise that it was itself trained with, as for a
+            teacher, whose predictions are made before the first epoch.
 
     Example:
         >>> model_folder("of the model")["model"]
@@ -58,12 +58,12 @@ def in_epochs(method: type[Method]) -> set[str]:
 
 
 def beginnings(method: type[Method]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The hyperparameters at whose epoch something begins, each with its parts as in `begins`."""
+    """The hyperparameters that say when something begins, each with its parts as given to `begins`."""
     for field in dataclasses.fields(method):
         if "begins" in field.metadata:
             yield field.name, field.metadata["begins"]
 
 
 def model_folders(method: type[Method]) -> dict[str, Noise]:
-    """The hyperparameters that name the folders of other models, with the noise under which these are asked."""
+    """The hyperparameters that name folders of other models, and the noise under which these models predict."""
     return {field.name: field.metadata["model"] for field in dataclasses.fields(method) if "model" in field.metadata}

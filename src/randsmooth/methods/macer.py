@@ -19,16 +19,16 @@ from randsmooth.noise import noisy_logits
 
 @dataclass(frozen=True, kw_only=True)
 class Macer(Method):
-    """-log of the mean prediction, and a hinge on the certified radius of images that are right (algorithm 1).
+    """-log of the mean prediction, and a hinge on the certified radius of correctly classified images (algorithm 1).
 
     Attributes:
-        k: noise samples an image (m elsewhere).
+        k: noise samples per image (m in other methods).
         lbd: weight of the robustness term.
-        gamma: margin, in units of sigma / 2, beyond which a radius is not pushed any further.
+        gamma: margin, in units of sigma / 2, beyond which the loss does not reward a larger radius.
         beta: inverse temperature of the softmax.
-        beta_in: the "robustness" term alone takes beta, as the paper trains; or "both" do, which is algorithm 1 to the
-            letter and may be unstable for a large beta (section 5.3).
-        lbd_from: epoch (from 0) at which the robustness term begins ("deferred").
+        beta_in: which terms use beta: "robustness", that term alone, as in the paper's experiments; or "both", which is
+            algorithm 1 to the letter and may be unstable for a large beta (section 5.3).
+        lbd_from: epoch, counted from 0, at which the robustness term begins ("deferred").
     """
 
     source: ClassVar[str] = "Zhai et al., ICLR 2020"
@@ -54,7 +54,7 @@ class Macer(Method):
         """-log(mean z_y) + lbd * sigma / 2 * mean of max(gamma - xi, 0); arguments as for every `Method`.
 
         Raises:
-            InputError: inputs.sigma is not given.
+            InputError: inputs.sigma is None.
         """
         check_noise(self, x, noise)
         sigma = given("macer", "sigma", inputs.sigma)
@@ -72,18 +72,18 @@ class Macer(Method):
         return Deferred(self)
 
     def _hinge(self, z: Tensor, y: Tensor) -> Tensor:
-        """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where the label is not on top or xi not finite."""
+        """(B,) max(gamma - xi, 0) of mean predictions z (B, K); 0 where z is wrong or xi is not finite."""
         top, classes = z.topk(2, dim=1)
         with torch.no_grad():
             finite = torch.special.ndtri(top).isfinite().all(dim=1)
             counted = finite & (classes[:, 0] == y)
-        safe = torch.where(counted[:, None], top, 0.5)  # whatever is left out must not make a NaN of the gradient
+        safe = torch.where(counted[:, None], top, 0.5)  # images left out must not turn the gradient into NaN
         xi = torch.special.ndtri(safe[:, 0]) - torch.special.ndtri(safe[:, 1])
         return torch.where(counted, (self.gamma - xi).clamp_min(0.0), 0.0)
 
 
 class Deferred(Schedule):
-    """The robustness term from epoch `lbd_from` on."""
+    """Leaves out the robustness term before epoch `lbd_from`."""
 
     method: Macer
 

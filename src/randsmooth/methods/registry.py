@@ -1,4 +1,4 @@
-"""Training methods by name: ours, and those of other packages."""
+"""Training methods by name: those of randsmooth and of other packages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ METHODS: Registry[type[Method]] = Registry(
 
 
 def create(name: str, **hyperparameters: Any) -> Method:
-    """The method `name` with these hyperparameters, NumPy's numbers too, and its defaults for the rest.
+    """The method `name` with these hyperparameters, which may be NumPy scalars, and its defaults for the rest.
 
     Raises:
-        InputError: unknown method or hyperparameter, one that is missing, or a value of a wrong type or out of range.
+        InputError: an unknown method or hyperparameter, a missing one, or a value of a wrong type or out of range.
 
     Example:
         >>> method = create("macer", lbd=8.0)

@@ -1,4 +1,4 @@
-"""Gaussian training at images attacked under the same noises (Salman et al. 2019)."""
+"""Gaussian training on images that are attacked under the same noises (Salman et al. 2019)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ DDN = ("ddn", "ddn-released")
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothAdv(Method):
-    """Cross-entropy at the image that the smoothed prediction likes least, under its m noises.
+    """Cross-entropy under m noises at the perturbed image for which the mean prediction gives the label least.
 
     Attributes:
-        m: noise samples an image; one perturbation an image is shared by them.
+        m: noise samples per image, which share one perturbation.
         eps: L2 norm of the perturbation, reached linearly over `warmup` epochs.
         T: steps of the attack.
-        attack: "pgd", "ddn" (Rony et al. 2019) or "gradient-free" (the gradient estimated from the noises). Where
-            "ddn" asks the mean prediction, "ddn-released", the authors' code, has the noises vote; it rounds to steps
-            of 1/255 and is one step ahead in the lengths of its steps.
+        attack: "pgd"; "ddn" (Rony et al. 2019); "ddn-released", as in the authors' code; or "gradient-free", with the
+            gradient estimated from the noises. To see whether an image is misclassified, "ddn" takes the mean
+            prediction and "ddn-released" a vote of the noises; the latter also rounds to multiples of 1/255, and
+            its step i is as long as step i + 1 of "ddn".
         warmup: epochs until eps is reached.
     """
 
@@ -44,10 +45,10 @@ class SmoothAdv(Method):
             at_least(name, getattr(self, name), 1)
         above("eps", self.eps, 0.0)
         if self.attack == "gradient-free" and self.m < 2:
-            raise InputError(f"m={self.m}: attack='gradient-free' tells a gradient from 2 noises on, better 8")
+            raise InputError(f"m={self.m}: attack='gradient-free' estimates gradients from at least 2 noises, better 8")
         if self.attack in DDN and self.T < 2:
             raise InputError(
-                f"T={self.T}: attack={self.attack!r} looks at where it stands before each step, so it needs 2 steps"
+                f"T={self.T}: attack={self.attack!r} checks the image before each step, so it needs at least 2 steps"
             )
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:

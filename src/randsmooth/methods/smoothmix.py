@@ -1,4 +1,4 @@
-"""Mixing each image with an unbounded attack on it, towards an unsure target (Jeong et al. 2021)."""
+"""Mixing each image with an adversarial one, towards a less certain target (Jeong et al. 2021)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_bal
 
 @dataclass(frozen=True, kw_only=True)
 class SmoothMix(Method):
-    """Gaussian training, plus KL to a target that fades to uniform on the way to the attacked image (section 3.2).
+    """Gaussian training, plus KL to a target that becomes uniform on the way to the attacked image (section 3.2).
 
-    The gradient flows through the target too. Its weight and `start` grow linearly over `warmup` epochs.
+    The gradient flows through the target too. `eta` and `start` grow linearly over `warmup` epochs.
 
     Attributes:
-        m: noise samples an image.
-        T: steps of the attack, which no ball bounds. alpha: their L2 length.
-        eta: weight of the mixed term, on images whose mean prediction is right.
+        m: noise samples per image.
+        T: steps of the attack, which is not confined to a ball.
+        alpha: L2 length of these steps.
+        eta: weight of the mixed term, which counts images whose mean prediction is right.
         start: radius of the one-step adversary that takes the clean image's place (the paper takes alpha);
             0: the clean image itself.
         warmup: epochs until eta and start are reached.
@@ -52,14 +53,14 @@ class SmoothMix(Method):
         Arguments as for every `Method`.
 
         Raises:
-            InputError: inputs.u is not given.
+            InputError: inputs.u is None.
         """
         check_noise(self, x, noise)
-        share = given("smoothmix", "u", inputs.u)[:, None] / 2.0  # (B, 1), of the attacked image
+        share = given("smoothmix", "u", inputs.u)[:, None] / 2.0  # (B, 1) the attacked image's share in the mixture
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)
         loss = label_loss(clean, y).mean()
-        mean = clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)  # KL's slope at 0 is NaN
+        mean = clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)  # KL's gradient at 0 is NaN
         target = (1.0 - share) * mean + share / mean.shape[1]
         mixed = noisy_logits(model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise)
         counted = (mean.argmax(dim=-1) == y).to(mean.dtype)

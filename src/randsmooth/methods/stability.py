@@ -1,4 +1,4 @@
-"""Noisy predictions that agree with the clean one (Li et al. 2019)."""
+"""Training noisy predictions to agree with the clean one (Li et al. 2019)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from randsmooth.noise import at_least_float32, noisy_logits
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(Method):
-    """Cross-entropy of the clean image, and of its noisy predictions against the clean one (Li et al. 2019, eq. 8).
+    """Cross-entropy of the clean image, and between its clean and noisy predictions (Li et al. 2019, eq. 8).
 
     Gradients flow through both predictions of the second term.
 
     Attributes:
-        m: noise samples an image.
+        m: noise samples per image.
         lbd: weight of the second term.
     """
 

@@ -1,4 +1,4 @@
-"""Training: presets, recipes, the loop and what it must remember to resume."""
+"""Training: presets, recipes, the loop, and checkpoints from which a run is resumed."""
 
 from randsmooth.extras import attach_room
 

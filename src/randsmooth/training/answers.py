@@ -1,4 +1,4 @@
-"""What a teacher answered, on disk beside a run: with a digest, and within what its noises can have given."""
+"""A teacher's class counts in a file of the run, which carries a digest and is checked when it is read."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers
 
 
 def write(path: Path, counts: Tensor, done: int, about: dict[str, str]) -> None:
-    """Keep `counts` (N, K), found for the first `done` images by a teacher and settings as `about` says."""
+    """Write `counts` (N, K), complete for the first `done` images; `about` says what they depend on, by name."""
     facts = about | {DONE: str(done)}
     write_atomically(path, save({"counts": counts}, metadata=facts | {DIGEST: _digest(counts, facts)}))
 
 
 def read(path: Path) -> tuple[Tensor, int, dict[str, str]]:
-    """The counts (N, K) at `path`, of how many images they are found, and what they depend on.
+    """The counts (N, K) at `path`, for how many images they are complete, and what they depend on.
 
-    A file without a digest, of an earlier version, is read with a `NoDigest`.
+    A file of an earlier version, which has no digest, is read with the warning `NoDigest`.
 
     Raises:
-        FileNotFoundError: there is none.
-        InputError: it is not as it was written, or holds what no teacher can have answered.
+        FileNotFoundError: there is no such file.
+        InputError: the file was altered since it was written, or holds counts that no teacher can have given.
     """
     counts, done, facts, _ = _read(path)
     return counts, done, facts
 
 
 def check(path: Path) -> str:
-    """What is found to be right in the teacher's answers at `path`, in one sentence. Raises as `read`."""
+    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read`."""
     counts, done, _, signed = _read(path)
     vouched = "they are as they were written" if signed else "it has no digest"
     return f"a teacher's answers on {done} of {len(counts)} images; {vouched}"
 
 
 def _read(path: Path) -> tuple[Tensor, int, dict[str, str], bool]:
-    """As `read`, and whether the file has a digest."""
+    """What `read` returns, and whether the file has a digest."""
     try:
         with safe_open(path, "pt") as file:
             facts, counts = dict(file.metadata() or {}), file.get_tensor("counts")
@@ -64,14 +64,14 @@ def _read(path: Path) -> tuple[Tensor, int, dict[str, str], bool]:
 
 
 def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:
-    """Of how many images the counts are found; InputError unless each of these has n answers, and no other any."""
+    """For how many images the counts are complete; InputError unless these have n answers each, and the others none."""
     done, n = (_whole(facts.get(key)) for key in (DONE, "n"))
     if counts.dtype != torch.int64 or counts.ndim != 2 or done is None or not n or done > len(counts):
         raise InputError(f"{path} holds no counts of a teacher's answers")
     expected = torch.zeros(len(counts), dtype=torch.int64)
     expected[:done] = n
     if bool((counts < 0).any() | (counts > n).any()) or not torch.equal(counts.sum(dim=1), expected):
-        raise InputError(f"{path} holds counts that are not of {n} answers an image")
+        raise InputError(f"{path} holds counts that do not add up to {n} answers per image")
     return done
 
 

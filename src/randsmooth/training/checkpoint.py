@@ -1,4 +1,4 @@
-"""A training run on disk: written atomically, with a digest, and read without pickle."""
+"""The checkpoint of a training run: written atomically, with a digest, and read without executing pickled code."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError, NoDigest
 from randsmooth.training.recipe import Recipe
 
-# A zip file, which torch writes, may end with a comment, whose length stands before it: the digest is the comment.
+# torch writes a zip file. Such a file may end with a comment, preceded by its length; the digest is that comment.
 TAG = b"randsmooth sha256:"
 TAIL = len(TAG) + 64
-END, UNCOMMENTED = b"PK\x05\x06", b"\x00\x00"  # how a zip file's last record begins, and ends where no comment follows
+END, UNCOMMENTED = b"PK\x05\x06", b"\x00\x00"  # start of a zip file's last record, and its end without a comment
 END_SIZE = 22
 
-MOST_VALUES = 10**6  # numbers, texts and containers outside of tensors; a thousand epochs take some ten thousand
+MOST_VALUES = 10**6  # numbers, texts and containers outside tensors; a thousand epochs need some ten thousand
 MOST_DEPTH = 8
 LONGEST_TEXT = 10_000
 
 
 class Checkpoint(TypedDict):
-    """All that a resumed run needs. `epoch` is the number of epochs finished."""
+    """All that a resumed run needs. `epoch` is the number of finished epochs."""
 
     recipe: dict[str, Any]
     epoch: int
@@ -43,14 +43,16 @@ class Checkpoint(TypedDict):
 
 
 def save(checkpoint: Checkpoint, path: Path) -> None:
-    """Write so that a crash leaves the previous checkpoint or this one, whole."""
+    """Write `checkpoint` so that after a crash `path` holds either it or the previous one, complete."""
     buffer = io.BytesIO()
     torch.save(checkpoint, buffer)
     write_atomically(path, _signed(buffer.getvalue()))
 
 
 def load(path: Path) -> Checkpoint:
-    """The checkpoint at `path`, on the CPU. One without a digest, of an earlier version, is read with a `NoDigest`.
+    """The checkpoint at `path`, on the CPU.
+
+    A checkpoint of an earlier version, which has no digest, is read with the warning `NoDigest`.
 
     Raises:
         InputError: the file is damaged, or is not a checkpoint of randsmooth.
@@ -60,7 +62,7 @@ def load(path: Path) -> Checkpoint:
 
 
 def check(path: Path) -> str:
-    """What is found to be right in the checkpoint at `path`, in one sentence. Raises InputError as `load`."""
+    """What was verified about the checkpoint at `path`, in one sentence. Raises InputError as `load` does."""
     checkpoint, signed = _read(path)
     what = f"checkpoint: {checkpoint['recipe'].get('method')} after {checkpoint['epoch']} epochs, all numbers finite"
     return f"{what}; " + ("it is as it was written" if signed else "it has no digest")
@@ -74,7 +76,7 @@ def check_like(path: Path, what: str, expected: Tensor, found: object) -> None:
 
 
 def _signed(archive: bytes) -> bytes:
-    """A zip file with the digest of all before its comment in the comment."""
+    """The zip file `archive` with a comment that holds the digest of everything before it."""
     head = archive[: -len(UNCOMMENTED)] + struct.pack("<H", TAIL)
     return head + _tail(head)
 
@@ -84,7 +86,7 @@ def _tail(head: bytes | memoryview) -> bytes:
 
 
 def _read(path: Path) -> tuple[Checkpoint, bool]:
-    """What is at `path`, and whether it has a digest; it is read with a `NoDigest` where it has none."""
+    """The checkpoint at `path`, and whether it has a digest; without one, the warning `NoDigest` is given."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -95,18 +97,18 @@ def _read(path: Path) -> tuple[Checkpoint, bool]:
     _check_sizes(path, content)
     try:
         raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # damage makes an unpickler do, and raise, whatever it likes
+    except Exception as error:  # from damaged bytes, unpickling may raise anything
         raise _damaged(path, error) from error
     _check_values(path, raw)
     checkpoint = _checked(path, raw)
     if plain:
-        note = f"{path} was written without a digest, so damage to it may go unseen; the next epoch's has one"
+        note = f"{path} was written without a digest, so damage to it may go unseen; the next checkpoint will have one"
         warnings.warn(note, NoDigest, stacklevel=3)
     return checkpoint, not plain
 
 
 def _check_sizes(path: Path, content: bytes) -> None:
-    """Raise InputError for an archive that takes more room than its file: torch compresses nothing."""
+    """Raise InputError for an archive that would unpack to more than the file's size: torch compresses nothing."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
@@ -118,16 +120,16 @@ def _check_sizes(path: Path, content: bytes) -> None:
 
 
 def _check_values(path: Path, raw: object) -> None:
-    """Raise InputError unless `raw` holds tensors, finite ones, and plain values, of a size that can be walked."""
+    """Raise InputError unless `raw` holds only finite tensors and plain values, not too many or too deeply nested."""
     for number, (value, depth) in enumerate(_walked(raw)):
         if number > MOST_VALUES or depth > MOST_DEPTH:
-            raise _damaged(path, f"it holds more than {MOST_VALUES:,} values, or deeper than {MOST_DEPTH}")
+            raise _damaged(path, f"it holds more than {MOST_VALUES:,} values, or is nested deeper than {MOST_DEPTH}")
         if isinstance(value, Tensor):
             _check_tensor(path, value)
         elif isinstance(value, str) and len(value) > LONGEST_TEXT:
-            raise _damaged(path, f"a text of {len(value):,} characters")
+            raise _damaged(path, f"it holds a text of {len(value):,} characters")
         elif not isinstance(value, dict | list | tuple | str | int | float | None):
-            raise _damaged(path, f"a {type(value).__name__} among its values")
+            raise _damaged(path, f"it holds a {type(value).__name__}")
 
 
 def _walked(value: object, depth: int = 0) -> Iterator[tuple[object, int]]:
@@ -142,7 +144,7 @@ def _walked(value: object, depth: int = 0) -> Iterator[tuple[object, int]]:
 
 
 def _check_tensor(path: Path, tensor: Tensor) -> None:
-    """Raise InputError for numbers that are not finite, and for tensors that are larger than what is stored of them."""
+    """Raise InputError for a tensor with numbers that are not finite, or larger than the memory that it refers to."""
     plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
     if not plain or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
         raise _damaged(path, f"a tensor of shape {tuple(tensor.shape)} that is not stored whole")
@@ -151,15 +153,15 @@ def _check_tensor(path: Path, tensor: Tensor) -> None:
 
 
 def _checked(path: Path, raw: object) -> Checkpoint:
-    """`raw` as a checkpoint; InputError names the first field that is not one's."""
+    """`raw` as a checkpoint; InputError names the first field that is missing or malformed."""
     missing = Checkpoint.__required_keys__ - set(raw if isinstance(raw, dict) else ())
     if not isinstance(raw, dict) or missing:
         raise InputError(f"{path} is no checkpoint of randsmooth: it lacks {', '.join(sorted(missing))}")
     for field in ("recipe", "model", "optimizer", "schedule"):
         if not isinstance(raw[field], dict) or not all(isinstance(key, str) for key in raw[field]):
-            raise _damaged(path, f"its {field} is no dictionary by name")
+            raise _damaged(path, f"its {field} is not a dictionary with text keys")
     if not all(isinstance(tensor, Tensor) for tensor in raw["model"].values()):
-        raise _damaged(path, "its model holds something else than tensors")
+        raise _damaged(path, "its model holds something other than tensors")
     if type(raw["epoch"]) is not int or not _is_history(raw["history"], raw["epoch"]):
         raise _damaged(path, f"epoch={shown(raw['epoch'])} is not the number of epochs in its history")
     try:
@@ -167,11 +169,13 @@ def _checked(path: Path, raw: object) -> Checkpoint:
     except ValidationError as error:
         first = error.errors()[0]
         raise _damaged(path, f"recipe: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return cast(Checkpoint, raw | {"model": dict(raw["model"])})  # without what a pickle may hang on a state dict
+    return cast(
+        Checkpoint, raw | {"model": dict(raw["model"])}
+    )  # a plain dict, without attributes that a pickle may have added
 
 
 def _is_history(history: object, epochs: int) -> bool:
-    """A row of numbers by name for each of `epochs`."""
+    """Whether `history` has for each of `epochs` a row of numbers by name."""
     return (
         isinstance(history, list)
         and len(history) == epochs

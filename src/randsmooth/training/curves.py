@@ -1,4 +1,4 @@
-"""The curves of a training run, for TensorBoard where it is installed."""
+"""The curves of a training run, written for TensorBoard if it is installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 
 class Writer(Protocol):
-    """What a training run writes its curves with: TensorBoard's SummaryWriter, or nothing where that is missing."""
+    """Writes the curves of a training run: TensorBoard's SummaryWriter, or `NoCurves` if that is not installed."""
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None: ...
 
@@ -18,7 +18,7 @@ class Writer(Protocol):
 
 
 class NoCurves:
-    """Writes nothing: without the extra `tensorboard` a run has its history.csv alone."""
+    """Writes nothing: without the extra `tensorboard` a run has only its history.csv."""
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None:
         pass
@@ -29,12 +29,12 @@ class NoCurves:
 
 @contextmanager
 def curves(folder: Path, first_step: int) -> Iterator[Writer]:
-    """A writer of curves into `folder`, where what an earlier run wrote from `first_step` on counts no more.
+    """A writer of curves into `folder`; curves that an interrupted run wrote from `first_step` on are dropped.
 
-    It writes in a thread. What that cannot write is raised here, where the next is to be written or at the end.
+    It writes in a thread. If that fails, the next call of the writer raises the error, or the end of the context.
 
     Raises:
-        OSError: the curves could not be written, and names where.
+        OSError: the curves could not be written; `filename` says where.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -52,7 +52,7 @@ def curves(folder: Path, first_step: int) -> Iterator[Writer]:
 
 @contextmanager
 def _unprinted() -> Iterator[None]:
-    """Let no thread print an OSError, which is raised in the main one, too."""
+    """Keep threads from printing an OSError, as it is raised in the main thread, too."""
     before = threading.excepthook
     threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
     try:

@@ -1,4 +1,4 @@
-"""How long a training run will take on this machine now: told by a few of its steps."""
+"""How long a training run will take on this machine now, estimated from a few of its steps."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ STEPS = 6
 def expected_seconds(dataset: str, settings: TrainingSettings, *, device: str = "auto") -> float:
     """The seconds that `train` with these settings is expected to take.
 
-    A few steps are taken with each kind of objective that the run will have, on labels that the network gives already,
-    as attacks take longest on those. What a schedule asks of the model between epochs is not counted.
+    A few steps are timed with each kind of objective that the run will have. Their labels are those that the network
+    predicts, because attacks take longest on correctly classified images. Predictions that a schedule needs between
+    epochs are not counted.
 
     Raises:
         InputError: settings or data that cannot be used.
@@ -49,13 +50,13 @@ def expected_seconds(dataset: str, settings: TrainingSettings, *, device: str = 
         objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]
         epochs = Counter(type(objective) for objective in objectives)
         latest = {type(objective): objective for objective in objectives}
-        a_step = {kind: _seconds_a_step(trainer, objective) for kind, objective in latest.items()}
-    return trainer.steps_an_epoch * sum(a_step[kind] * number for kind, number in epochs.items())
+        seconds_per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
+    return trainer.steps_per_epoch * sum(seconds_per_step[kind] * number for kind, number in epochs.items())
 
 
-def _seconds_a_step(trainer: Trainer, objective: Method) -> float:
+def _seconds_per_step(trainer: Trainer, objective: Method) -> float:
     device = trainer.fabric.device
-    indices = torch.arange(min(trainer.recipe.images_a_step, len(trainer.images)))
+    indices = torch.arange(min(trainer.recipe.images_per_step, len(trainer.images)))
     x, _ = trainer.images.batch(indices)
     with torch.inference_mode():
         y = trainer.model(x).argmax(dim=1)
@@ -64,6 +65,6 @@ def _seconds_a_step(trainer: Trainer, objective: Method) -> float:
     for step in range(STEPS + 1):
         figures = trainer.step(objective, x, y.clone(), indices.to(device), 0, step)
         float(torch.stack([value.float() for value in figures.values()]).sum())  # waits for the device
-        if step == 0:  # which also sets up what the others find ready
+        if step == 0:  # the first step also sets things up for the others, so it is not timed
             start = time.perf_counter()
     return (time.perf_counter() - start) / STEPS

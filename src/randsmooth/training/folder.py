@@ -17,9 +17,18 @@ EVENTS = "events"
 MODEL = ("config.json", "model.safetensors", "README.md")
 SETTINGS = "run.yaml"
 TEACHER = "teacher.safetensors"
-FIRST = (SETTINGS, EVENTS, TEACHER)  # there before the first checkpoint
-GIVEN = ("dataset", "method", "sigma", "arch", "epochs", "take", "precision", "seed")  # by options of their own
-# What a run cannot change on its way: the weights, or the state of its schedule, would not fit.
+FIRST = (SETTINGS, EVENTS, TEACHER)  # may exist before the first checkpoint
+GIVEN = (
+    "dataset",
+    "method",
+    "sigma",
+    "arch",
+    "epochs",
+    "take",
+    "precision",
+    "seed",
+)  # settings with options of their own
+# Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
 LASTING = ("dataset", "take", "arch", "method", "seed")
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
@@ -27,13 +36,13 @@ OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 def check(
     folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool, accept_changes: bool = False
 ) -> tuple[Checkpoint | None, list[str]]:
-    """The checkpoint in `folder` to go on from, or None to start `recipe` there, and the settings it changes.
+    """The checkpoint in `folder` to go on from, or None to start anew, and the settings that `recipe` changes.
 
-    Changes nothing on disk.
+    Nothing on disk is changed.
 
     Raises:
-        InputError: the folder holds something and neither flag is given, or holds files that are no run's;
-            or the checkpoint is damaged or of another recipe (the settings that differ are named).
+        InputError: the folder holds something and neither `resume` nor `overwrite` is given, or it holds files that no
+            training run wrote; or the checkpoint is damaged, or of another recipe (the settings that differ are named).
     """
     if resume and overwrite:
         raise InputError(
@@ -61,22 +70,22 @@ def check(
 
 
 def check_there(folder: Path) -> None:
-    """Raise InputError where the folder of a run under way was removed: writing on would leave a part of it anew."""
+    """Raise InputError if the folder of a run in progress was removed: to go on would write an incomplete folder."""
     if not (folder / SETTINGS).exists():
         raise InputError(f"{folder} was removed while its run was writing to it: start the run again")
 
 
 def clear(folder: Path, *, keep_teacher: bool) -> None:
-    """Make `folder` an empty one for a run, if need be by removing the files of an earlier one.
+    """Create `folder` for a run, or remove the files of an earlier run from it.
 
-    A teacher's predictions may stay: they may have taken hours, and are used only where they fit.
+    A teacher's predictions can be kept: they may have taken hours, and the new run uses them only if they fit.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _remove(folder / name for name in OWN if not (keep_teacher and name == TEACHER))
 
 
 def sweep(folder: Path) -> None:
-    """Remove what kills left of unfinished writes in `folder`. For the process that holds it."""
+    """Remove unfinished files of killed runs from `folder`. Only the process that holds the folder may call this."""
     _remove(filter(_is_scrap, list(folder.iterdir())))
 
 
@@ -89,7 +98,7 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[str]:
-    """The settings in which `recipe` departs from the checkpoint's; InputError where that is not wanted."""
+    """The settings in which `recipe` differs from the checkpoint's; InputError unless `accept` allows all of them."""
     different = recipe.differences(checkpoint["recipe"])
     fixed = [one for one in different if one.split(":", 1)[0] in LASTING]
     if different and (fixed or not accept):
@@ -104,7 +113,7 @@ def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -
 
 
 def _way_on(checkpoint: Checkpoint, different: list[str]) -> str:
-    """The settings of the checkpoint that a user gives by name, and which others must be as they are there."""
+    """How to go on with the checkpoint: its settings that have options, and which others must be as in it."""
     names = [one.split(":", 1)[0] for one in different]
     given = {name: checkpoint["recipe"].get(name) for name in names if name in GIVEN}
     given = {name: value for name, value in given.items() if value is not None}
@@ -114,5 +123,5 @@ def _way_on(checkpoint: Checkpoint, different: list[str]) -> str:
 
 
 def _is_scrap(path: Path) -> bool:
-    """What a kill leaves of an unfinished write of ours."""
+    """Whether `path` is an unfinished file that a killed run left."""
     return is_scrap(path) or path.name.startswith(".saving-")

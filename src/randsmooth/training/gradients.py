@@ -1,4 +1,4 @@
-"""How much each training image pulls at the weights: the norm of its own gradient."""
+"""How strongly each training image changes the weights: the norm of its own gradient."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class GradientNorms:
-    """Of N images.
+    """Gradient norms of N images.
 
     Attributes:
-        p_a: (N,) share of noisy copies that got the label.
-        norms: (N,) L2 norm of the gradient of the image's loss by all parameters.
+        p_a: (N,) share of noisy copies that are classified correctly.
+        norms: (N,) L2 norm of the gradient of the image's loss with respect to all parameters.
     """
 
     p_a: Floats
@@ -35,12 +35,12 @@ class GradientNorms:
 
     @property
     def easy(self) -> float:
-        """Mean norm of images with p_A > 1/2; NaN where there are none."""
+        """Mean norm of images with p_A > 1/2; NaN if there are none."""
         return _mean(self.norms[self.p_a > 0.5])
 
     @property
     def hard(self) -> float:
-        """Mean norm of images with p_A < 1/2; NaN where there are none."""
+        """Mean norm of images with p_A < 1/2; NaN if there are none."""
         return _mean(self.norms[self.p_a < 0.5])
 
 
@@ -56,26 +56,27 @@ def gradient_norms(
     targets: Tensor | None = None,
     seed: int = 0,
 ) -> GradientNorms:
-    """The gradient norm of the method's own loss on each image by itself (Sun et al. 2025, table 1 and figure 5).
+    """The norm of the gradient of the method's loss on each image alone (Sun et al. 2025, table 1 and figure 5).
 
-    One image at a time, so that the memory is that of its m noisy copies: attacks inside a loss take gradients of
-    their own, which no vectorised transform of the whole can hold. The network is in eval mode.
+    The images are taken one at a time, in eval mode. Attacks inside a loss take gradients of their own, so per-image
+    gradients of a whole batch cannot be vectorised; and no more memory is needed than for m noisy copies of one image.
 
     Args:
-        model: gives logits (B, K); its parameters keep their gradients.
-        method: whose loss; with m noises an image.
-        images, indices: of a training split.
-        sigma: of the noise.
-        noises: copies of each image that measure its p_A.
-        attack: walk every noise on its sphere first, as this objective does.
-        targets: (len(images), K) a teacher's predictions, for a method that learns from one.
-        seed: of all noise.
+        model: gives logits (B, K); the `.grad` of its parameters is left alone.
+        method: whose loss is taken, with m noises per image.
+        images: a training split.
+        indices: positions in it of the images to measure.
+        sigma: standard deviation of the noise.
+        noises: noisy copies of each image from which its p_A is estimated.
+        attack: first attack every noise on its sphere, as this objective does.
+        targets: (len(images), K) a teacher's predictions, for a method that has a teacher.
+        seed: seed of all noise.
 
     Raises:
-        InputError: no index, or a method that needs a teacher's predictions and has none.
+        InputError: `indices` is empty, or the method needs a teacher's predictions and `targets` is None.
     """
     if not len(indices):
-        raise InputError("no image given; expected the positions of some in the training split")
+        raise InputError("no image given: name at least one position in the training split")
     chosen = torch.as_tensor(indices)
     modes = {module: module.training for module in model.modules()}
     model.eval()
@@ -117,7 +118,7 @@ def _norm(
 def before_and_after(
     model: nn.Module, attack: Amplify, images: Images, indices: Sequence[int], sigma: float, *, seed: int = 0
 ) -> tuple[GradientNorms, GradientNorms]:
-    """Norms of the Gaussian loss at Gaussian noises, and at the same noises attacked (Sun et al. 2025, figure 5)."""
+    """Norms of the Gaussian loss's gradient, before and after the noises are attacked (Sun et al. 2025, figure 5)."""
     plain = Gaussian(m=attack.m)
     before = gradient_norms(model, plain, images, indices, sigma, seed=seed)
     return before, gradient_norms(model, plain, images, indices, sigma, attack=attack, seed=seed)

@@ -1,4 +1,4 @@
-"""The training loop. Every random number is addressed by (seed, epoch, step), so a resumed run is the same run."""
+"""The training loop. Random numbers are addressed by (seed, epoch, step), so a resumed run draws the same ones."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.steps import StepLog, TrainingDiverged
 
-LOG_EVERY = 50  # steps; a step waits for the device at no other time
+LOG_EVERY = 50  # steps; training waits for the device only then
 
 
 class Trainer:
-    """One training run: SGD on the method's objective with the learning rate dropped at given epochs."""
+    """One training run: SGD on the method's objective, with the learning rate dropped at given epochs."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Trainer:
         self.fabric, self.reporter = fabric, reporter
         self.weights: Classifier = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         optimizer = SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay, fused=True)
-        # Not set up by Fabric: a module that is refuses the gradients by its input that attacks take.
+        # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
         self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
         self.optimizer = cast(SGD, fabric.setup_optimizers(optimizer))
         self.schedule = schedule
@@ -57,14 +57,14 @@ class Trainer:
         self.epoch = 0
 
     @property
-    def steps_an_epoch(self) -> int:
-        return math.ceil(len(self.images) / self.recipe.images_a_step)
+    def steps_per_epoch(self) -> int:
+        return math.ceil(len(self.images) / self.recipe.images_per_step)
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take up the run where the checkpoint left it.
+        """Go on from the checkpoint.
 
         Raises:
-            InputError: its weights or its optimiser's momenta are another network's, its schedule another run's.
+            InputError: its weights or momenta are those of another network, or its schedule is that of another run.
         """
         path = self.folder / CHECKPOINT
         weights = self.weights.state_dict()
@@ -73,7 +73,9 @@ class Trainer:
         for name, tensor in weights.items():
             check_like(path, name, tensor, checkpoint["model"][name])
         self.weights.load_state_dict(checkpoint["model"])
-        settings = self.optimizer.state_dict()["param_groups"]  # the recipe's, which may have been changed
+        settings = self.optimizer.state_dict()[
+            "param_groups"
+        ]  # taken from the recipe, as the user may have changed them
         self.optimizer.load_state_dict({"state": self._momenta(path, checkpoint), "param_groups": settings})
         try:
             self.schedule.restore(checkpoint["schedule"], len(self.images))
@@ -82,11 +84,11 @@ class Trainer:
         self.history, self.epoch = checkpoint["history"], checkpoint["epoch"]
 
     def _momenta(self, path: Path, checkpoint: Checkpoint) -> dict[int, dict[str, Tensor | None]]:
-        """The optimiser's state: by the number of a parameter, the momentum that it has, if any."""
+        """The optimiser's state: number of a parameter -> its momentum, if it has one."""
         parameters = [*self.weights.parameters()]
         state = checkpoint["optimizer"].get("state")
         if not isinstance(state, dict) or not set(state) <= set(range(len(parameters))):
-            raise InputError(f"{path} does not fit: its optimiser's state is not one by parameter")
+            raise InputError(f"{path} does not fit: its optimiser's state is not a dictionary by parameter")
         for i, each in state.items():
             if not isinstance(each, dict) or each.keys() != {"momentum_buffer"}:
                 raise InputError(f"{path} does not fit: its optimiser is not SGD with momentum")
@@ -95,15 +97,15 @@ class Trainer:
         return state
 
     def fit(self) -> None:
-        """Train what is left of the epochs, with a checkpoint after each.
+        """Train the remaining epochs, with a checkpoint after each.
 
         Raises:
             TrainingDiverged: the loss or the logits became NaN or infinite.
-            InputError: the method found that its settings fit no training (all images discarded, say).
+            InputError: the method cannot train with its settings (all images would be discarded, say).
         """
-        if self.history:  # a kill may have come between the last checkpoint and this file
+        if self.history:  # the run may have been killed after the last checkpoint and before this file
             self._write_history()
-        with curves(self.folder / EVENTS, self.epoch * self.steps_an_epoch) as writer:
+        with curves(self.folder / EVENTS, self.epoch * self.steps_per_epoch) as writer:
             for epoch in range(self.epoch, self.recipe.epochs):
                 start = time.perf_counter()
                 try:
@@ -124,7 +126,7 @@ class Trainer:
         write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
 
     def _remedy(self, error: Exception) -> str:
-        """What to do about a run that cannot go on."""
+        """What the user can do about a run that cannot go on."""
         way = "with other settings"
         if isinstance(error, TrainingDiverged):
             way += f", such as a lower learning rate (--set lr=..., now {self.recipe.lr:g})"
@@ -134,7 +136,7 @@ class Trainer:
         return f"The checkpoint of {epochs} is kept: go on from it {way}: --resume --accept-changes"
 
     def _train(self, epoch: int, writer: Writer) -> dict[str, float]:
-        """One epoch; the means of what its steps logged, and the schedule's figures."""
+        """Train one epoch; returns the means of what its steps logged, and the schedule's figures."""
         with self.fabric.autocast():
             figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))
         for name, values in self.schedule.histograms().items():
@@ -143,22 +145,22 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.lr_at(epoch)
         self.model.train()
-        log = StepLog(epoch, self.recipe.epochs, self.steps_an_epoch, writer)
+        log = StepLog(epoch, self.recipe.epochs, self.steps_per_epoch, writer)
         for step, (indices, x, y) in enumerate(self._batches(epoch)):
             log.add(self.step(objective, x, y, indices, epoch, step), len(x))
-            last = step + 1 == self.steps_an_epoch
-            told = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
-            self.reporter.advance(len(x), told)
+            last = step + 1 == self.steps_per_epoch
+            status = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
+            self.reporter.advance(len(x), status)
             if last:
                 self._check_logits(epoch, x)
         return log.means() | figures
 
     def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """indices (B,), x (B, C, H, W) and y (B,) of the epoch's steps, in its order, augmented."""
+        """The epoch's batches in its order: indices (B,), augmented x (B, C, H, W) and y (B,)."""
         order = self.schedule.order(epoch, len(self.images), self._stream("order", epoch))
         if not self.images.streams:
-            order = order.to(self.fabric.device)  # once, so that no step waits for its indices
-        chunks = list(order.split(self.recipe.images_a_step))
+            order = order.to(self.fabric.device)  # all at once, so that no step waits for its indices
+        chunks = list(order.split(self.recipe.images_per_step))
         batches = self.images.batches(
             chunks, augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device)
         )
@@ -168,12 +170,14 @@ class Trainer:
     def step(
         self, objective: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int
     ) -> dict[str, Tensor]:
-        """One step of the optimiser; what to log of it, still on the device."""
+        """Take one step of the optimiser; returns what to log about it, still on the device."""
         device = self.fabric.device
         noise = draw(
             (objective.m, *x.shape), self.recipe.sigma, stream=self._stream("noise", epoch, step), device=device
         )
-        generator = self._stream("aside", epoch, step).torch(device)  # a name that seeded runs depend on
+        generator = self._stream("aside", epoch, step).torch(
+            device
+        )  # this name must stay: the numbers of seeded runs depend on it
         u = torch.rand(len(x), generator=generator, device=device)
         inputs = LossInputs(u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma)
         with self.fabric.autocast():
@@ -185,7 +189,7 @@ class Trainer:
 
     @torch.inference_mode()
     def _check_logits(self, epoch: int, x: Tensor) -> None:
-        """The last step of an epoch may break what no loss has seen yet: no checkpoint is made of that."""
+        """Raise TrainingDiverged if the epoch's last step broke the model, which no loss has shown yet."""
         with frozen(self.model), self.fabric.autocast():
             if not self.model(x).isfinite().all():
                 raise TrainingDiverged(f"the model's logits are not finite after epoch {epoch}")

@@ -1,4 +1,4 @@
-"""How often the model in training is right about each training image under noise."""
+"""How often a model classifies each training image correctly under noise."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from randsmooth.methods import Probe
 from randsmooth.noise import Stream, draw, frozen, noisy_logits
 
 SAMPLES = 2048  # forward samples at a time
-AUGMENT = 1  # below the address of a chunk's noise
+AUGMENT = 1  # appended to the address of a chunk's noise
 
 
 def make_probe(model: nn.Module, images: Images, sigma: float, stream: Stream, device: torch.device) -> Probe:
-    """A `Probe` of `model` on `images`: (M,) indices and m -> (M,) counts of noisy copies given the label.
+    """A `Probe` of `model` on `images`: (M,) indices and m -> (M,) counts of correctly classified noisy copies.
 
-    `stream` is the epoch's; noise and augmentation of each call are addressed by m and the place in the indices.
+    `stream` belongs to the epoch. Noise and augmentation of a call are addressed by m and the place in the indices.
     """
 
     @torch.inference_mode()

@@ -15,12 +15,12 @@ from randsmooth.methods.hyperparameters import model_folders
 from randsmooth.training.presets import Optimisation
 from randsmooth.training.settings import Precision
 
-# Settings that change how fast a run is, not what it computes: a resumed run may have others.
+# Settings that change how fast a run is, not what it computes: a resumed run may use others.
 HOW = ("device", "compile")
 
 
 class Recipe(BaseModel):
-    """Everything that decides the weights, and where to compute them: kept in every checkpoint and model.
+    """Everything that decides the weights, and where to compute them. Every checkpoint and model contains its recipe.
 
     Example:
         >>> from randsmooth import data, training
@@ -50,35 +50,39 @@ class Recipe(BaseModel):
     seed: int
     device: str = "auto"
     compile: bool = False
-    threads: int | None = None  # of the CPU; another number rounds otherwise, so that a resumed run takes the same
+    threads: int | None = (
+        None  # of the CPU; a resumed run uses as many, since with another number sums are rounded differently
+    )
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
-    changed: tuple[str, ...] = ()  # what a resumed run was told to change, and when
+    changed: tuple[str, ...] = ()  # settings that were changed when the run was resumed, and after which epoch
 
     def build_method(self) -> Method:
         return methods.create(self.method, **self.hyperparameters)
 
     @cached_property
-    def images_a_step(self) -> int:
+    def images_per_step(self) -> int:
         """B = batch / m."""
         return self.batch // self.build_method().m
 
     def lr_at(self, epoch: int) -> float:
-        """Learning rate of `epoch` (from 0)."""
+        """The learning rate in `epoch`, counted from 0."""
         return self.lr * self.lr_factor ** sum(epoch >= drop for drop in self.lr_drops)
 
     def summary(self) -> str:
-        """What is trained and how, for a person: the first line of a run."""
+        """What is trained and how, in one line for the user."""
         given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value is not None)
         schedule = Optimisation(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Optimisation)})
-        step = f"{self.images_a_step} images a step"
+        step = f"{self.images_per_step} images per step"
         return f"preset {self.preset}: {self.method} with {given}; {self.arch}, {schedule.summary()}, {step}"
 
     def differences(self, other: Mapping[str, Any]) -> list[str]:
-        """The settings in which a recipe, dumped as `other`, would compute other weights."""
-        if other.get("method") != self.method:  # all else follows from it
+        """The settings in which this recipe differs from a dumped one, `other`, so that the weights would differ."""
+        if other.get("method") != self.method:  # the other differences follow from this one
             return [f"method: {other.get('method')!r} there, {self.method!r} now"]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
-        folders = model_folders(methods.METHODS[self.method])  # where they lie is no matter: `asked` has the weights
+        folders = model_folders(
+            methods.METHODS[self.method]
+        )  # their paths do not matter: `asked` has the weights' hashes
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *folders, "changed", "threads"})
         absent = "nothing"
         return [
@@ -89,7 +93,7 @@ class Recipe(BaseModel):
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with the hyperparameters and the weights of other models among them."""
+    """The settings, with the hyperparameters and the weights of other models on the same level."""
     flat = {key: value for key, value in settings.items() if key not in ("hyperparameters", "asked")}
     asked = {f"weights of {key}": weights[:19] for key, weights in settings.get("asked", {}).items()}
     return flat | dict(settings.get("hyperparameters", {})) | asked

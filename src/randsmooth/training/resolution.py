@@ -16,7 +16,7 @@ from randsmooth.training.presets import CIFAR, Optimisation, Preset, find
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import TrainingSettings
 
-MOST = 10**6  # epochs, or forward samples a step
+MOST = 10**6  # epochs, or noisy samples per step
 
 
 class _Values(NamedTuple):

@@ -27,7 +27,7 @@ from randsmooth.training.settings import TrainingSettings
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
 
-_PICKED: dict[tuple[str, tuple[int, ...]], int] = {}  # threads by architecture and shape of the images
+_PICKED: dict[tuple[str, tuple[int, ...]], int] = {}  # number of threads by architecture and shape of the images
 
 
 def train(
@@ -44,8 +44,8 @@ def train(
 ) -> Classifier:
     """Train a base classifier on `dataset` into the folder `out`, and return it in eval mode.
 
-    The folder gets the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves, the
-    predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
+    The folder will contain the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves,
+    the predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
 
     Args:
         dataset: a name, or the path of a folder of images or of Parquet files.
@@ -55,9 +55,9 @@ def train(
         resume: go on with an interrupted run in the folder. It ends with the weights of an uninterrupted one, bit for
             bit on the CPU; a finished run is returned as it is.
         overwrite: discard an earlier run in the folder.
-        accept_changes: with `resume`, go on under other settings; the model says what was changed after which epoch.
-        progress: is told how the run goes.
-        fields: the settings as keywords, in place of `settings` or of some of them: `sigma=0.5, method="amplify"`.
+        accept_changes: with `resume`, go on with other settings; the model records what was changed after which epoch.
+        progress: shows how the run is progressing.
+        fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, method="amplify"`.
 
     Raises:
         InputError: settings or data that cannot be used, or a folder that must not be written to.
@@ -78,11 +78,11 @@ def train(
     fabric = make_fabric(recipe)
     checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
     if checkpoint is not None:
-        told = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
-        recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *told)})
-        notes += told
+        dated = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
+        recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *dated)})
+        notes += dated
     recipe = recipe.model_copy(update={"threads": pick_threads(recipe, spec, fabric, checkpoint)})
-    model = new_classifier(recipe, spec)  # before the data are decoded, so that a wrong architecture is refused first
+    model = new_classifier(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
@@ -110,7 +110,7 @@ def train(
 
 
 def write_settings(recipe: Recipe, settings: TrainingSettings, path: Path) -> None:
-    """Write what was chosen so that `randsmooth train --config PATH` trains so again."""
+    """Write what was chosen, so that `randsmooth train --config PATH` repeats the run."""
     where = {"dataset": recipe.dataset, "device": recipe.device}
     values = {"verb": "train", **where, **settings.model_dump(mode="json", exclude_none=True)}
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
@@ -119,10 +119,10 @@ def write_settings(recipe: Recipe, settings: TrainingSettings, path: Path) -> No
 def pick_threads(
     recipe: Recipe, spec: data.DatasetSpec, fabric: Fabric, checkpoint: Checkpoint | None = None
 ) -> int | None:
-    """The number of CPU threads to train with; None where another device computes.
+    """The number of CPU threads to train with; None if another device computes.
 
-    What the user set stays. A resumed run goes on with the number that it began with, and all runs of one network in a
-    process have the same: sums over another number of threads are rounded otherwise.
+    If the user set a number, it is kept. Otherwise a resumed run uses as many as when it began, and all runs of one
+    network in a process use equally many, because with another number of threads sums are rounded differently.
     """
     if fabric.device.type != "cpu":
         return None
@@ -137,7 +137,7 @@ def pick_threads(
 
 
 def has_teacher(recipe: Recipe) -> bool:
-    """Whether another model is asked before the first epoch, under the noise of its own training."""
+    """Whether the run has a teacher: a model that predicts, before the first epoch, under its own noise."""
     folders = model_folders(methods.METHODS[recipe.method])
     return any(folders[key] == "of the model" for key in recipe.asked)
 
@@ -146,7 +146,7 @@ def asked_weights(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
     """Hyperparameter -> weights hash of the model in the folder that it names.
 
     Raises:
-        InputError: no model is there, it does not know these images, or its noise does not suit.
+        InputError: there is no model, or it was trained for other images or with a sigma that does not fit.
     """
     weights = {}
     for key, noise in model_folders(methods.METHODS[recipe.method]).items():
@@ -170,7 +170,9 @@ def _asked(key: str, source: str, noise: Noise, recipe: Recipe, spec: data.Datas
         )
     sigma = asked.provenance.get("sigma")
     if noise == "of the model" and sigma is None:
-        raise InputError(f"{key}={source!r} does not say at which sigma it was trained: name a model of `train`")
+        raise InputError(
+            f"{key}={source!r} does not record at which sigma it was trained: name a model made by `train`"
+        )
     if sigma is not None:
         _check_sigma(key, source, sigma)
     if noise == "of the run" and sigma not in (None, recipe.sigma):
@@ -182,15 +184,15 @@ def _check_sigma(key: str, source: str, sigma: object) -> None:
     try:
         bounds.check_sigma(sigma)  # type: ignore[arg-type]
     except InputError as error:
-        raise InputError(f"{key}={source!r} says of itself: {error}") from error
+        raise InputError(f"{key}={source!r} records an impossible sigma: {error}") from error
 
 
 def _difference(asked: Classifier, spec: data.DatasetSpec) -> str:
-    """In what the data that `asked` was trained on differ from those of `spec`; empty where they do not."""
+    """How the images and classes of `asked` differ from those of `spec`; empty if they do not."""
     if asked.shape != tuple(spec.shape):
         return f"its images have the shape {asked.shape}, not {tuple(spec.shape)} as"
     if asked.num_classes != len(spec.classes):
-        return f"it knows {asked.num_classes} classes, not {len(spec.classes)} as"
+        return f"it has {asked.num_classes} classes, not {len(spec.classes)} as"
     for k, (theirs, ours) in enumerate(zip(asked.classes, spec.classes, strict=True)):
         if theirs != ours:
             return f"its class {k} is {theirs!r}, not {ours!r} as"
@@ -198,9 +200,9 @@ def _difference(asked: Classifier, spec: data.DatasetSpec) -> str:
 
 
 def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
-    """The untrained network of `recipe`, initialised from its seed and knowing how it will be trained."""
+    """The untrained network of `recipe`, initialised from its seed, with the recipe as its provenance."""
     provenance = recipe.model_dump(mode="json") | {"versions": versions()}
-    with torch.random.fork_rng(devices=[]):  # architectures initialise from torch's global generator
+    with torch.random.fork_rng(devices=[]):  # architectures take their initial weights from torch's global generator
         torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
         return Classifier(
             arch=recipe.arch,
@@ -213,6 +215,6 @@ def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
 
 
 def make_fabric(recipe: Recipe) -> Fabric:
-    """The device and precision to train with. InputError for a device this machine does not have."""
+    """The device and precision to train with. Raises InputError if this machine has no such device."""
     precision = {"32": "32-true", "bf16-mixed": "bf16-mixed"}[recipe.precision]
     return Fabric(accelerator=models.pick_device(recipe.device).type, devices=1, precision=precision)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What a user chooses of a training run: one frozen object, made of keywords, Python, the command line or YAML."""
+"""What a user chooses for a training run: one frozen object, whether from Python, the command line or YAML."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Precision = Literal["32", "bf16-mixed"]
 
 
 class TrainingSettings(FrozenRecord):
-    """Settings of a training run on any data set; what is None is taken from the preset.
+    """Settings of a training run on any data set; the preset supplies what is None.
 
-    Without a method the preset's is trained, and `gaussian` without a preset either.
+    Without a method, the preset's method is trained; with neither, `gaussian`.
 
     Attributes:
         sigma: standard deviation of the noise, for pixels in [0, 1]. The only setting without a default.
         set: overrides of the method's hyperparameters and of the optimisation, by name.
-        anywhere: take the preset to a data set that it was not published for.
-        take: train on this many images, spread evenly over the file.
+        anywhere: allow the preset on a data set that it was not published for.
+        take: train on this many images, spread evenly over the training split.
 
     Raises:
-        InputError: an unknown setting, or a value of another type.
+        InputError: an unknown setting, or a value of a wrong type.
 
     Example:
         >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})

@@ -1,4 +1,4 @@
-"""What the steps of an epoch log, read from the device in one go every so many steps."""
+"""What the steps of an epoch log. The device is read only once every so many steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from randsmooth.training.curves import Writer
 
 
 class TrainingDiverged(RuntimeError):
-    """The loss or the logits are no longer finite numbers. No checkpoint was made of them.
+    """The loss or the logits are no longer finite. No checkpoint is made in that state.
 
     Example:
         >>> raise TrainingDiverged("the loss is nan in epoch 3")
@@ -20,29 +20,29 @@ class TrainingDiverged(RuntimeError):
 
 
 class StepLog:
-    """Collects the scalars of an epoch's steps; `flush` is the only wait for the device.
+    """Collects the scalars of an epoch's steps; only `flush` waits for the device.
 
-    All that it tells are means over images.
+    All values that it reports are means over images.
     """
 
     def __init__(self, epoch: int, epochs: int, steps: int, writer: Writer) -> None:
         self.epoch, self.epochs, self.steps, self.writer = epoch, epochs, steps, writer
         self.names: list[str] = []
         self.waiting: list[Tensor] = []  # (names,) of each step since the last flush
-        self.images: list[int] = []  # of each step so far
+        self.images: list[int] = []  # number of images in each step so far
         self.sums = np.zeros(0)
 
     def add(self, scalars: dict[str, Tensor], images: int) -> None:
-        """Take the scalars of one step on so many images, all without gradient and on one device."""
+        """Add the scalars of one step on so many `images`: without gradient, all on one device."""
         self.names = list(scalars)
         self.waiting.append(torch.stack([scalar.float() for scalar in scalars.values()]))
         self.images.append(images)
 
     def flush(self) -> str:
-        """Read the steps that wait, draw their means as curves, and tell them in a line.
+        """Read the steps since the last flush, add their means to the curves, and return them as a line for the user.
 
         Raises:
-            TrainingDiverged: a step's loss is not finite; the first such step is named.
+            TrainingDiverged: a step's loss is not finite; the message names the first such step.
         """
         rows = torch.stack(self.waiting).double().cpu().numpy()
         first = len(self.images) - len(rows)
@@ -56,9 +56,9 @@ class StepLog:
         means = dict(zip(self.names, images @ rows / images.sum(), strict=True))
         for name, value in means.items():
             self.writer.add_scalar(f"step/{name}", value, self.epoch * self.steps + len(self.images) - 1)
-        told = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
-        return f"epoch {self.epoch + 1}/{self.epochs}  {told}"
+        values = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
+        return f"epoch {self.epoch + 1}/{self.epochs}  {values}"
 
     def means(self) -> dict[str, float]:
-        """Name -> mean over the images read."""
+        """Name -> mean over the images of all steps that were flushed."""
         return dict(zip(self.names, (self.sums / sum(self.images)).tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""A teacher's smoothed predictions of the training images: found once, kept beside the run, resumed if cut short."""
+"""A teacher's smoothed predictions for the training images: made once, stored with the run, resumed if cut short."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SAVE_EVERY = 30.0  # seconds
 
 
 class SmoothedTeacher:
-    """A `Teacher`: asks the model in a folder about every image of the run, under noise of the model's own sigma.
+    """A `Teacher`: the model in a folder predicts every image of the run under noise of the model's own sigma.
 
-    What an answer depends on is stored with it: the teacher's weights and sigma, the images and their augmentation,
-    the number of noises and the seed.
+    What the predictions depend on is stored with them: the teacher's weights and sigma, the images and their
+    augmentation, the number of noises and the seed.
     """
 
     def __init__(self, recipe: Recipe, images: Images, run: Path, device: torch.device, progress: Progress) -> None:
@@ -36,7 +36,7 @@ class SmoothedTeacher:
         self.device, self.progress = device, progress
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
-        """(N, K) float32 shares of n noisy copies of each image that are given each class."""
+        """(N, K) float32: the share of n noisy copies of each image that the model puts into each class."""
         model = models.load(folder, device=self.device)
         about = self._about(model, n, augmented)
         counts, done = self._stored(about, model.num_classes)
@@ -55,7 +55,7 @@ class SmoothedTeacher:
 
     @torch.inference_mode()
     def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
-        """(K,) how many of n noisy copies of image i are given each class."""
+        """(K,) how many of n noisy copies of image i the model puts into each class."""
         crop = Stream(self.recipe.seed, "train/teacher-augment").at(i).torch(self.images.device) if augmented else None
         x, _ = self.images.batch(torch.tensor([i]), crop)
         stream = Stream(self.recipe.seed, "train/teacher").at(i)
@@ -75,7 +75,7 @@ class SmoothedTeacher:
         return {key: str(value) for key, value in facts.items()}
 
     def _stored(self, about: dict[str, str], classes: int) -> tuple[Tensor, int]:
-        """Counts (N, K) found so far by the same teacher, and of how many images."""
+        """The stored counts (N, K) that depend on what `about` says, and for how many images they are complete."""
         wanted = (len(self.images), classes)
         try:
             counts, done, found = answers.read(self.path)
@@ -89,10 +89,10 @@ class SmoothedTeacher:
 
 
 def stored_predictions(run: Path) -> Tensor | None:
-    """(N, K) what the teacher of the run in a folder predicted of its training images; None for a run without one.
+    """(N, K) the teacher's predictions for the training images of the run in a folder; None if it has no teacher.
 
     Raises:
-        InputError: it is damaged, or holds what no teacher can have answered.
+        InputError: the file is damaged, or holds counts that no teacher can have given.
     """
     try:
         counts, _, about = answers.read(run / TEACHER)

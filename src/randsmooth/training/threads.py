@@ -1,7 +1,7 @@
-"""How many threads to train with on a CPU: as many as are fastest while others compute on the same cores.
+"""How many threads to train with on a CPU: as many as are fastest while other processes use the same cores.
 
-The threads of an operator wait for each other. Where a neighbour holds one of the cores, all of them wait for it, and
-one thread alone is faster.
+The threads of an operator wait for each other. If another process occupies one of the cores, they all wait for the
+thread on that core, and a single thread is faster.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from torch import nn
 from torch.nn import functional as F
 
 ROUNDS = 3
-SAMPLES = 64  # of a trial: enough to be shared by threads, and a second at most for the networks of the papers
+SAMPLES = 64  # in a trial: enough to be split among threads, and at most a second for the networks of the papers
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def chosen_by_user() -> bool:
-    """Whether the number of threads was set from outside, by a variable of the environment or in torch."""
+    """Whether the user set the number of threads, in an environment variable or in torch."""
     cores = os.cpu_count() or 1
-    usual = {cores, cores // 2}  # by the core, or by the physical core where it has two threads
+    usual = {cores, cores // 2}  # torch's own choice: the cores, or half of them where each physical core counts as two
     if hasattr(os, "sched_getaffinity"):
         usual.add(len(os.sched_getaffinity(0)))
     return any(os.environ.get(name) for name in VARIABLES) or torch.get_num_threads() not in usual
 
 
 def fastest(network: nn.Module, shape: tuple[int, ...]) -> int:
-    """The number of threads with which `network` takes gradients of images (C, H, W) in the least time now.
+    """The number of threads with which gradients of `network` on images (C, H, W) take the least time now.
 
-    All of torch's threads, a half of them, and so on down to one are tried in turn on a small batch.
+    All of torch's threads, half of them, and so on down to one are tried in turn on a small batch.
     """
     most = torch.get_num_threads()
     candidates = sorted({max(1, most >> halvings) for halvings in range(most.bit_length())}, reverse=True)
@@ -46,7 +46,7 @@ def fastest(network: nn.Module, shape: tuple[int, ...]) -> int:
             for threads in candidates:
                 torch.set_num_threads(threads)
                 took = _seconds(network, x)
-                if trial:  # the first also sets up what the others find ready
+                if trial:  # the first trial also sets things up for the others, so it does not count
                     seconds[threads].append(took)
     finally:
         torch.set_num_threads(most)
@@ -55,7 +55,7 @@ def fastest(network: nn.Module, shape: tuple[int, ...]) -> int:
 
 @contextmanager
 def using(threads: int | None) -> Iterator[None]:
-    """Let torch compute with so many threads, and with as many as before afterwards; None leaves the number alone."""
+    """Let torch use so many `threads` within the context; None leaves their number as it is."""
     before = torch.get_num_threads()
     if threads is not None:
         torch.set_num_threads(threads)
@@ -66,7 +66,7 @@ def using(threads: int | None) -> Iterator[None]:
 
 
 def _seconds(network: nn.Module, x: torch.Tensor) -> float:
-    """How long one gradient by the weights takes."""
+    """How long it takes to compute the gradient with respect to the weights once."""
     parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
     start = time.perf_counter()
     logits = network(x)

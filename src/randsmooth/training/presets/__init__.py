@@ -1,4 +1,4 @@
-"""What the papers trained with: each preset is a value that cites its source. One file a paper."""
+"""The settings that the papers trained with. Each preset cites its source; each paper has a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
     "usual_optimisation",
 ]
 
-# What the first part of a name stands for.
+# The paper that the first part of a preset's name stands for.
 PAPERS = {
     "acr": acr.PAPER,
     "cat-rs": cat_rs.PAPER,
@@ -28,7 +28,7 @@ PAPERS = {
     "randsmooth": "not from a paper",
 }
 
-# The first preset that serves a data set is the default there for its method, unless it is a variation.
+# The first preset for a data set and a method is the default there, unless it is a variation.
 PRESETS = (
     *acr.PRESETS,
     *cat_rs.PRESETS,
@@ -40,9 +40,9 @@ PRESETS = (
 
 
 def default(method: str, dataset: str) -> Preset:
-    """The preset that `method` trains with on `dataset` unless another is named.
+    """The preset with which `method` is trained on `dataset` unless another is named.
 
-    A method without any preset, as another package may bring it, trains with its own defaults.
+    A method that has no preset at all, as one from another package may, is trained with its own defaults.
 
     Raises:
         InputError: all presets of the method are for other data sets.
@@ -56,11 +56,13 @@ def default(method: str, dataset: str) -> Preset:
 
 
 def find(method: str | None, dataset: str, preset: str | None = None, *, anywhere: bool = False) -> Preset:
-    """The preset called `preset`, or the default one, for `method` on `dataset`; no method: the preset's, or gaussian.
+    """The preset called `preset`, or the default one, for `method` on `dataset`.
+
+    Without a method it is the preset's; with neither, `gaussian`.
 
     Raises:
-        InputError: no such preset, or it is not for this method; there are two accounts of it on this data set; or,
-            unless it may be used `anywhere`, it is not for this data set.
+        InputError: there is no such preset, or it is not for this method; or there are two versions of it for this data
+            set; or it is not for this data set and may not be used `anywhere`.
     """
     if preset is None:
         return default(method or "gaussian", dataset)
@@ -82,13 +84,13 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
 
 
 def _check_accounts(name: str, dataset: str) -> None:
-    """Raise InputError where the name is that of two accounts of a model: the paper's text's and its table's."""
+    """Raise InputError if `name` has two versions: by the text of the paper, and by the figures of its table."""
     accounts = [p for p in PRESETS if p.base == name and p.main and p.variation and p.serves(dataset)]
     if accounts:
-        told = " or ".join(f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)" for p in accounts)
+        choices = " or ".join(f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)" for p in accounts)
         raise InputError(
-            f"preset {name!r} on {dataset} is ambiguous: the paper's text says one schedule, the figures of its table "
-            f"are of another. Choose {told}"
+            f"preset {name!r} on {dataset} is ambiguous: the paper's text gives one schedule, the figures of its table "
+            f"come from another. Choose {choices}"
         )
 
 
@@ -105,6 +107,6 @@ def named(name: str) -> list[Preset]:
 
 
 def _like(name: str) -> set[str]:
-    """The names to choose from for one that is unknown: all variations of its preset, or all main presets."""
+    """The names to suggest instead of an unknown one: all variations of its preset, or all main presets."""
     variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
     return variations or {p.name for p in PRESETS if p.main}

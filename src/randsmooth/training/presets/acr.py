@@ -1,7 +1,7 @@
 """Sun, Mao, Mueller & Vechev, "Average Certified Radius is a Poor Metric for Randomized Smoothing".
 
-Hyperparameters as in the ICML text. Ablation tables have the numbers that they have in the arXiv version, where
-alone they can be read in full. What the text leaves open is as in the authors' code, which made the figures: the attack
+Hyperparameters are those of the ICML text. Ablation tables are numbered as in the arXiv version, the only one that
+shows them in full. What the text leaves open follows the authors' code, with which the figures were made: the attack
 divides by a damped norm, parts without discarding run from epoch 0, and without reweighting images are drawn with
 replacement.
 """
@@ -54,7 +54,7 @@ L_INF: dict[str, Any] = {"sigmas": (0.5,), "prefix": "linf-", "norm": "linf"}  #
 
 
 def _only(some: tuple[str, ...]) -> dict[str, Any]:
-    """Some parts alone, as the authors' code has them: from epoch 0 without discarding, with replacement unweighted."""
+    """Only `some` parts, as in the authors' code: without discarding from epoch 0, without weights with replacement."""
     beginning = {} if "discard" in some else {"E_t": 0}
     return {part: part in some for part in PARTS} | beginning | {"with_replacement": "reweight" not in some}
 
@@ -71,7 +71,7 @@ ABLATIONS = (
 
 
 def _baseline(preset: Preset, where: str) -> Preset:
-    """A baseline of table 2: trained by its own authors, or again with the settings of their paper."""
+    """A baseline of table 2: a model of its authors, or trained again with the settings of their paper."""
     return replace(preset, name=f"acr/{preset.method}", source=f"{PAPER}, table 2, {where}")
 
 

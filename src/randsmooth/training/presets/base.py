@@ -1,4 +1,4 @@
-"""What a preset is, the schedules that presets share, and how a table's rows are written down."""
+"""What a preset is, the schedules that presets share, and functions that write down the rows of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIGMAS = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Optimisation:
-    """How a step is taken. `batch` counts forward samples: m noises of each of batch / m images."""
+    """The optimiser's settings. `batch` counts noisy samples: m noises for each of batch / m images."""
 
     epochs: int
     lr: float
@@ -22,7 +22,7 @@ class Optimisation:
     weight_decay: float = 1e-4
 
     def summary(self) -> str:
-        """150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001"""
+        """The settings in one line: 150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001."""
         drops = f" (x{self.lr_factor:g} at epochs {', '.join(map(str, self.lr_drops))})" if self.lr_drops else ""
         epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
         return f"{epochs}, lr {self.lr:g}{drops}, batch {self.batch}, weight decay {self.weight_decay:g}"
@@ -32,7 +32,9 @@ CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
 MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
 IMAGENET = Optimisation(epochs=90, lr=0.1, lr_drops=(30, 60))
 DIGITS = Optimisation(epochs=40, lr=0.05, lr_drops=(15, 30))
-LOGGED = Optimisation(epochs=90, lr=0.01, lr_drops=(30, 60))  # of the Consistency and SmoothMix papers on MNIST
+LOGGED = Optimisation(
+    epochs=90, lr=0.01, lr_drops=(30, 60)
+)  # in the logs of the Consistency and SmoothMix papers on MNIST
 
 CIFAR10 = ("cifar10", "cifar10-jpeg")  # the same images
 
@@ -42,11 +44,11 @@ USUAL_OF_ARCH = {"small-cnn": DIGITS, "lenet": MNIST}
 
 
 def usual_optimisation(dataset: str, arch: str) -> Optimisation:
-    """The literature's schedule for a data set; for the user's own, the one usual for the architecture."""
+    """The schedule usual in the literature for a data set or, for a user's own data set, for the architecture."""
     return USUAL.get(dataset) or USUAL_OF_ARCH.get(arch, CIFAR)
 
 
-# Two accounts of one main row: what the text says of it, and what the figures in the table are of.
+# Two versions of one row of a main table: as the text describes it, and as the table's figures were made.
 PROSE, TABLE = "prose", "table1"
 
 
@@ -55,15 +57,15 @@ class Preset:
     """One method on some data sets, with the hyperparameters that may depend on sigma.
 
     Attributes:
-        name: paper/method; paper/method/variation for a row of an ablation table, or for one of two accounts of a row.
-        method: registered name.
+        name: paper/method; paper/method/variation for a row of an ablation table, or for one of two versions of a row.
+        method: its registered name.
         datasets: names it was published for; empty: any data set.
         arch: architecture; None: the data set's.
         optimisation: the training schedule; None: the one usual for the data set.
-        batch: forward samples a step in place of the usual schedule's.
-        fixed: hyperparameters the same at every sigma.
-        by_sigma: hyperparameters by sigma, over the fixed ones; empty: any sigma.
-        reference_epochs: the schedule that hyperparameters measured in epochs refer to; None: `optimisation`.
+        batch: noisy samples per step, instead of the schedule's.
+        fixed: hyperparameters that are the same at every sigma.
+        by_sigma: hyperparameters at each sigma, in addition to the fixed ones; empty: none depends on sigma.
+        reference_epochs: the length of run for which hyperparameters that count epochs are given; None: the schedule's.
         source: paper and table or appendix.
 
     Example:
@@ -92,12 +94,12 @@ class Preset:
 
     @property
     def variation(self) -> str:
-        """What the row of an ablation table changes, or which account this is; empty for a main preset."""
+        """What the row of an ablation table changes, or which of two versions this is; empty for a main preset."""
         return self.name.removeprefix(self.base).removeprefix("/")
 
     @property
     def main(self) -> bool:
-        """Whether this is a model of a main table; where there are two accounts of it, both are."""
+        """Whether this is a model of a main table, in either version if there are two."""
         return self.variation in ("", PROSE, TABLE)
 
     def serves(self, dataset: str) -> bool:
@@ -109,7 +111,7 @@ class Preset:
         return optimisation if self.batch is None else replace(optimisation, batch=self.batch)
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
-        """All hyperparameters at `sigma`; the nearest published sigma's where this one is not published."""
+        """All hyperparameters at `sigma`, or at the nearest published sigma if this one is not published."""
         return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
 
     def nearest(self, sigma: float) -> float:
@@ -118,7 +120,7 @@ class Preset:
 
 
 def each(*, sigmas: tuple[float, ...] = SIGMAS, **columns: tuple[Any, ...]) -> dict[float, dict[str, Any]]:
-    """Hyperparameters by sigma, from one column a hyperparameter: lbd=(20.0, 10.0, 10.0)."""
+    """Hyperparameters by sigma, from a column for each hyperparameter: lbd=(20.0, 10.0, 10.0)."""
     return {sigma: {key: column[i] for key, column in columns.items()} for i, sigma in enumerate(sigmas)}
 
 
@@ -131,7 +133,7 @@ def row(
     optimisation: Optimisation | None = None,
     **changes: Any,
 ) -> Preset:
-    """`main` with some hyperparameters changed, as a row of a table has them, at the table's `sigmas`."""
+    """`main` with some hyperparameters changed as in a row of a table, at the table's `sigmas`."""
     by_sigma = {sigma: {**main.by_sigma.get(sigma, {}), **changes} for sigma in sigmas or main.by_sigma}
     return replace(
         main,
@@ -145,6 +147,6 @@ def row(
 def rows(
     main: Preset, key: str, values: Iterable[float], source: str, *, prefix: str = "", **same: Any
 ) -> tuple[Preset, ...]:
-    """A row for each of the `values` of one hyperparameter; what is the `same` in all of them, as in `row`."""
+    """A `row` for each of the `values` of the hyperparameter `key`; `same` are the changes common to all rows."""
     changes: dict[float, dict[str, Any]] = {value: {key: value, **same} for value in values}
     return tuple(row(main, f"{prefix}{key}={value:g}", source, **change) for value, change in changes.items())

@@ -1,4 +1,4 @@
-"""Presets that are not from a paper: a paper's values, on data sets that it did not train on."""
+"""Presets that are not from a paper: its values, used on data sets that the paper did not train on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GREY = ("digits", "mnist", "fashion-mnist")
 
 
 def _borrowed(preset: Preset, datasets: tuple[str, ...] = ()) -> Preset:
-    """The values of `preset` on other data sets; what is measured in epochs keeps its place in their schedules."""
+    """The values of `preset` on other data sets; what is measured in epochs is scaled to their schedules."""
     assert preset.optimisation is not None
     borrowed = replace(
         preset,
@@ -25,13 +25,13 @@ def _borrowed(preset: Preset, datasets: tuple[str, ...] = ()) -> Preset:
 
 
 def _deferred(preset: Preset) -> Preset:
-    """MACER after a third of the schedule as Gaussian training, on 64 images a step.
+    """MACER with Gaussian training for the first third of the schedule, and 64 images per step.
 
-    Begun at once, or on the 16 images of a usual batch, it made constant classifiers of small networks.
+    Without this beginning, or with the 16 images of a usual batch, small networks became constant classifiers.
     """
     return replace(
         preset,
-        source=f"{preset.source}, deferred, 64 images a step",
+        source=f"{preset.source}, deferred, 64 images per step",
         batch=macer.OWN.batch,
         by_sigma={sigma: {**values, "lbd_from": 50} for sigma, values in preset.by_sigma.items()},
     )

@@ -1,12 +1,13 @@
 """Jeong, Kim & Shin, "Confidence-aware Training of Smoothed Classifiers for Certified Robustness".
 
-Tables as numbered in the submission, which has MNIST and CIFAR-10. A step has 256 / m images, as in the authors'
-code, but for MACER's, which has 256 under 16 noises each.
+Tables are numbered as in the submission, which has MNIST and CIFAR-10. A step takes 256 / m images, as in the authors'
+code; only MACER takes 256 images, with 16 noises each.
 
-On MNIST there are two accounts of every model but CAT-RS's own. The text ("prose") trains all of them for 150 epochs.
-Figures of tables 1 and 4 are digit for digit those of logs released with the Consistency and SmoothMix papers, whose
-commands train for 90 ("table1"): at sigma 1 all figures of five baselines, each those of one log; of Consistency the
-accuracies of seed 2 and the mean ACR of the five seeds at sigma 0.5, and the rows of lambda 5 and 25 in table 4.
+On MNIST there are two versions of every model except CAT-RS itself. According to the text ("prose"), all are trained
+for 150 epochs. But figures of tables 1 and 4 agree digit for digit with logs released with the Consistency and
+SmoothMix papers, whose commands train for 90 epochs ("table1"). At sigma 1 these are all figures of five baselines,
+each from one log. For Consistency they are the accuracies of seed 2 and the mean ACR of the five seeds at sigma 0.5,
+and the rows of lambda 5 and 25 in table 4.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _mnist(method: str, **settings: Any) -> Preset:
 
 
 def _logged(prose: Preset, **changes: Any) -> Preset:
-    """The preset that made the figures of the table, in place of the text's."""
+    """The version with which the table's figures were made, from the one of the text."""
     assert prose.optimisation is not None
     return row(prose, TABLE, BY_LOGS, optimisation=replace(LOGGED, batch=prose.optimisation.batch), **changes)
 
@@ -72,7 +73,7 @@ ON_MNIST = (
     CAT_RS_MNIST,
 )
 
-# The commands say --epsilon 255, of 256; and --deferred, which leaves the robustness term out while epoch <= 30.
+# The commands have --epsilon 255, out of 256, and --deferred, which leaves the robustness term out while epoch <= 30.
 EPS_255 = 255 / 256
 DEFERRED = 31
 CHANGED: dict[str, dict[str, Any]] = {"smoothadv": {"eps": EPS_255}, "macer": {"lbd_from": DEFERRED}}
@@ -84,7 +85,7 @@ CONSISTENCY_CIFAR = _cifar("consistency", fixed={"m": 2, "eta": 0.5}, by_sigma=e
 SMOOTHMIX_CIFAR = _cifar(
     "smoothmix",
     fixed={"m": 2, "T": 4, "eta": 5.0},
-    by_sigma=each(alpha=(0.5, 1.0, 2.0), start=(0.0, 1.0, 2.0)),  # one-step adversary from 0.5 on
+    by_sigma=each(alpha=(0.5, 1.0, 2.0), start=(0.0, 1.0, 2.0)),  # the one-step adversary is used from sigma 0.5 on
 )
 CAT_RS_CIFAR = _cifar(
     "cat-rs", fixed={"m": 4, "T": 4, "eps": 1.0}, by_sigma=each(lbd=(0.5, 2.0, 2.0), p0=(0.05, 0.1, 0.1))
@@ -105,7 +106,7 @@ ON_CIFAR = (
     CAT_RS_CIFAR,
 )
 
-# The authors' code is not algorithm 1: another mask, no p0, a teacher, and one lbd of its own.
+# The authors' code differs from algorithm 1: it has another mask, no p0, a teacher, and another lbd at sigma 0.5.
 RELEASED = replace(
     CAT_RS_CIFAR,
     name="cat-rs/cat-rs/released",
@@ -114,8 +115,8 @@ RELEASED = replace(
     by_sigma=each(lbd=(0.5, 1.0, 2.0)),
 )
 
-# Table 4: MNIST at sigma 1; the rows that are not CAT-RS's as logged. The table rounds to two decimals: 0.12 may have
-# been 0.125.
+# Table 4: MNIST at sigma 1; Consistency and SmoothMix as in the logs. The table rounds to two decimals, so 0.12 may
+# have been 0.125.
 CONSISTENCY_LOGGED, SMOOTHMIX_LOGGED = (_logged(preset) for preset in (CONSISTENCY_MNIST, SMOOTHMIX_MNIST))
 TABLE_4 = (
     *rows(CONSISTENCY_LOGGED, "lbd", (1.0, 5.0, 10.0, 15.0, 20.0, 25.0), f"{PAPER}, table 4", sigmas=(1.0,)),
@@ -125,7 +126,7 @@ TABLE_4 = (
 
 # The other ablations: ResNet-20 on CIFAR-10 with lbd 1 and p0 1/10 (section 4.3).
 SMALL = replace(CAT_RS_CIFAR, arch="resnet20", fixed={**CAT_RS_CIFAR.fixed, "lbd": 1.0, "p0": 0.1}, by_sigma=each())
-WITHOUT_P0 = 1e-20  # eq. 6: nothing is asked of the noises beyond the K smallest
+WITHOUT_P0 = 1e-20  # eq. 6: the noises beyond the K smallest add nothing
 
 TABLE_3 = (
     row(replace(GAUSSIAN_CIFAR, arch="resnet20"), "resnet20", f"{PAPER}, table 3", sigmas=(0.5,)),

@@ -1,7 +1,7 @@
 """Zhai et al., "MACER: Attack-free and Scalable Robust Training via Maximizing Certified Radius".
 
-The paper says nothing of batch and weight decay: those of its own recipe are the authors' code's (64 images a step,
-5e-4), on ImageNet, for which there is no code, the usual ones (256 images, 1e-4).
+The paper does not give the batch and the weight decay. Its own recipe takes them from the authors' code (64 images per
+step, 5e-4); on ImageNet, for which there is no code, they are the usual ones (256 images, 1e-4).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ SMOOTHADV_IMAGENET = replace(
     by_sigma=each(T=(2, 1, 1), eps=(1.0, 1.0, 2.0), attack=("ddn-released", "pgd", "pgd")),
 )
 
-# Tables 10 to 13: at both sigmas with lbd 12, though at 0.5 the paper's best is 4 (tables 9 and 11).
+# Tables 10 to 13 have lbd 12 at both sigmas, although the paper's best at 0.5 is 4 (tables 9 and 11).
 LBD_12 = replace(CIFAR, by_sigma=each(sigmas=TWO, lbd=(12.0, 12.0)))
 
 ABLATIONS = (
