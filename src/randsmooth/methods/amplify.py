@@ -217,7 +217,7 @@ class AmplifySchedule(Schedule):
 
     def _discard(self, total: int, probe: Probe) -> Tensor:
         noises = self.method.discard_noises
-        p_a = self._asked(probe, torch.arange(total), noises, of=self.method.p_A_from) / noises
+        p_a = self._counts(probe, torch.arange(total), noises, of=self.method.p_A_from) / noises
         kept = p_a >= self.method.p_t
         if not kept.any():
             shares = ", ".join(f"{(p_a >= t).double().mean():.1%} at {t}" for t in (0.1, 0.2, 0.3, 0.4, 0.5))
@@ -227,10 +227,10 @@ class AmplifySchedule(Schedule):
     def _weigh(self, total: int, probe: Probe) -> Tensor:
         left = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
         weights = torch.zeros(total, dtype=torch.float64)
-        weights[left] = image_weights(self.method, self._asked(probe, left, self.method.reweight_noises))
+        weights[left] = image_weights(self.method, self._counts(probe, left, self.method.reweight_noises))
         return weights
 
-    def _asked(self, probe: Probe, indices: Tensor, noises: int, of: str | None = None) -> Tensor:
+    def _counts(self, probe: Probe, indices: Tensor, noises: int, of: str | None = None) -> Tensor:
         return probe(indices, noises, of, augmented=self.method.p_A_augmented)
 
     def _figures(self, total: int) -> dict[str, float]:

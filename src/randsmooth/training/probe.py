@@ -25,13 +25,13 @@ def make_probe(model: nn.Module, images: Images, sigma: float, stream: Stream, d
         def crops(place: int) -> Generator | None:
             return stream.at(m, place, AUGMENT).torch(images.device) if augmented else None
 
-        asked = model if of is None else models.load(of, device=device)
+        network = model if of is None else models.load(of, device=device)
         chunks = indices.split(max(1, SAMPLES // m))
         counts = []
-        with frozen(asked):
+        with frozen(network):
             for place, (x, y) in enumerate(images.batches(list(chunks), crops)):
                 noise = draw((m, *x.shape), sigma, stream=stream.at(m, place), device=device)
-                right = noisy_logits(asked, x, noise).argmax(dim=-1) == y  # (m, B)
+                right = noisy_logits(network, x, noise).argmax(dim=-1) == y  # (m, B)
                 counts.append(right.sum(dim=0))
         return torch.cat(counts).cpu()
 

@@ -80,9 +80,8 @@ class Recipe(BaseModel):
         if other.get("method") != self.method:  # the other differences follow from this one
             return [f"method: {other.get('method')!r} there, {self.method!r} now"]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
-        folders = model_folders(
-            methods.METHODS[self.method]
-        )  # their paths do not matter: `asked` has the weights' hashes
+        # The paths of other models do not matter: `asked` has the hashes of their weights.
+        folders = model_folders(methods.METHODS[self.method])
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *folders, "changed", "threads"})
         absent = "nothing"
         return [

@@ -74,7 +74,7 @@ def train(
     folder = Path(out)
     spec = data.describe(dataset)
     recipe, notes = resolve(dataset, chosen, spec, device=device)
-    recipe = recipe.model_copy(update={"asked": asked_weights(recipe, spec)})
+    recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
     fabric = make_fabric(recipe)
     checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
     if checkpoint is not None:
@@ -142,7 +142,7 @@ def has_teacher(recipe: Recipe) -> bool:
     return any(folders[key] == "of the model" for key in recipe.asked)
 
 
-def asked_weights(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
+def weights_of_other_models(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
     """Hyperparameter -> weights hash of the model in the folder that it names.
 
     Raises:
@@ -152,23 +152,23 @@ def asked_weights(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
     for key, noise in model_folders(methods.METHODS[recipe.method]).items():
         source = recipe.hyperparameters[key]
         if source:
-            weights[key] = models.weights_hash(_asked(key, source, noise, recipe, spec))
+            weights[key] = models.weights_hash(_other_model(key, source, noise, recipe, spec))
     return weights
 
 
-def _asked(key: str, source: str, noise: Noise, recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
+def _other_model(key: str, source: str, noise: Noise, recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
     try:
-        asked = models.load(source)
+        other = models.load(source)
     except InputError as error:
         raise InputError(f"{key}: {error}") from error
-    unlike = _difference(asked, spec)
+    unlike = _difference(other, spec)
     if unlike:
-        theirs = asked.provenance.get("dataset", "other data")
+        theirs = other.provenance.get("dataset", "other data")
         raise InputError(
             f"{key}={source!r} was made for {theirs}, and {unlike} in {recipe.dataset}: name a model trained on "
             f"{recipe.dataset}"
         )
-    sigma = asked.provenance.get("sigma")
+    sigma = other.provenance.get("sigma")
     if noise == "of the model" and sigma is None:
         raise InputError(
             f"{key}={source!r} does not record at which sigma it was trained: name a model made by `train`"
@@ -177,7 +177,7 @@ def _asked(key: str, source: str, noise: Noise, recipe: Recipe, spec: data.Datas
         _check_sigma(key, source, sigma)
     if noise == "of the run" and sigma not in (None, recipe.sigma):
         raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
-    return asked
+    return other
 
 
 def _check_sigma(key: str, source: str, sigma: object) -> None:
@@ -187,13 +187,13 @@ def _check_sigma(key: str, source: str, sigma: object) -> None:
         raise InputError(f"{key}={source!r} records an impossible sigma: {error}") from error
 
 
-def _difference(asked: Classifier, spec: data.DatasetSpec) -> str:
-    """How the images and classes of `asked` differ from those of `spec`; empty if they do not."""
-    if asked.shape != tuple(spec.shape):
-        return f"its images have the shape {asked.shape}, not {tuple(spec.shape)} as"
-    if asked.num_classes != len(spec.classes):
-        return f"it has {asked.num_classes} classes, not {len(spec.classes)} as"
-    for k, (theirs, ours) in enumerate(zip(asked.classes, spec.classes, strict=True)):
+def _difference(other: Classifier, spec: data.DatasetSpec) -> str:
+    """How the images and classes of `other` differ from those of `spec`; empty if they do not."""
+    if other.shape != tuple(spec.shape):
+        return f"its images have the shape {other.shape}, not {tuple(spec.shape)} as"
+    if other.num_classes != len(spec.classes):
+        return f"it has {other.num_classes} classes, not {len(spec.classes)} as"
+    for k, (theirs, ours) in enumerate(zip(other.classes, spec.classes, strict=True)):
         if theirs != ours:
             return f"its class {k} is {theirs!r}, not {ours!r} as"
     return ""
