@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth import ABSTAIN, Certificates, InputError, SmoothedClassifier, data, models, train
 from randsmooth import certify as certify_dataset
 from randsmooth.certificates import Header
-from randsmooth.certification import attack
+from randsmooth.certification import attack, refutation
 from randsmooth.certification.ball_search import Search, distance, inside
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.refutation import PREDICT, predict_anywhere
 from randsmooth.data import DatasetSpec, TensorImages
 from randsmooth.noise import within_ball
@@ -299,15 +301,16 @@ def test_the_point_may_leave_the_unit_cube() -> None:
 
 
 @pytest.mark.parametrize(("top", "clear"), [(61, False), (68, True)])
-def test_predict_is_that_of_cohen(top: int, clear: bool) -> None:
-    class Counted:
-        def count(self, x: Tensor, plan: list[tuple[str, int]], *, number: int) -> np.ndarray:
-            assert plan == [(PREDICT, 105)]
-            return np.array([[5, 100 - top, top]])
+def test_predict_is_that_of_cohen(monkeypatch: pytest.MonkeyPatch, top: int, clear: bool) -> None:
+    def counted(engine: Engine, x: Tensor, plan: list[tuple[str, int]], *, number: int) -> NDArray[np.int64]:
+        assert plan == [(PREDICT, 105)]
+        return np.array([[5, 100 - top, top]])
 
-    told = predict_anywhere(Counted(), torch.zeros(1, 2, 2), 105, 0.01)  # type: ignore[arg-type]
+    monkeypatch.setattr(refutation, "count_classes", counted)
+    engine = Engine(HalfSpace().eval(), sigma=0.5, device=torch.device("cpu"))
+    predicted = predict_anywhere(engine, torch.zeros(1, 2, 2), 105, 0.01)
     assert (stats.binomtest(top, 100, 0.5).pvalue <= 0.01) == clear
-    assert told == (2 if clear else ABSTAIN)
+    assert predicted == (2 if clear else ABSTAIN)
 
 
 def test_the_model_is_as_it_was() -> None:

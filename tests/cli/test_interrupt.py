@@ -21,7 +21,7 @@ def test_an_interrupted_verb_says_how_to_go_on(
     def stop(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("randsmooth.training.run", stop)
+    monkeypatch.setattr("randsmooth.training.train", stop)
     monkeypatch.setattr("randsmooth.papers.reproduction.reproduce", stop)
     code, _, err = cli(*words)
     assert code == 130
