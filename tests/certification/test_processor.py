@@ -46,7 +46,7 @@ print("told:", processor.with_torch(torch.device("cpu")))
 
 def talk(**environment: str) -> tuple[str, str]:
     """What oneDNN calls its instructions, and what we do, in a process with these variables."""
-    inherited = {key: value for key, value in os.environ.items() if key not in (*processor.LIMITS, *processor.ALSO)}
+    inherited = {key: value for key, value in os.environ.items() if key not in (*processor.LIMITS, *processor.RECORDED)}
     env = inherited | {"ONEDNN_VERBOSE": "1"} | environment
     out = subprocess.run([sys.executable, "-c", TALK], env=env, capture_output=True, text=True, check=True).stdout
     own, told = re.search(r"info,cpu,isa:(.*)", out), re.search(r"told: (.*)", out)

@@ -1,4 +1,4 @@
-"""Search an L2 ball for the point where the smoothed classifier is least sure of a class."""
+"""Search an L2 ball for the point where the smoothed classifier gives a class the least probability."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from randsmooth.noise.losses import mean_cross_entropy
 
 SEARCH, CHOOSE, START = "attack/search", "attack/choose", "attack/start"
 
-# Float32 pixels round a point out of its ball by some 1e-7 of the pixels' norm; the least of these that brings it
-# back is taken, and the ball is itself smaller by MARGIN, above what float64 loses on a norm.
+# Rounding to float32 may move a point out of its ball, by about 1e-7 of the norm of its pixels. The point is then drawn
+# back by the smallest of these fractions that suffices. MARGIN, by which the ball itself is made smaller, is more than
+# the rounding error of a norm in float64.
 SLACKS = (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 MARGIN = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """Gradient ascent on -log E[p_y(x + noise)] within an L2 ball, the mean taken over m noises drawn anew each step.
+    """Gradient ascent on -log E[p_y(x + noise)] within an L2 ball, with m new noise samples at each step.
 
-    New noise each step makes it stochastic ascent on the smoothed classifier itself; on m noises that are kept, it
-    would in part climb what those few samples alone do. A step is 2 eps / T long; the first start is the image, the
-    others lie on the sphere. Of their ends the one that is worst on yet other noise is returned, so that PREDICT
-    judges one point an image. Pixels are not clamped: a certificate holds outside [0, 1] too.
+    New noise at each step makes this stochastic ascent on the smoothed classifier itself; with m fixed samples it would
+    partly exploit these samples. A step has length 2 eps / T. The first start is the image, the others lie on the
+    sphere around it. The end points are compared on further noise, and the worst one is returned, so that PREDICT
+    tests one point per image. Pixels are not clamped: a certificate also holds outside [0, 1].
 
     Args:
-        model: gives logits, as `climbable` prepares it.
-        sigma: of the noise.
-        steps, m, restarts: T, noises a step and starts.
-        device, seed: of the noise and the model.
+        model: gives logits, as `differentiable_copy` prepares it.
+        sigma: standard deviation of the noise.
+        steps, m, restarts: T, noise samples per step, and starts.
+        device, seed: where the model computes, and the seed of the noise.
 
     Source: Salman et al. 2019, section 3.1 (the objective; their noises are drawn once).
     """
@@ -50,9 +51,9 @@ class Search:
     seed: int
 
     def find(self, x: Tensor, y: int, eps: float) -> Tensor:
-        """A point (C, H, W) on the CPU with ||point - x|| < eps, x (C, H, W) float32 and y its class.
+        """A point (C, H, W) on the CPU with ||point - x|| < eps, for x (C, H, W) in float32 and its class y.
 
-        Its noise is addressed by x. Raises InputError for a model without a usable gradient.
+        The noise is addressed by x and the seed. Raises InputError for a model without a usable gradient.
         """
         image, address = x.to(self.device), address_of(x)
         around = image.expand(self.restarts, *x.shape)
@@ -75,17 +76,17 @@ class Search:
             logits = noisy_logits(self.model, at, noise)
             if not logits.requires_grad:
                 raise InputError(
-                    "the model's logits have no gradient by the image, so there is nothing to climb: a no_grad or a "
-                    "detach in its forward pass?"
+                    "the model's logits have no gradient with respect to the image, which the attack needs: is there a "
+                    "no_grad or a detach in its forward pass?"
                 )
             (gradient,) = torch.autograd.grad(mean_cross_entropy(logits, classes).sum(), at)
         if not bool(gradient.isfinite().all()):
-            raise InputError("the model's gradient by the image is NaN or infinite: check the weights")
+            raise InputError("the model's gradient with respect to the image is NaN or infinite: check the weights")
         return gradient
 
     @torch.no_grad()
     def _worst(self, address: int, points: Tensor, classes: Tensor) -> Tensor:
-        """Of the points (R, C, H, W) the one where the class is least probable, all under the same noise."""
+        """Of the points (R, C, H, W) the one where the class is least probable, compared under the same noise."""
         noise = self._noise(CHOOSE, address, 0, (self.m, 1, *points.shape[1:])).expand(-1, len(points), -1, -1, -1)
         losses = mean_cross_entropy(noisy_logits(self.model, points, noise), classes)
         return points[losses.argmax()]
@@ -95,10 +96,10 @@ class Search:
 
 
 def inside(point: Tensor, x: Tensor, eps: float) -> Tensor:
-    """`point`, drawn towards `x` as far as it takes that exact arithmetic finds it nearer than eps.
+    """`point`, moved towards `x` just far enough that its distance, computed in float64, is below eps.
 
     Args:
-        point, x: float32 of one shape, and so is what is returned.
+        point, x: float32 tensors of one shape, which the returned one has too.
         eps: above 0.
     """
     v = point.double() - x.double()
@@ -107,21 +108,21 @@ def inside(point: Tensor, x: Tensor, eps: float) -> Tensor:
         near = (x.double() + fitting * (1.0 - slack) * v).float()
         if distance(near, x) < eps * (1.0 - MARGIN):
             return near
-    return x  # the ball is too small for float32 pixels
+    return x  # no other float32 point that was tried lies in so small a ball
 
 
 def distance(point: Tensor, x: Tensor) -> float:
-    """||point - x|| of float32 tensors, in float64."""
+    """||point - x|| of two float32 tensors, computed in float64."""
     return float((point.double() - x.double()).norm())
 
 
-def climbable(model: nn.Module, device: torch.device) -> nn.Module:
-    """A float32 copy of the model on `device`; its parameters take no gradient."""
+def differentiable_copy(model: nn.Module, device: torch.device) -> nn.Module:
+    """A float32 copy of the model on `device`, with gradients for its input but not for its parameters."""
     return copy.deepcopy(model).to(device, torch.float32).requires_grad_(False)
 
 
 def check_search(*, scale: float, steps: int, m: int, restarts: int) -> None:
-    """Raise InputError unless the search has a finite ball above 0, and at least 1 of each of the others."""
+    """Raise InputError unless `scale` is finite and above 0, and each of the others is at least 1."""
     if not 0.0 < scale < math.inf:
         raise InputError(f"scale={scale} must be a finite number above 0; 1 searches the certified ball")
     for name, count in (("steps", steps), ("m", m), ("restarts", restarts)):

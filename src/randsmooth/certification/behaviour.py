@@ -1,4 +1,4 @@
-"""What a base classifier answers to a few noisy images, to the last bit: it shows what weights do not, such as code."""
+"""Hashes of the logits for a few noisy images: they show differences that weights do not, such as in code."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from randsmooth.certification.engine import Engine
 from randsmooth.data import Images
 from randsmooth.noise import Stream
 
-MADE_UP, OWN = "made-up images", "own images"  # as headers call them
-NAME = "behaviour"  # of the noise
-IMAGES = 16  # of the run, at most
+MADE_UP, OWN = "made-up images", "own images"  # the keys in headers
+NAME = "behaviour"  # name of the noise stream
+IMAGES = 16  # at most so many of the run's own images
 
 
 def behaviour(engine: Engine, images: Images, indices: Sequence[int]) -> dict[str, str]:
-    """Hashes of the answers of a prepared engine, to made-up images and to some of the run's.
+    """Hashes of the logits of a prepared engine, for made-up images and for some of the run's own, a batch of each.
 
-    One batch of each. The made-up images can be checked without the data set. The run's own tell apart models that
-    answer alike on all the made-up ones, as two decision trees may.
+    Made-up images can be checked without the data set. The run's own distinguish models that give equal logits for all
+    the made-up ones, as two decision trees may.
     """
     chosen = torch.tensor(indices)[data.take(len(indices), min(IMAGES, len(indices)))]
     own = [x for batch, _ in images.batches(chosen.split(1)) for x in batch]
@@ -30,7 +30,7 @@ def behaviour(engine: Engine, images: Images, indices: Sequence[int]) -> dict[st
 
 
 def on_made_up(engine: Engine, shape: tuple[int, ...]) -> dict[str, str]:
-    """The part of `behaviour` that needs no data; the engine is prepared for images of `shape` (C, H, W)."""
+    """The part of `behaviour` that needs no data, from an engine prepared for images of `shape` (C, H, W)."""
     return {MADE_UP: _hash(engine, made_up(shape))}
 
 
@@ -42,10 +42,10 @@ def made_up(shape: tuple[int, ...]) -> list[Tensor]:
     planes = [0 * checks, 0 * checks + 128, 0 * checks + 255, checks]
     planes += [(255 * down // max(1, height - 1)).expand(height, width)]
     planes += [(255 * across // max(1, width - 1)).expand(height, width)]
-    alike = [plane.expand(shape) for plane in planes]
-    rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # other in every channel
+    same_in_every_channel = [plane.expand(shape) for plane in planes]
+    rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # differs from channel to channel
     noise = torch.from_numpy(Stream(0, NAME).numpy().integers(0, 256, shape))
-    return [image.float() / 255.0 for image in (*alike, rolled % 256, noise)]
+    return [image.float() / 255.0 for image in (*same_in_every_channel, rolled % 256, noise)]
 
 
 def _hash(engine: Engine, images: Sequence[Tensor]) -> str:

@@ -1,4 +1,4 @@
-"""What a base classifier must satisfy: fixed answers; and whether the rows of a batch influence each other."""
+"""Checks of a base classifier: whether its outputs are reproducible, and independent of the rest of the batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from randsmooth.models import OnnxModel
 
 
 def check_eval_mode(model: nn.Module) -> None:
-    """Raise InputError when any module is in train mode: dropout and batch norm would answer at random.
+    """Raise InputError if any module is in train mode, in which dropout is random and batch norm depends on the batch.
 
     Example:
         >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)).eval())
@@ -28,7 +28,7 @@ def check_eval_mode(model: nn.Module) -> None:
 
 
 def check_repeats(backend: Backend, model: nn.Module | OnnxModel, noisy: Tensor) -> Tensor:
-    """The logits of `noisy` (B, C, H, W); InputError, naming the layer, where asking again gives others."""
+    """The logits of `noisy` (B, C, H, W). InputError, naming the layer, if a second call gives different ones."""
     first, again = backend.logits(noisy).clone(), backend.logits(noisy)
     if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         return first
@@ -40,7 +40,7 @@ def check_repeats(backend: Backend, model: nn.Module | OnnxModel, noisy: Tensor)
 
 
 def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
-    """Name and type of the first module whose output differs between two calls; the innermost where several do."""
+    """Name and type of the first module whose output differs between two calls; of nested modules the innermost."""
     calls: list[list[tuple[str, Tensor]]] = [[], []]
     for outputs in calls:
 
@@ -53,18 +53,18 @@ def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
         finally:
             for hook in hooks:
                 hook.remove()
-    for (name, once), (_, twice) in zip(*calls, strict=False):  # inner modules answer before those around them
+    for (name, once), (_, twice) in zip(*calls, strict=False):  # inner modules return before the outer ones
         if not torch.equal(once, twice):
             return f"{name or 'the model itself'} ({type(model.get_submodule(name)).__name__})"
     return None
 
 
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
-    """Whether images may share a batch: no row of `logits`, the answer to `noisy`, depends on the others.
+    """Whether images may share a batch: no row of `logits`, the outputs for `noisy`, depends on the other rows.
 
-    To the last bit, a row must be the same at another place of the batch, and beside other rows. The first fails for
-    kernels that treat the last rows of a batch in another way, the second for layers that scale a batch by its
-    extremes, as dynamic quantisation does.
+    A row must stay the same, to the last bit, at another place in the batch and beside other rows. The first fails for
+    kernels that treat the last rows of a batch differently, the second for layers that scale a batch by its extremes,
+    as dynamic quantisation does.
     """
     half = len(noisy) // 2
     others = torch.cat([noisy[:half], 8.0 * noisy[half:]])

@@ -1,4 +1,4 @@
-"""Attack certificates: look inside each certified ball for a point that the smoothed classifier calls otherwise."""
+"""Attack certificates: search each certified ball for a point that the smoothed classifier puts in another class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
-from randsmooth.certification.ball_search import Search, check_search, climbable, distance
+from randsmooth.certification.ball_search import Search, check_search, differentiable_copy, distance
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.run_identity import check_fit
 from randsmooth.certification.same_classifier import called, certified_as, check_answers, check_same
@@ -28,19 +28,19 @@ PREDICT = "attack/predict"
 
 @dataclass(frozen=True)
 class Attacks:
-    """What attacks on N certified images found.
+    """The results of attacking N certified images.
 
     Attributes:
         idx: (N,) position of the image in its split.
         label: (N,) true class.
-        certified: (N,) class that the certificate is for.
+        certified: (N,) certified class.
         radius: (N,) certified L2 radius.
-        points: (N, C, H, W) float32, the points found; they may leave [0, 1], as the certificate allows.
+        points: (N, C, H, W) float32, the points found. They may lie outside [0, 1], where certificates hold too.
         distance: (N,) L2 distance of the point from the image, in float64.
-        predict: (N,) PREDICT at the point: a class, or ABSTAIN (-1).
-        scale: radius of the search, in certified radii.
-        n: samples of each PREDICT.
-        alpha: probability that any class in `predict` is not the smoothed one.
+        predict: (N,) answer of PREDICT at the point: a class, or ABSTAIN (-1).
+        scale: radius of the search, as a multiple of the certified radius.
+        n: samples that each PREDICT drew.
+        alpha: probability that any class in `predict` is not that of the smoothed classifier.
 
     Example:
         >>> one, far = np.array([0]), np.array([0.3])
@@ -66,17 +66,17 @@ class Attacks:
 
     @property
     def abstained(self) -> NDArray[np.bool_]:
-        """(N,) PREDICT could not tell the class, which proves no change."""
+        """(N,) whether PREDICT abstained: the samples do not show which class it is, so no change is proved."""
         return np.asarray(self.predict == ABSTAIN)
 
     @property
     def changed(self) -> NDArray[np.bool_]:
-        """(N,) the class is another, at whatever distance."""
+        """(N,) whether the class has changed, at whatever distance."""
         return np.asarray((self.predict != self.certified) & ~self.abstained)
 
     @property
     def failed(self) -> NDArray[np.bool_]:
-        """(N,) the class is another within the certified radius: the certificate is wrong."""
+        """(N,) whether the class has changed within the certified radius, which shows that the certificate is wrong."""
         return np.asarray(self.changed & (self.distance <= self.radius))
 
 
@@ -97,27 +97,28 @@ def attack(
     identity: str | None = None,
     progress: Progress = silent,
 ) -> Attacks:
-    """Search the ball of each certified image for another class, and PREDICT at the point found.
+    """Search the ball around each certified image for another class, and run PREDICT at the point found.
 
-    An image is tested once, at alpha / N for N images (Bonferroni) and on noise that the search has not seen, so
-    that with probability 1 - alpha no reported change is false. A certificate is itself wrong with probability up to
-    the table's alpha: of very many, some may fail. That no change was found proves no certificate right.
+    Each image is tested once, at level alpha / N for N images (Bonferroni) and with noise that the search has not used,
+    so that with probability at least 1 - alpha no reported change is false. A certificate may itself be wrong, with
+    probability at most the table's alpha, so among very many some may fail. Finding no change proves nothing.
 
     Args:
         model: the base classifier of the table, or its folder or hub id.
         table: certificates with their header.
         images: the split, or the name or folder of its data set; default: the data set that the table names.
-        scale: radius of the search, in certified radii; beyond 1, changes are to be expected.
-        steps, m, restarts: T, noises a step and starts of the search, see `Search`.
+        scale: radius of the search, as a multiple of the certified radius; beyond 1, changes are to be expected.
+        steps, m, restarts: steps, noise samples per step and starts of the search, see `Search`.
         n, alpha: samples of each PREDICT, and the probability above.
         take: attack this many, evenly spread over the certified images; default: all of them.
-        device, seed: auto, cpu or cuda; of the noise.
-        identity: what the model was certified under, if anything.
+        device: auto, cpu or cuda.
+        seed: seed of the noise.
+        identity: the `identity` under which the model was certified, if any.
 
     Raises:
-        InputError: a table without certified images or without the facts that are needed, another model or other
-            images than it is about, or a search or a budget that means nothing, all before the work starts; or a
-            model without a usable gradient.
+        InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
+            are not those of the table, or a setting is out of range; during the search, the model has no usable
+            gradient.
 
     Example:
         >>> import tempfile
@@ -144,16 +145,16 @@ def attack(
     check_rows(rows, images)
     check_answers(smoothed, images.spec.shape, table)
     where: dict[str, Any] = {"sigma": smoothed.sigma, "device": place, "seed": seed}
-    search = Search(model=climbable(model, place), steps=steps, m=m, restarts=restarts, **where)
+    search = Search(model=differentiable_copy(model, place), steps=steps, m=m, restarts=restarts, **where)
     with progress(f"attack {table.name}", len(rows), "images") as reporter:
         found = _attack_rows(search, smoothed.engine, rows, images, scale, n, alpha / len(rows), reporter)
     return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha)
 
 
 def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, number: int = 0) -> int:
-    """PREDICT (Cohen et al. 2019) at a point (C, H, W) that may leave [0, 1], as no image may: class or ABSTAIN.
+    """PREDICT (Cohen et al. 2019) at a point (C, H, W), which unlike an image may lie outside [0, 1]: class or ABSTAIN.
 
-    Its noise is addressed by the point, and no search has seen it. `number` names the image in an error.
+    Its noise is addressed by the point and differs from that of the search. `number` names the image in errors.
     """
     return top_if_clear(count_classes(engine, point, [(PREDICT, n)], number=number)[0], alpha)
 
@@ -189,23 +190,23 @@ def _load(table: Certificates, dataset: str | None) -> Images:
     try:
         return data.load(dataset or data.registered(name, called(table)), split)
     except InputError as error:
-        hint = "" if dataset else f" (the data set of {called(table)}; --dataset tells where its folder is)"
+        hint = "" if dataset else f" (the data set of {called(table)}; --dataset gives the path to its folder)"
         raise InputError(f"{error}{hint}") from error
 
 
 def check_level(n: int, alpha: float, images: int) -> None:
-    """Raise InputError where n samples could not tell a class at alpha / images."""
+    """Raise InputError if PREDICT with n samples would abstain at every image, at level alpha / images."""
     bounds.check_alpha(alpha)
     least = smallest_predict_n(alpha / images)
     if n < least:
         raise InputError(
-            f"alpha={alpha} over {images} images is {alpha / images:.3g} for each, which needs n >= {least} to tell "
-            f"any class; got n={n}"
+            f"alpha={alpha} over {images} images is {alpha / images:.3g} for each, which needs n >= {least} to "
+            f"predict any class; got n={n}"
         )
 
 
 def certified_rows(table: Certificates, take: int | None) -> Certificates:
-    """The rows that certify a class, or `take` of them; InputError where there are none, or not so many."""
+    """The rows that certify a class, or `take` of them. InputError if there are none, or fewer than `take`."""
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
         raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
@@ -217,20 +218,20 @@ def certified_rows(table: Certificates, take: int | None) -> Certificates:
 
 
 def check_gradient(model: object, table: Certificates) -> None:
-    """Raise InputError for a base classifier that cannot be climbed."""
+    """Raise InputError for a base classifier without a gradient with respect to its input."""
     if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
-        raise InputError(f"{model} is an ONNX file, which has no gradient to climb: attack the model it came from")
+        raise InputError(f"{model} is an ONNX file, which has no gradient: attack the model that it was exported from")
     if not isinstance(model, nn.Module | str | Path):
         raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module, which has gradients")
     if table.header.sound:
         raise InputError(
-            f"{called(table)} is about a base classifier that rounds its input to the grid k/255, which has no "
-            "gradient: the attack is for tables without"
+            f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), which "
+            "has no gradient: the attack is for tables that were certified without"
         )
 
 
 def check_rows(rows: Certificates, images: Images) -> None:
-    """Raise InputError unless `images` has the rows' images, with the rows' labels."""
+    """Raise InputError unless `images` contains the images of the rows, with the same labels."""
     place = f"{images.spec.name} ({images.split})"
     if rows.idx.max() >= len(images) or rows.idx.min() < 0:
         raise InputError(f"{called(rows)} has an image {rows.idx.max()}; {place} has {len(images)} images")

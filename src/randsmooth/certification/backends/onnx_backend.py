@@ -1,4 +1,4 @@
-"""An ONNX file as base classifier, in ONNX Runtime."""
+"""A backend that runs ONNX files in ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from randsmooth.models import OnnxModel
 
 
 class Onnx(Backend):
-    """ONNX Runtime on the file's own graph: its layers say in which precision they compute."""
+    """ONNX Runtime on the graph of the file, which itself determines the precision of each layer."""
 
     name = "onnx"
     runs = "runs ONNX files; export the model with torch.onnx.export and name the file"
@@ -25,7 +25,7 @@ class Onnx(Backend):
         return isinstance(model, OnnxModel)
 
     def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
-        import onnxruntime as runtime  # there, or the model could not have been read
+        import onnxruntime as runtime  # it is installed, since the model has been read with it
 
         if precision != "32":
             raise InputError(
@@ -42,7 +42,7 @@ class Onnx(Backend):
 
     @property
     def instructions(self) -> str:
-        """ONNX Runtime's own kernels take what the CPU has."""
+        """On a CPU, the highest instruction set, which ONNX Runtime's kernels may use."""
         return super().instructions if self.device.type == "cuda" else f"ONNX Runtime on {highest()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
@@ -50,12 +50,12 @@ class Onnx(Backend):
         size = self.model.batch or len(images)
         try:
             parts = [self._run(images[start : start + size], size) for start in range(0, len(images), size)]
-        except Exception as error:  # ONNX Runtime's own, which share no base class but this
+        except Exception as error:  # ONNX Runtime's exceptions have no other common base class
             raise refused(noisy, error) from error
         return torch.from_numpy(np.concatenate(parts)).to(self.device)
 
     def _run(self, images: np.ndarray, size: int) -> np.ndarray:
-        """Logits of up to `size` images; the file's batch, where it has a fixed one, is filled with zeros."""
+        """Logits of at most `size` images; fewer are filled up with zeros, for files with a fixed batch."""
         filled = images
         if len(images) < size:
             filled = np.concatenate([images, np.zeros((size - len(images), *images.shape[1:]), images.dtype)])

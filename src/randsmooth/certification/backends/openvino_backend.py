@@ -1,4 +1,4 @@
-"""The base classifier in OpenVINO: fast on CPUs."""
+"""A backend that runs the base classifier in OpenVINO, for CPUs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TRIAL = (1, 8, 8, 8)
 
 
 class OpenVINO(Backend):
-    """A model compiled for batches of the first shape that it is asked about."""
+    """OpenVINO: the model is compiled for each shape of batch when it first comes."""
 
     name = "openvino"
     parallel = True
@@ -63,15 +63,15 @@ class OpenVINO(Backend):
 
     @property
     def instructions(self) -> str:
-        """OpenVINO's own oneDNN heeds the limits of the environment; what the device reports does not show them."""
+        """What the device lists, and the level of oneDNN, since the former ignores limits that the environment sets."""
         return f"OpenVINO {' '.join(sorted(self.capable))}, {onednn()}"
 
     def answer(self, noisy: Tensor) -> Tensor:
         images = noisy.numpy()
-        who = threading.get_ident(), images.shape
-        if who not in self.requests:
-            self.requests[who] = self._compiled(images.shape).create_infer_request()
-        result = self.requests[who].infer({0: images}, share_inputs=True, share_outputs=True)
+        key = threading.get_ident(), images.shape
+        if key not in self.requests:
+            self.requests[key] = self._compiled(images.shape).create_infer_request()
+        result = self.requests[key].infer({0: images}, share_inputs=True, share_outputs=True)
         return torch.from_numpy(np.array(result[0]))
 
     def _compiled(self, shape: tuple[int, ...]) -> Any:
@@ -91,7 +91,9 @@ class OpenVINO(Backend):
                 read.reshape(list(shape))
                 return read
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # it traces with torch.jit
+                warnings.simplefilter(
+                    "ignore", DeprecationWarning
+                )  # OpenVINO traces with torch.jit, which is deprecated
                 return self.convert(self.model.requires_grad_(False), example_input=example, input=[shape])
         except RuntimeError as error:
             raise refused(example, error) from error
@@ -100,8 +102,8 @@ class OpenVINO(Backend):
 def computes(core: Any, precision: Precision) -> bool:
     """Whether OpenVINO runs a convolution and a matrix product in `precision` on this processor.
 
-    Tried out: where it lacks the units it takes another format without a word, or fails at the first image, and what
-    it lists as its capabilities leaves out a limit that was set on the instruction set (ONEDNN_MAX_CPU_ISA).
+    This is found by trying. Where the processor lacks the units, OpenVINO silently computes in another format or fails
+    at the first image, and the capabilities that it lists ignore a limit on the instruction set (ONEDNN_MAX_CPU_ISA).
     """
     try:
         compiled = core.compile_model(_trial(), "CPU", {"INFERENCE_PRECISION_HINT": HINTS[precision]})
@@ -112,7 +114,7 @@ def computes(core: Any, precision: Precision) -> bool:
 
 
 def _trial() -> Any:
-    """The smallest classifier that is a convolution and a matrix product."""
+    """A tiny model of one convolution and one matrix product."""
     import openvino
     from openvino import opset8 as layers
 

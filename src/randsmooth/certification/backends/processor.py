@@ -1,4 +1,4 @@
-"""The processor that answers and the instructions it does so with: they decide the last bits of a network's logits."""
+"""The processor and its instruction sets, on which the last bits of a network's logits depend."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import torch
 
 
 class Level(NamedTuple):
-    """A set of instructions as oneDNN names them: the level that it extends, and what a processor needs for it."""
+    """An instruction set of oneDNN: the one that it extends, and the CPU features that it needs beyond that one."""
 
     below: str | None
     needs: tuple[str, ...]
 
 
-# In the order of preference; what a level needs includes what those below it do.
+# Least preferred first. A level needs its own features and those of every level below it.
 LEVELS = {
     "SSE41": Level(None, ("sse4_1",)),
     "AVX": Level("SSE41", ("avx",)),
@@ -32,14 +32,14 @@ LEVELS = {
     "AVX512_CORE_AMX": Level("AVX512_CORE_FP16", ("amx_tile", "amx_int8", "amx_bf16")),
     "AVX512_CORE_AMX_FP16": Level("AVX512_CORE_AMX", ("amx_fp16",)),
 }
-SAME = {"AVX10_1_512": "AVX512_CORE_FP16", "AVX10_1_512_AMX": "AVX512_CORE_AMX"}
-SAME |= {"AVX10_1_512_AMX_FP16": "AVX512_CORE_AMX_FP16"}
-LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the first one set counts
-ALSO = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_DEFAULT_FPMATH_MODE")  # told as they are, where set
+EQUIVALENT = {"AVX10_1_512": "AVX512_CORE_FP16", "AVX10_1_512_AMX": "AVX512_CORE_AMX"}
+EQUIVALENT |= {"AVX10_1_512_AMX_FP16": "AVX512_CORE_AMX_FP16"}
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the first one that is set counts
+RECORDED = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_DEFAULT_FPMATH_MODE")  # as they are, where set
 
 
 def processor() -> str:
-    """The model of the CPU as it calls itself, and its numbers: a virtual one may be called no more than `AMD EPYC`."""
+    """The CPU's name, with its family, model and stepping, since virtual machines may call theirs just `AMD EPYC`."""
     linux = _from_linux()
     name = features().get("cpu_name") or linux.get("model name") or platform.processor() or platform.machine()
     numbers = ", ".join(f"{key} {linux[key]}" for key in ("cpu family", "model", "stepping") if key in linux)
@@ -47,33 +47,33 @@ def processor() -> str:
 
 
 def onednn() -> str:
-    """The instructions that oneDNN takes, in torch and in OpenVINO, limited by the environment as it allows."""
+    """The instruction set that oneDNN uses in torch and in OpenVINO, with any limit set in the environment."""
     limit = next((os.environ[name].upper() for name in LIMITS if os.environ.get(name)), "ALL")
-    limit = SAME.get(limit, limit)
+    limit = EQUIVALENT.get(limit, limit)
     if limit in LEVELS:
         return f"oneDNN {highest(limit)}"
     return f"oneDNN {highest()}" + ("" if limit in ("ALL", "DEFAULT") else f" limited to {limit}")
 
 
 def highest(limit: str | None = None) -> str:
-    """The highest of LEVELS that the CPU has, and `limit` allows; the architecture where it has none."""
+    """The highest of LEVELS that the CPU has and `limit` allows; the machine's architecture if there is none."""
     allowed = set(_up_to(limit)) if limit else set(LEVELS)
     had = [name for name in LEVELS if name in allowed and _has(name)]
     return had[-1] if had else platform.machine()
 
 
 def with_torch(device: torch.device) -> str:
-    """What torch computes with on `device`."""
+    """The instructions that torch computes with on `device`."""
     if device.type == "cuda":
         major, minor = torch.cuda.get_device_capability(device)
         return f"compute capability {major}.{minor}"
-    told = [f"ATen {torch.backends.cpu.get_cpu_capability()}", onednn()]
-    return ", ".join([*told, *(f"{name}={os.environ[name]}" for name in ALSO if os.environ.get(name))])
+    settings = [f"{name}={os.environ[name]}" for name in RECORDED if os.environ.get(name)]
+    return ", ".join([f"ATen {torch.backends.cpu.get_cpu_capability()}", onednn(), *settings])
 
 
 @cache
 def features() -> dict[str, Any]:
-    """What the CPU can do, as torch finds it; nothing where this torch does not say."""
+    """The CPU's features as torch reports them; empty for a torch that does not report them."""
     find = getattr(torch.cpu, "get_capabilities", None)
     return dict(find()) if find else {}
 
@@ -83,14 +83,14 @@ def _has(name: str) -> bool:
 
 
 def _up_to(name: str) -> list[str]:
-    """`name` and all that it extends."""
+    """`name` and the levels that it extends, directly or not."""
     below = LEVELS[name].below
     return [name, *(_up_to(below) if below else [])]
 
 
 @cache
 def _from_linux() -> dict[str, str]:
-    """What Linux tells of the first CPU; nothing elsewhere."""
+    """What /proc/cpuinfo says of the first CPU; empty on systems other than Linux."""
     path = Path("/proc/cpuinfo")
     first = path.read_text().partition("\n\n")[0] if path.exists() else ""
     facts = (line.partition(":") for line in first.splitlines())

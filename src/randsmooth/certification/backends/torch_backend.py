@@ -1,4 +1,4 @@
-"""The base classifier in torch, as it is or compiled."""
+"""Backends that run the base classifier in torch, with or without torch.compile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 class Torch(Backend):
-    """A frozen copy of the model, batch normalisation folded into its convolutions, in channels-last memory."""
+    """A frozen copy of the model, in channels-last memory, with batch normalisation folded into the convolutions."""
 
     name = "torch"
     parallel = True
@@ -28,7 +28,7 @@ class Torch(Backend):
 
     @property
     def arithmetic(self) -> str:
-        """On CUDA, torch may shorten float32 factors to TF32."""
+        """The number format. On CUDA, torch may round the factors of float32 products to TF32, which is added."""
         if self.device.type != "cuda" or self.precision != "32":
             return super().arithmetic
         allowed = {"convolutions": torch.backends.cudnn.allow_tf32, "products": torch.backends.cuda.matmul.allow_tf32}
@@ -40,12 +40,12 @@ class Torch(Backend):
             return self.model(noisy.to(self.dtype, memory_format=torch.channels_last))
         except torch.OutOfMemoryError:
             raise
-        except RuntimeError as error:  # torch's word for shapes that do not fit
+        except RuntimeError as error:  # what torch raises for shapes that do not fit
             raise refused(noisy, error) from error
 
 
 class Compiled(Torch):
-    """The same, fused by torch.compile; on CUDA its kernels are launched as one graph."""
+    """The same, compiled by torch.compile; on CUDA its kernels are launched as one CUDA graph."""
 
     name = "compile"
     parallel = False
@@ -57,5 +57,5 @@ class Compiled(Torch):
 
     def answer(self, noisy: Tensor) -> Any:
         answer = super().answer(noisy)
-        # The next run of a CUDA graph writes over its answer.
+        # The next run of a CUDA graph overwrites the output of this one.
         return answer.clone() if self.device.type == "cuda" and isinstance(answer, Tensor) else answer
