@@ -391,7 +391,7 @@ BAD = [
     ({"method": "macer", "sigma": 1.0, "epochs": 9, "set": {"lbd_from": 50}}, "lbd_from=50 lies beyond the last of 9"),
     ({"epochs": 10, "set": {"E_t": 70}}, "E_t=70 lies beyond the last of 10 epochs"),
     ({"set": {"E_t": 150, "discard": False}}, "count from 0: reweighting and the attack would never begin"),
-    ({"epochs": 1}, "amplify needs at least 2 epochs, not 1: it trains first"),
+    ({"epochs": 1}, "amplify needs at least 2 epochs, not 1: it first trains"),
     ({"epochs": 1, "set": {"E_t": 0}}, "E_t=0 discards images before any training"),
     ({"epochs": 1, "set": {"E_t": 1}}, "E_t=1 lies beyond the last of 1 epochs"),
     ({"set": pairs(["lr=[1"])}, r"lr='\[1' must be of type float"),

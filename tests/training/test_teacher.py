@@ -146,13 +146,13 @@ DAMAGES: dict[str, tuple[Callable[[Path, torch.Tensor], object], str]] = {
     "cut": (lambda path, counts: path.write_bytes(path.read_bytes()[:-8]), "is damaged"),
     "one answer": (lambda path, counts: forged(path, stray(counts)), "its digest differs"),
     "fewer done": (lambda path, counts: forged(path, done="5"), "its digest differs"),
-    "old, counts too large": (lambda path, counts: forged(path, counts * 2, signed=False), "not of 40 answers"),
-    "old, negative": (lambda path, counts: forged(path, counts - 4, signed=False), "not of 40 answers"),
+    "old, too large": (lambda path, counts: forged(path, counts * 2, signed=False), "cannot come from 40 answers"),
+    "old, negative": (lambda path, counts: forged(path, counts - 4, signed=False), "cannot come from 40 answers"),
     "old, floats": (lambda path, counts: forged(path, counts.float(), signed=False), "holds no counts"),
     "old, flat": (lambda path, counts: forged(path, counts[0], signed=False), "holds no counts"),
     "old, done a word": (lambda path, counts: forged(path, signed=False, done="all"), "holds no counts"),
     "old, done too many": (lambda path, counts: forged(path, signed=False, done="99"), "holds no counts"),
-    "old, done fewer": (lambda path, counts: forged(path, signed=False, done="5"), "not of 40 answers"),
+    "old, done fewer": (lambda path, counts: forged(path, signed=False, done="5"), "cannot come from 40 answers"),
     "old, n without end": (lambda path, counts: forged(path, signed=False, n="9" * 5000), "holds no counts"),
 }
 

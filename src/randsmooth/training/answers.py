@@ -71,7 +71,7 @@ def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:
     expected = torch.zeros(len(counts), dtype=torch.int64)
     expected[:done] = n
     if bool((counts < 0).any() | (counts > n).any()) or not torch.equal(counts.sum(dim=1), expected):
-        raise InputError(f"{path} holds counts that do not add up to {n} answers per image")
+        raise InputError(f"{path} holds counts that cannot come from {n} answers per image")
     return done
 
 
