@@ -30,17 +30,22 @@ EXTRAS = {
 
 
 class MissingPackage(InputError, ImportError):
-    """A `package` that an extra of randsmooth installs is missing; the message says which extra."""
+    """A `package` that an extra of randsmooth installs is missing. The message says which, and the way without."""
 
-    def __init__(self, what: str, package: str) -> None:
-        self.package = package
+    def __init__(self, what: str, package: str, instead: str = "") -> None:
+        self.package, self.instead = package, instead
         install = f"pip install 'randsmooth[{EXTRAS[package]}]'"
-        super().__init__(f"{what} needs the package {package}, which is not installed: {install}")
+        way = f"{install}; {instead}" if instead else install
+        super().__init__(f"{what} needs the package {package}, which is not installed: {way}")
 
 
 @contextmanager
-def needs(what: str) -> Iterator[None]:
+def needs(what: str, instead: str = "") -> Iterator[None]:
     """Say that what is imported in this block is needed for `what`, where it belongs to an extra and is missing.
+
+    Args:
+        what: cannot be done without it.
+        instead: what can be done without it, as a clause for the end of the message.
 
     Raises:
         MissingPackage: a package of an extra is not installed.
@@ -52,12 +57,12 @@ def needs(what: str) -> Iterator[None]:
     try:
         yield
     except MissingPackage as error:
-        raise MissingPackage(what, error.package) from error
+        raise MissingPackage(what, error.package, instead or error.instead) from error
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in EXTRAS:
             raise
-        raise MissingPackage(what, package) from error
+        raise MissingPackage(what, package, instead) from error
 
 
 def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

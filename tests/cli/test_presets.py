@@ -148,3 +148,18 @@ def test_what_does_not_fit_is_refused(cli: Run, tmp_path: Path, words: str, name
     code, _, err = cli(*words.split())
     assert (code, named in err) == (2, True), err
     assert not list(tmp_path.iterdir())
+
+
+def test_an_explained_method_says_what_train_takes_by_itself(cli: Run) -> None:
+    _, out, _ = cli("methods", "gaussian")
+    assert "  Hyperparameters:\n      m: noise samples per image.\n  Defaults of the class: m=1\n" in out
+    assert "  `train digits` uses the preset randsmooth/gaussian: m=4\n" in out
+    assert "Attributes" not in cli("methods", "amplify")[1]
+    assert "eps=0.25|0.25|0.5 at sigma 0.25|0.5|1" in cli("methods", "amplify")[1]
+
+
+@pytest.mark.parametrize("words", [("methods",), ("data", "list")])
+def test_listings_have_no_settings_to_keep(cli: Run, words: tuple[str, ...]) -> None:
+    _, out, _ = cli(*words, "--help")
+    assert "--help" in out and "config" not in out
+    assert cli(*words, "--config", "a.yaml")[0] == 2

@@ -77,3 +77,20 @@ def test_a_label_aware_table_does_not_tell_abstention(log: Log) -> None:
     told, untold = metrics.summarise(log(ROWS), [0.5]), metrics.summarise(table, [0.5])
     assert untold.abstention is None and told.abstention == metrics.abstention(log(ROWS))
     assert (untold.acr, untold.accuracy) == (told.acr, told.accuracy)  # what it tells all the same
+
+
+def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Log) -> None:
+    table = log(ROWS)
+    assert list(metrics.summarise(table).accuracy) == metrics.usual_radii([table])
+    assert list(metrics.summarise(table, [0.3]).accuracy) == [0.3]
+
+
+def test_an_estimate_is_printed_in_short(log: Log) -> None:
+    assert str(metrics.Estimate(0.2278, 0.127, 0.3341, 20)) == "0.228 (0.127 to 0.334, 20 images)"
+    assert str(metrics.mean([1.0])) == "1.000 (1.000 to 1.000, 1 image)"
+
+
+def test_tables_and_comparisons_show_one_line(log: Log) -> None:
+    table = log(ROWS).renamed("a").assuming(sigma=0.5, n=1000, alpha=0.001)
+    assert repr(table) == "Certificates('a': 8 images, sigma 0.5, n 1,000, a log)"
+    assert repr(metrics.compare([(table, table)])) == "[Comparison('a' against 'a': 8 images, no difference shown)]"

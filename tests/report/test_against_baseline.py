@@ -179,9 +179,21 @@ def test_the_summary_groups_the_verdicts(pair: list[Certificates], one: AgainstB
 
 def test_the_highest_acr_is_named_only_beyond_chance(pair: list[Certificates], make: Make) -> None:
     first = summary.sentences(build_sheet([pair[0], pair[0].renamed("twin")]))[0]
-    assert "none has the highest ACR beyond chance (gaussian" in first and "twin" in first
+    assert "neither has the higher ACR beyond chance (gaussian" in first and "twin" in first
     worse = make("worse", seed=5, a=1.0, b=3.0, images=600)
-    assert "gaussian has the highest ACR" in summary.sentences(build_sheet([worse, pair[0]]))[0]
+    assert "gaussian has the higher ACR" in summary.sentences(build_sheet([worse, pair[0]]))[0]
+
+
+def test_a_budget_that_alone_raises_acr_is_named_before_acr(make: Make, log: Make) -> None:
+    few, many = make("few"), make("many", n=1000)
+    first, second, *_ = summary.sentences(build_sheet([few, many]))
+    assert first == (
+        "The tables differ in n (500, 1,000), and more samples alone can raise ACR; --n 500 judges all tables alike."
+    )
+    assert second.startswith("Of 2 tables, ")
+    (said,) = summary.budget_remarks([few, log([0.5], "loose", alpha=0.05)])
+    assert said == "The tables differ in alpha (0.001, 0.05), and a larger alpha alone can raise ACR."
+    assert summary.budget_remarks([few, make("same")]) == []
 
 
 def test_who_was_given_up_is_counted_and_the_worst_class_named(pair: list[Certificates], one: AgainstBaseline) -> None:

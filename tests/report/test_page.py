@@ -13,7 +13,8 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import comparison_page, write_comparison
-from randsmooth.report.page.panels import acr_alternatives
+from randsmooth.report.page.panels import acr_alternatives, provenance
+from randsmooth.training.recipe import Recipe
 from report import reading
 
 Make = Callable[..., Certificates]
@@ -170,11 +171,11 @@ def test_the_summary_names_who_leads(log: Make) -> None:
     tables = [log([1.0, 0.5], "gaussian"), log([2.0, -1.0], "b")]
     text = Read(comparison_page(tables, radii=[0, 1.5])).text
     assert (
-        "Of 2 tables, none has the highest ACR beyond chance (b 1.000, gaussian 0.750)." in text
+        "Of 2 tables, neither has the higher ACR beyond chance (b 1.000, gaussian 0.750)." in text
         and "is highest under" not in text
     )
     sure = [log([1.0, 0.5] * 50, "gaussian"), log([1.5, 0.6] * 50, "b")]
-    assert "Of 2 tables, b has the highest ACR (1.050)." in Read(comparison_page(sure)).text
+    assert "Of 2 tables, b has the higher ACR (1.050)." in Read(comparison_page(sure)).text
 
 
 def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
@@ -182,8 +183,12 @@ def test_provenance_is_shared_or_side_by_side(make: Make) -> None:
     text = Read(comparison_page([make("a", seed=1), make("b", seed=2, model=model, n=1000)])).text
     assert "data set digits" in text
     assert "samples to bound p_A, n 500 1000" in text
-    assert "model: lr not recorded 0.3" in text and "ab" * 32 in text
+    assert "model: learning rate not recorded 0.3" in text and "ab" * 32 in text
     assert "Not recorded in any of the files: split;" in text
+
+
+def test_every_fact_of_a_trained_model_has_words_on_the_page() -> None:
+    assert {*Recipe.model_fields} - {*provenance.MODEL_FACTS} == set()
 
 
 def test_it_is_written_whole(make: Make, tmp_path: Path) -> None:

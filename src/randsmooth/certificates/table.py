@@ -15,6 +15,7 @@ from randsmooth.certificates.rows import check_rows
 from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
+from randsmooth.escape import printable, shortened
 
 ABSTAIN = -1
 
@@ -66,6 +67,14 @@ class Certificates:
 
     def __len__(self) -> int:
         return len(self.idx)
+
+    def __repr__(self) -> str:
+        named = {"sigma": self.header.sigma, "n": self.header.n}
+        known = [f"{key} {value:,}" for key, value in named.items() if value is not None]
+        kind = "a log" if self.is_log else f"rule {self.header.rule}"
+        source = " ".join(shortened(printable(word)) for word in (self.header.dataset, self.header.split) if word)
+        images = f"{len(self):,} of {source}" if source else f"{len(self):,} images"
+        return f"Certificates({self.name!r}: {', '.join([images, *known, kind])})"
 
     @property
     def is_log(self) -> bool:

@@ -49,7 +49,7 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Command:
     settings = settings_of(run)
 
     def callback(**given: Any) -> None:
-        config, save = given.pop("config"), given.pop("save_config")
+        config, save = given.pop("config", None), given.pop("save_config", None)
         stated = {key: value for key, value in given.items() if value not in (None, [], ())}
         chosen = validate(settings, verb, (read_config(config, verb) if config else {}) | stated)
         if save:
@@ -58,7 +58,8 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Command:
             _run(run, chosen)
 
     parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
-    parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]
+    if settings.in_files():
+        parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(**APPEARANCE)

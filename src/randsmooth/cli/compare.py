@@ -17,12 +17,14 @@ from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, numbers, option, words
 from randsmooth.errors import InputError, unknown
 from randsmooth.escape import say
+from randsmooth.extras import needs
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
     from randsmooth.report import Pictures
 
 FIGURES = ("png", "pdf")
+WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without it"
 SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "json"}
 
 
@@ -65,7 +67,7 @@ def compare(settings: Compare) -> None:
     from randsmooth.cli import reading
 
     wanted = outputs(settings)
-    with writing(list(wanted), overwrite=settings.overwrite):
+    with needs("randsmooth compare", WITHOUT_PAGE), writing(list(wanted), overwrite=settings.overwrite):
         loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
         _write(loaded, wanted, settings)
 

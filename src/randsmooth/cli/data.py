@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 class List(Settings):
     """`randsmooth data list` has no settings."""
 
+    @classmethod
+    def in_files(cls) -> bool:
+        """No: what is listed is asked for once."""
+        return False
+
 
 class Describe(Settings):
     """Settings of `randsmooth data describe`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from randsmooth.cli import shared_options
 from randsmooth.cli.messages import note
 from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, option
@@ -16,8 +15,12 @@ class Export(Settings):
 
     file: Path = argument("Parquet file of `randsmooth certify`.")
     out: Path | None = option("TSV file to write. (default: FILE.tsv)")
-    n: int | None = option(shared_options.N)
-    alpha: float | None = option(shared_options.ALPHA)
+    n: int | None = option(
+        "Judge as if n samples per image had been drawn: a random subset is taken. (default: all samples)"
+    )
+    alpha: float | None = option(
+        "Judge at this alpha, the probability that an image's certificate is wrong. (default: that of the file)"
+    )
     overwrite: bool = option("Replace a file that exists.", False)
 
 

@@ -12,12 +12,13 @@ from randsmooth.training.presets import PAPERS, PRESETS, SIGMAS, Preset, named, 
 WIDE = 190  # characters of a line
 LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
-a|b|c: values at sigma 0.25|0.5|1, unless it says other sigmas. cifar10 is cifar10-jpeg too, the same images.
-Epochs (E_t, lbd_from, lr drops) count from 0, so that E_t=70 begins after 70 epochs; they are the paper's schedule's
-and scale with it. batch: noisy samples a step, m of each image. Of two accounts of one model, /prose is what the
-paper's text says, /table1 what the figures in its table are of.
-A preset that names no schedule has the usual one; your own data have that of digits with small-cnn, of mnist with
-lenet, else of cifar10. Indented: rows of ablation tables; after a colon, what they all change besides their names.
+a|b|c: values at sigma 0.25|0.5|1, unless the line names other sigmas. Presets for cifar10 also serve cifar10-jpeg.
+Epochs (E_t, lbd_from, lr drops) count from 0: E_t=70 begins after 70 epochs. They belong to the paper's schedule; with
+another number of epochs they scale. batch: noisy samples per step, m of them of each image. Where a paper describes a
+model in two ways, /prose is what its text says, /table1 the runs behind its table.
+A preset that names no schedule has the usual one. Your own data get the schedule of digits with the architecture
+small-cnn, that of mnist with lenet, and that of cifar10 with any other. Indented: rows of ablation tables; what all
+presets of a row change besides their names stands after a colon.
 """
 
 
@@ -94,6 +95,12 @@ def _columns(preset: Preset) -> dict[str, str]:
     """Hyperparameter -> 3|6|4, its values by sigma."""
     at = [preset.hyperparameters(sigma) for sigma in preset.by_sigma or (1.0,)]
     return {key: _joined([values[key] for values in at]) for key in at[0]}
+
+
+def values_by_sigma(preset: Preset) -> str:
+    """m=4, T=3|6|4 at sigma 0.25|0.5|1"""
+    words = _words(_columns(preset))
+    return f"{words} at sigma {_joined([*preset.by_sigma])}" if "|" in words else words
 
 
 def _words(columns: dict[str, str]) -> str:

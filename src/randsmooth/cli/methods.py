@@ -60,6 +60,11 @@ class Methods(Settings):
     )
     presets: bool = option("List the published settings instead, by paper; with NAME, those of one method.", False)
 
+    @classmethod
+    def in_files(cls) -> bool:
+        """No: what is listed is asked for once."""
+        return False
+
 
 def methods(settings: Methods) -> None:
     """List the training methods, explain one with its hyperparameters, or list the published presets.
@@ -111,11 +116,24 @@ def _two_lines(summary: str, *sources: str) -> str:
 
 
 def explanation(name: str) -> Iterator[str]:
-    """What a method is, what its hyperparameters mean, and their defaults."""
+    """What a method is, what its hyperparameters mean, their defaults, and the values that `train` takes by itself."""
     from randsmooth.methods import METHODS
 
     method = METHODS[name]
     yield f"{name}  ({'; '.join(filter(None, [method.source, METHODS.credit(name)]))})"
     for line in inspect.cleandoc(method.__doc__ or "").splitlines():
-        yield f"  {line}".rstrip()
-    yield f"  Defaults: {', '.join(f'{field.name}={field.default!r}' for field in dataclasses.fields(method))}"
+        yield f"  {'Hyperparameters:' if line == 'Attributes:' else line}".rstrip()
+    yield f"  Defaults of the class: {', '.join(f'{f.name}={f.default!r}' for f in dataclasses.fields(method))}"
+    yield from _used_by_train(name)
+
+
+def _used_by_train(name: str) -> Iterator[str]:
+    """The preset that `train digits` takes, and its values at each sigma; nothing for a method without presets."""
+    from randsmooth.cli.listing import values_by_sigma
+    from randsmooth.training.presets import PRESETS, default
+
+    served = [preset for preset in PRESETS if preset.method == name and preset.main and preset.serves("digits")]
+    if served:
+        preset = default(name, "digits")
+        yield f"  `train digits` uses the preset {preset.name}: {values_by_sigma(preset)}"
+        yield f"  `randsmooth methods {name} --presets` lists those for other data sets."

@@ -16,6 +16,11 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
+    def in_files(cls) -> bool:
+        """Whether the settings can be kept in a YAML file, by --save-config, and read from it, by --config."""
+        return True
+
+    @classmethod
     def epilog(cls) -> str:
         """What `--help` says below the options, in paragraphs."""
         return ""

@@ -16,7 +16,11 @@ from randsmooth.noise import noisy_logits
 
 @dataclass(frozen=True, kw_only=True)
 class Gaussian(Method):
-    """Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3)."""
+    """Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3).
+
+    Attributes:
+        m: noise samples per image.
+    """
 
     source: ClassVar[str] = "Cohen, Rosenfeld & Kolter, ICML 2019"
     m: int = 1

@@ -29,12 +29,18 @@ class Estimate:
         >>> from randsmooth.metrics import share
         >>> share([True, True, False, True])
         Estimate(value=0.75, low=0.300..., high=0.954..., images=4)
+        >>> print(share([True, True, False, True]))
+        0.750 (0.301 to 0.954, 4 images)
     """
 
     value: float
     low: float
     high: float
     images: int
+
+    def __str__(self) -> str:
+        images = "1 image" if self.images == 1 else f"{self.images:,} images"
+        return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f}, {images})"
 
 
 def share(hits: ArrayLike) -> Estimate:

@@ -95,6 +95,8 @@ class Comparison:
         >>> (comparison,) = compare([(a, b)], radii=[0.3])
         >>> print(comparison.verdict, comparison.at(0.3).difference.value)
         no difference shown 0.5
+        >>> comparison
+        Comparison('a' against 'b': 4 images, no difference shown)
     """
 
     a: str
@@ -105,6 +107,10 @@ class Comparison:
     acr: Estimate | None
     verdict: Verdict | None
     scope: Scope
+
+    def __repr__(self) -> str:
+        shown = f"compared {self.limit}" if self.verdict is None else str(self.verdict)
+        return f"Comparison({self.a!r} against {self.b!r}: {self.images:,} images, {shown})"
 
     def at(self, r: float) -> Point | None:
         """The difference at `r`, one of the radii asked for; None if the two cannot be compared there."""

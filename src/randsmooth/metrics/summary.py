@@ -44,8 +44,10 @@ class Summary:
     p_a: dict[float, Estimate]
 
 
-def summarise(table: Certificates, radii: Sequence[float]) -> Summary:
+def summarise(table: Certificates, radii: Sequence[float] | None = None) -> Summary:
     """Every metric of `table`: certified accuracy at each of `radii`, and shares of p_A at each of P_A_LEVELS.
+
+    Without `radii`, the accuracies are those at the `usual_radii` of the table.
 
     Raises:
         InputError: no image, or a radius that is negative or not finite.
@@ -56,7 +58,10 @@ def summarise(table: Certificates, radii: Sequence[float]) -> Summary:
         >>> summary = summarise(table, [0.0, 0.5])
         >>> summary.acr.value, summary.accuracy[0.5].value, summary.abstention.value
         (0.575, 0.5, 0.25)
+        >>> list(summarise(table).accuracy)
+        [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    radii = usual_radii([table]) if radii is None else radii
     accuracy = {r: certified_accuracy(table, r) for r in radii}
     abstained = abstention(table) if knows_abstention(table) else None
     return Summary(table.name, len(table), acr(table), accuracy, abstained, _p_a_shares(table))

@@ -20,11 +20,27 @@ MANY = 500
 
 
 def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
-    """One table: its figures. More: who leads in ACR, `what_acr_hides`, then the verdicts."""
+    """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
     if len(sheet.tables) == 1:
         return [_alone(sheet)]
     verdicts = verdict_sentence(sheet, against)
-    return [_leaders(sheet), _hidden(sheet, against), *([verdicts] if verdicts else [])]
+    return [*budget_remarks(sheet.tables), _leaders(sheet), _hidden(sheet, against), *([verdicts] if verdicts else [])]
+
+
+def budget_remarks(tables: Sequence[Certificates]) -> list[str]:
+    """What to know before ACRs are compared where n or alpha differ: either raises ACR without a better classifier."""
+    found = []
+    for field, more in (("n", "more samples"), ("alpha", "a larger alpha")):
+        values = sorted({value for table in tables if (value := getattr(table.header, field)) is not None})
+        if len(values) > 1:
+            listed = ", ".join(f"{value:,}" if field == "n" else f"{value:g}" for value in values)
+            way = f"; --{field} {values[0]} judges all tables alike" if _rejudgeable(tables) else ""
+            found.append(f"The tables differ in {field} ({listed}), and {more} alone can raise ACR{way}.")
+    return found
+
+
+def _rejudgeable(tables: Sequence[Certificates]) -> bool:
+    return all(table.header.rule == "fixed" and not table.is_log for table in tables)
 
 
 def _hidden(sheet: Sheet, against: Sequence[AgainstBaseline]) -> str:
@@ -52,10 +68,11 @@ def _leaders(sheet: Sheet) -> str:
     names = [table.name for table in sheet.tables]
     first = _top(sheet.acr)[0]
     rivals = [row for row in _top(sheet.acr)[1:] if not _ahead(sheet.tables[first], sheet.tables[row])]
+    neither, highest = ("neither", "higher") if len(names) == 2 else ("none", "highest")
     if rivals:
         tied = ", ".join(f"{names[row]} {sheet.acr.figures[row]}" for row in (first, *rivals))
-        return f"Of {len(names)} tables, none has the highest ACR beyond chance ({tied})."
-    return f"Of {len(names)} tables, {names[first]} has the highest ACR ({sheet.acr.figures[first]})."
+        return f"Of {len(names)} tables, {neither} has the {highest} ACR beyond chance ({tied})."
+    return f"Of {len(names)} tables, {names[first]} has the {highest} ACR ({sheet.acr.figures[first]})."
 
 
 def _ahead(first: Certificates, second: Certificates) -> bool:

@@ -30,6 +30,37 @@ FACTS = {
     "notes": "notes",
 }
 
+# What a model says of its training. A fact that is not listed here is shown under the name that its file gives it.
+MODEL_FACTS = {
+    "method": "training method",
+    "hyperparameters": "hyperparameters",
+    "preset": "preset",
+    "arch": "architecture",
+    "dataset": "trained on",
+    "take": "number of training images",
+    "sigma": "sigma of the training noise",
+    "epochs": "epochs",
+    "batch": "batch of the training",
+    "lr": "learning rate",
+    "lr_drops": "epochs where the learning rate drops",
+    "lr_factor": "factor of these drops",
+    "momentum": "momentum",
+    "weight_decay": "weight decay",
+    "precision": "precision of the training",
+    "seed": "seed of the training",
+    "device": "device of the training",
+    "compile": "compiled for the training",
+    "threads": "threads of the training",
+    "asked": "weights of the other models that it used",
+    "changed": "settings changed during the training",
+    "versions": "versions at the training",
+    "mean": "mean of the pixels, subtracted by the model",
+    "std": "standard deviation of the pixels, divided by in the model",
+    "weights": "weights, SHA-256",
+    "identity": "contents, SHA-256",
+    "called": "identity that the user gave",
+}
+
 
 def view(content: PageContent) -> PanelView:
     """Facts in common as (what, value), differing ones as (what, one value a table), and those that no file records."""
@@ -52,4 +83,8 @@ def _facts(table: Certificates) -> dict[str, str]:
     facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items()}
     if not table.header.model:
         return facts | {"model": NOT_RECORDED}
-    return facts | {f"model: {shortened(printable(str(key)))}": setting(v) for key, v in table.header.model.items()}
+    return facts | {_model_fact(str(key)): setting(value) for key, value in table.header.model.items()}
+
+
+def _model_fact(key: str) -> str:
+    return f"model: {MODEL_FACTS[key] if key in MODEL_FACTS else shortened(printable(key))}"
