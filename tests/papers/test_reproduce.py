@@ -228,14 +228,14 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
     printed_as = PaperRow(**{**vars(row), "figures": {m: v for m, v in row.figures.items() if m != "acr"}})
     scanned = scan_folder(tmp_path).found
     context = Context(tuple(scanned), SCALES["paper"], tmp_path / "runs")
-    shown = context.of(printed_as)
+    shown = context.certificates_of(printed_as)
     assert len(scanned) == 3 and shown is not None and shown.path == own and not context.lacks(printed_as)
     (note,) = (note for note in context.notes_on([printed_as]) if "logs that fit" in note)
     assert "smoothadv.tsv" in note and "nearer to the paper" not in note
     only = Context(
         tuple(f for f in scanned if f.place is not None and f.place.filed_by_user), SCALES["paper"], tmp_path
     )
-    assert only.of(printed_as) is not None and only.lacks(printed_as)
+    assert only.certificates_of(printed_as) is not None and only.lacks(printed_as)
 
 
 def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path
     with_accuracies(tmp_path / "cifar10" / "cohen" / "noise_0.5.tsv", near, 500, 1.91)  # within chance
     put = with_accuracies(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", nearer, 10_000, 1.91)
     context = Context(scan_folder(tmp_path).found, SCALES["paper"], tmp_path / "runs")
-    shown = context.of(row)
+    shown = context.certificates_of(row)
     assert len(context.found) == 2 and shown is not None and shown.path == put and context.lacks(row)
 
 
@@ -357,7 +357,7 @@ def test_formulas_need_nothing_and_write_their_numbers(name: str, tmp_path: Path
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t1\t1\t1\t0:00:01\n")
     result = reproduce(name, source=tmp_path / "logs", out=tmp_path)
-    assert result.made is not None and result.missing == (0, 0) and not result.lacking and not result.skipped
+    assert result.made is not None and result.missing == (0, 0) and not result.commands and not result.skipped
     told = [pd.read_csv(path) for path in result.files if path.suffix == ".csv"]
     drawn = [line for panel in result.made.panels.get("", []) for line in panel.lines]
     for frame in result.made.tables.values():
@@ -381,7 +381,7 @@ def test_figures_from_certificates_write_their_numbers_too(folder: Path, tmp_pat
 def test_what_training_took_stands_beside_the_paper_s(tmp_path: Path) -> None:
     """Of a row whose model is at hand: of table 8, the one of 150 epochs at sigma 0.25."""
     row = next(row for row in rows_of("macer", "table8") if row.setting == "150-epochs")
-    model_folder = tmp_path / "tiny" / SCALES["tiny"].key(row)
+    model_folder = tmp_path / "tiny" / SCALES["tiny"].model_folder_name(row)
     provenance = {"dataset": "digits", "sigma": row.sigma, "method": "macer", "preset": row.preset}
     model = Classifier(arch="small-cnn", classes=list("0123456789"), shape=[1, 8, 8], provenance=provenance).eval()
     models.save(model, model_folder)
@@ -401,7 +401,7 @@ def test_a_run_cut_short_before_its_certificates_has_them_left_to_make(tmp_path:
     thing = find_object("acr/figure5")  # which needs a model and can be drawn without certificates
     context = Context((), SCALES["tiny"], tmp_path)
     assert thing.missing(context) == thing.unfinished(context) == thing.rows()
-    model = tmp_path / SCALES["tiny"].key(thing.rows()[0])
+    model = tmp_path / SCALES["tiny"].model_folder_name(thing.rows()[0])
     model.mkdir()
     (model / "config.json").touch()
     assert thing.missing(context) == []

@@ -46,7 +46,7 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
     printed = np.unique(radius[radius > 0.0])[::-1]
     scaled, off = printed / sigma, _rounding(printed.tobytes()) / sigma
     tried = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
-    return [at for at in tried if at[0] >= bounds.smallest_n(at[1]) and _explains(_largest(*at), scaled, off)]
+    return [(m, a) for m, a in tried if m >= bounds.smallest_n(a) and _explains(_largest(m, a), scaled, off)]
 
 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:

@@ -88,5 +88,5 @@ def described(result: Reproduction) -> str:
     missing, total = result.missing
     if missing:
         lines += ["", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):"]
-        lines += [f"  {step.command()}" for step in result.lacking]
+        lines += [f"  {step.command()}" for step in result.commands]
     return "\n".join(lines) + "\n"

@@ -168,11 +168,15 @@ def compare(
     """
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
-    reached = [reach(a, b, radii) for a, b in pairs]
-    scores = [Scores.of(a, b, at.radii, with_acr=at.whole) for (a, b), at in zip(pairs, reached, strict=True)]
-    scope = Scope(len(pairs), sum(one.figures for one in scores), _critical(scores, draws, seed), draws)
-    limits = [at.limit for at in reached]
-    return [_comparison(*of, scope, delta) for of in zip(pairs, limits, scores, strict=True)]
+    reaches = [reach(a, b, radii) for a, b in pairs]
+    scores = [
+        Scores.of(a, b, reached.radii, with_acr=reached.whole) for (a, b), reached in zip(pairs, reaches, strict=True)
+    ]
+    scope = Scope(len(pairs), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
+    return [
+        _comparison(pair, reached.limit, scored, scope, delta)
+        for pair, reached, scored in zip(pairs, reaches, scores, strict=True)
+    ]
 
 
 def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int = 0) -> Verdict:
@@ -190,10 +194,10 @@ def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int
         >>> verdict(better, worse).outcome
         'ahead'
     """
-    (one,) = compare([(a, b)], delta=delta, seed=seed)
-    if one.verdict is None:
-        raise InputError(f"{a.name} and {b.name} cannot be compared: {one.limit}")
-    return one.verdict
+    (comparison,) = compare([(a, b)], delta=delta, seed=seed)
+    if comparison.verdict is None:
+        raise InputError(f"{a.name} and {b.name} cannot be compared: {comparison.limit}")
+    return comparison.verdict
 
 
 def _comparison(
@@ -216,7 +220,7 @@ def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
     alone = float(special.ndtri(0.5 + LEVEL / 2.0))
     if not scores:
         return alone
-    images = np.unique(np.concatenate([one.idx for one in scores]))
+    images = np.unique(np.concatenate([each.idx for each in scores]))
     blocks = [_largest(scores, images, signs) for signs in _signs(len(images), draws, seed)]
     largest = np.sort(np.concatenate(blocks, axis=1), axis=1)
     place = min(math.ceil(LEVEL * (draws + 1)), draws) - 1
@@ -226,9 +230,9 @@ def _critical(scores: Sequence[Scores], draws: int, seed: int) -> float:
 def _largest(scores: Sequence[Scores], images: NDArray[np.int64], signs: NDArray[np.float32]) -> Floats:
     """(2, D) over all pairs; every pair takes the signs of its own images."""
     most = np.zeros((2, signs.shape[1]))
-    for one in scores:
-        own = signs if np.array_equal(one.idx, images) else signs[np.searchsorted(images, one.idx)]
-        most = np.maximum(most, one.largest(own))
+    for each in scores:
+        own = signs if np.array_equal(each.idx, images) else signs[np.searchsorted(images, each.idx)]
+        most = np.maximum(most, each.largest(own))
     return most
 
 

@@ -71,7 +71,7 @@ def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[s
     notes: list[str] = []
     partial: dict[str, list[str]] = {}
     for method, rows in groups.items():
-        logs = [(row, there) for row in rows if (there := context.of(row)) is not None]
+        logs = [(row, there) for row in rows if (there := context.certificates_of(row)) is not None]
         if not logs:
             continue
         found = [there.table for _, there in logs]

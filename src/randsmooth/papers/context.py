@@ -30,25 +30,27 @@ class Context:
     folder: Path
     skipped: tuple[str, ...] = ()
 
-    def of(self, row: PaperRow) -> CertificateFile | None:
+    def certificates_of(self, row: PaperRow) -> CertificateFile | None:
         """The certificates to show for a row, the first by `_order` where several fit; None where none do."""
         fit = self._fitting(row)
         return fit[0] if len(fit) == 1 else min(fit, key=lambda found: _order(row, found), default=None)
 
     def lacks(self, row: PaperRow) -> bool:
         """Whether there are no certificates of the row, or only a log of another run."""
-        found = self.of(row)
+        found = self.certificates_of(row)
         return found is None or is_another_run(row, found)
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
-        there = [(row, found) for row in rows if (found := self.of(row)) is not None]
+        shown = [(row, found) for row in rows if (found := self.certificates_of(row)) is not None]
         notes: dict[str, list[PaperRow]] = {}
-        for row, found in there:
+        for row, found in shown:
             for note in found.table.header.notes:
                 notes.setdefault(note, []).append(row)
-        sentences = [f"{'all' if len(of) == len(there) > 1 else named(of)}: {note}" for note, of in notes.items()]
-        return sentences + [note for row, found in there if (note := self._choice(row, found))]
+        sentences = [
+            f"{'all' if len(noted) == len(shown) > 1 else named(noted)}: {note}" for note, noted in notes.items()
+        ]
+        return sentences + [note for row, found in shown if (note := self._choice(row, found))]
 
     def _choice(self, row: PaperRow, shown: CertificateFile) -> str:
         """A note that names the other logs that fit the row, and says if one of them is closer to the paper."""
@@ -68,13 +70,13 @@ class Context:
 
     def trained(self, row: PaperRow) -> bool:
         """Whether a run of `reproduce` has trained the row's model."""
-        return (self.folder / self.scale.key(row) / "config.json").exists()
+        return (self.folder / self.scale.model_folder_name(row) / "config.json").exists()
 
     def model(self, row: PaperRow) -> Path | None:
         """The folder of a row's model: of a `reproduce` run, or the one beside the certificates with their name."""
-        found = self.of(row)
+        found = self.certificates_of(row)
         neighbour = None if found is None else found.path.with_suffix("")
-        own = self.folder / self.scale.key(row)
+        own = self.folder / self.scale.model_folder_name(row)
         return next((path for path in (own, neighbour) if path is not None and (path / "config.json").exists()), None)
 
     def _datasets(self, row: PaperRow) -> Sequence[str]:
@@ -90,14 +92,14 @@ class Output:
         data: the same at full precision, for programs.
         panels: those of a figure.
         notes: what a reader has to know.
-        under: the notes that files print below their tables too.
+        footnotes: the notes that files print below their tables too.
     """
 
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     data: dict[str, pd.DataFrame] = field(default_factory=dict)
     panels: dict[str, list[Axes]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    under: list[str] = field(default_factory=list)
+    footnotes: list[str] = field(default_factory=list)
 
 
 def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, float, bool, float]:

@@ -25,7 +25,7 @@ RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
 def table(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures."""
-    compared = compare_cells(rows, [context.of(row) for row in rows])
+    compared = compare_cells(rows, [context.certificates_of(row) for row in rows])
     return Output(tables={"": wide(compared)}, data={"": tidy(compared)}, notes=findings(compared))
 
 
@@ -47,7 +47,7 @@ def _crosses(context: Context) -> list[str]:
 def _curves(title: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
     for row in rows:
-        found = context.of(row)
+        found = context.certificates_of(row)
         if found is not None:
             radii, shares = metrics.accuracy_curve(found.table)
             x, y = np.concatenate(([0.0], radii, radii[-1:])), np.concatenate((shares[:1], shares, [0.0]))
@@ -86,7 +86,7 @@ def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     lines = []
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
-        compared = compare_cells(own, [context.of(row) for row in own])
+        compared = compare_cells(own, [context.certificates_of(row) for row in own])
         labels = tuple(row.setting.partition("=")[2] or row.setting for row in own)
         ours = [
             (o[_zero(row)], o[measure], label)
@@ -132,7 +132,7 @@ def budget(context: Context, rows: list[PaperRow]) -> Output:
 
 
 def _found(context: Context, rows: Sequence[PaperRow]) -> list[tuple[PaperRow, CertificateFile]]:
-    return [(row, found) for row in rows if (found := context.of(row)) is not None]
+    return [(row, found) for row in rows if (found := context.certificates_of(row)) is not None]
 
 
 def by_sigma(rows: Sequence[PaperRow]) -> list[tuple[float, list[PaperRow]]]:

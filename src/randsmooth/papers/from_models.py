@@ -76,7 +76,7 @@ def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
     """ACR, and the mean gradient norm of easy and of hard training images under each method's own loss."""
     lines = []
     for row in rows:
-        norms, found = _gradients(context, row), context.of(row)
+        norms, found = _gradients(context, row), context.certificates_of(row)
         ours = {"gradient-norm/easy": norms.easy, "gradient-norm/hard": norms.hard}
         ours |= {"gradient-norm/ratio": norms.easy / norms.hard}
         if found is not None:
@@ -112,7 +112,7 @@ def times(context: Context, rows: list[PaperRow]) -> Output:
     """Seconds per epoch, epochs, hours of training and ACR of each model."""
     lines = []
     for row in rows:
-        found, ours = context.of(row), _cost(_folder(context, row))
+        found, ours = context.certificates_of(row), _cost(_folder(context, row))
         ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
         lines += [(row.dataset, row.name, *value) for value in _pairs(row, ours)]
     frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
@@ -121,7 +121,7 @@ def times(context: Context, rows: list[PaperRow]) -> Output:
 
 def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures, and the cost of training where the model is at hand."""
-    certified = compare_cells(rows, [context.of(row) for row in rows])
+    certified = compare_cells(rows, [context.certificates_of(row) for row in rows])
     costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
     columns = metrics_of(rows)
     figures = [

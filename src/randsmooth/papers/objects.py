@@ -42,7 +42,7 @@ def _more_imagenet(context: Context) -> list[PaperRow]:
     known = {(row.sigma, row.method) for row in _imagenet()}
     more = {(f.sigma, f.method) for f in context.found if f.dataset == "imagenet"} - known
     rows = [PaperRow("acr", "imagenet", s, m, "", preset_of("acr", "imagenet", m, "")) for s, m in sorted(more)]
-    return [row for row in rows if context.of(row) is not None]
+    return [row for row in rows if context.certificates_of(row) is not None]
 
 
 def _at(sigma: float, rows: Callable[[], list[PaperRow]], *methods: str) -> Callable[[], list[PaperRow]]:

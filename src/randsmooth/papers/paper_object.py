@@ -53,4 +53,8 @@ class PaperObject:
     def unfinished(self, context: Context) -> list[PaperRow]:
         """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
         missing = self.missing(context)
-        return [row for row in self.rows() if row in missing or (context.trained(row) and context.of(row) is None)]
+        return [
+            row
+            for row in self.rows()
+            if row in missing or (context.trained(row) and context.certificates_of(row) is None)
+        ]

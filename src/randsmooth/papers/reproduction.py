@@ -32,7 +32,7 @@ class Reproduction:
         object: what was to be drawn.
         made: its parts; None where nothing could be drawn yet.
         files: those written.
-        lacking: the commands that would make the missing rows.
+        commands: those that would make the missing rows.
         missing: how many rows are missing, and of how many.
         skipped: a sentence for each file that could not be used.
 
@@ -41,14 +41,14 @@ class Reproduction:
         >>> result = reproduce("cat-rs/table7", out="here", scale="cpu")
         >>> result.missing, result.files
         ((4, 4), ())
-        >>> len(result.lacking), result.lacking[1].verb
+        >>> len(result.commands), result.commands[1].verb
         (8, 'certify')
     """
 
     object: PaperObject
     made: Output | None
     files: tuple[Path, ...]
-    lacking: tuple[Step, ...]
+    commands: tuple[Step, ...]
     missing: tuple[int, int]
     skipped: tuple[str, ...] = ()
 
@@ -90,21 +90,21 @@ def reproduce(
     context = _context(thing, source, folder, scale)
     unfinished = thing.unfinished(context) if run_missing else []
     if unfinished:
-        for step in lacking(unfinished, context):
+        for step in commands_for(unfinished, context):
             run_step(step, progress, say)
         context = _context(thing, source, folder, scale)
     missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     total = len(thing.rows())
-    steps = tuple(lacking(missing, context))
+    steps = tuple(commands_for(missing, context))
     return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped)
 
 
 def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:
     """The object with notes on its logs; None where there is nothing to draw it from."""
     rows, more = thing.rows(), thing.more_rows(context)
-    if rows and not more and (missing == rows if thing.needs_models else not any(map(context.of, rows))):
+    if rows and not more and (missing == rows if thing.needs_models else not any(map(context.certificates_of, rows))):
         return None
     there = [row for row in rows if row not in missing] if thing.needs_models else rows
     made = thing.make(context, [*there, *more])
@@ -122,7 +122,7 @@ def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale:
     return Context(there.found, SCALES[scale], folder, there.skipped)
 
 
-def lacking(missing: Sequence[PaperRow], context: Context) -> list[Step]:
+def commands_for(missing: Sequence[PaperRow], context: Context) -> list[Step]:
     """The commands that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
     for row in missing:
@@ -141,7 +141,7 @@ def _write_parts(made: Output, stem: Path) -> list[Path]:
     files = []
     for part, frame in made.tables.items():
         for suffix, render in FORMATS.items():
-            files.append(_write(_file(stem, part, suffix), render(frame, made.under)))
+            files.append(_write(_file(stem, part, suffix), render(frame, made.footnotes)))
     for part, frame in made.data.items():
         files.append(_write(_file(stem, part, "csv"), _csv(frame)))
     for part, panels in made.panels.items():

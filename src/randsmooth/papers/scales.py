@@ -44,7 +44,7 @@ class Scale:
     def dataset_of(self, row: PaperRow) -> str:
         return self.dataset or row.dataset
 
-    def key(self, row: PaperRow) -> str:
+    def model_folder_name(self, row: PaperRow) -> str:
         """Name of the row's model folder."""
         return f"{self.dataset_of(row)}-{row.preset.replace('/', '-')}-{row.sigma:g}"
 
@@ -92,7 +92,7 @@ def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
     teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
     before = [_train(teacher, scale, folder, {})] if wanted else []
-    given: dict[str, Any] = {wanted: folder / scale.key(teacher)} if wanted else {}
+    given: dict[str, Any] = {wanted: folder / scale.model_folder_name(teacher)} if wanted else {}
     if wanted == "teacher" and scale.teacher_noises:
         given["teacher_noises"] = scale.teacher_noises
     return [*before, _train(row, scale, folder, given), _certify(row, scale, folder)]
@@ -117,7 +117,7 @@ def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> 
         "epochs": scale.epochs,
         "take": scale.train_images,
         "set": {key: str(value) if isinstance(value, Path) else value for key, value in given.items()},
-        "out": folder / scale.key(row),
+        "out": folder / scale.model_folder_name(row),
     }
     return Step("train", scale.dataset_of(row), {key: value for key, value in options.items() if value})
 
@@ -130,7 +130,7 @@ def skip_of(row: PaperRow) -> int | None:
 
 
 def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
-    where = folder / scale.key(row)
+    where = folder / scale.model_folder_name(row)
     chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
     options = {**chosen, "n0": scale.n0, "n": scale.n, "out": where.with_name(where.name + ".parquet")}
     return Step("certify", str(where), {key: value for key, value in options.items() if value})
