@@ -215,7 +215,7 @@ def test_what_is_not_ours_is_said_to_be_unknown(cli: Run, tmp_path: Path) -> Non
 def test_a_pipe_is_refused_and_not_waited_for(cli: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.parquet")
     code, (one,) = found(cli, tmp_path / "a.parquet")
-    assert (code, one["state"]) == (1, "refused") and "is a pipe" in one["told"]
+    assert (code, one["state"]) == (1, "refused") and "is a pipe" in one["finding"]
 
 
 def test_two_folders_are_told_apart(cli: Run, made: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Found(NamedTuple):
     file: str
     kind: str | None
     state: str
-    told: str
+    finding: str
 
 
 def verify(settings: Verify) -> None:
@@ -85,11 +85,11 @@ def _checked(path: Path, kind: str) -> Found:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", Note)
-        told = KINDS[kind].check(path)
+        finding = KINDS[kind].check(path)
     unsigned = any(issubclass(warning.category, NoDigest) for warning in caught)  # which the check says, too
     notes = [str(warning.message) for warning in caught if not issubclass(warning.category, NoDigest)]
     state = "verified" if KINDS[kind].signed and not unsigned else "read"
-    return Found(str(path), kind, state, "; ".join([told, *notes]))
+    return Found(str(path), kind, state, "; ".join([finding, *notes]))
 
 
 def _named(files: list[Path]) -> list[Path]:
@@ -110,10 +110,10 @@ def _lines(found: list[Found]) -> list[str]:
     if len(found) < 2:
         return lines
     counted = Counter(one.state for one in found)
-    told = ", ".join(f"{counted[state]} {state}" for state in STATES if counted[state])
-    return [*lines, f"{len(found)} files: {told}"]
+    states = ", ".join(f"{counted[state]} {state}" for state in STATES if counted[state])
+    return [*lines, f"{len(found)} files: {states}"]
 
 
 def _line(one: Found) -> str:
     """The file and what was found; most errors begin with its name already."""
-    return one.told if re.match(re.escape(one.file) + r"\W", one.told) else f"{one.file}: {one.told}"
+    return one.finding if re.match(re.escape(one.file) + r"\W", one.finding) else f"{one.file}: {one.finding}"
