@@ -7,12 +7,12 @@ from randsmooth.errors import InputError, setting, unknown
 KNOWN = ("gaussian", "amplify", "cat-rs", "E_t")
 
 CASES = [
-    ("gausian", "unknown method 'gausian': did you mean 'gaussian'? known are E_t, amplify, cat-rs, gaussian"),
-    ("GAUSSIAN", "unknown method 'GAUSSIAN': did you mean 'gaussian'? known are E_t, amplify, cat-rs, gaussian"),
-    ("catrs", "unknown method 'catrs': did you mean 'cat-rs'? known are E_t, amplify, cat-rs, gaussian"),
-    ("e_t", "unknown method 'e_t': did you mean 'E_t'? known are E_t, amplify, cat-rs, gaussian"),
-    ("xyz", "unknown method 'xyz': known are E_t, amplify, cat-rs, gaussian"),
-    ("", "unknown method '': known are E_t, amplify, cat-rs, gaussian"),
+    ("gausian", "unknown method 'gausian': did you mean 'gaussian'? Expected one of: E_t, amplify, cat-rs, gaussian"),
+    ("GAUSSIAN", "unknown method 'GAUSSIAN': did you mean 'gaussian'? Expected one of: E_t, amplify, cat-rs, gaussian"),
+    ("catrs", "unknown method 'catrs': did you mean 'cat-rs'? Expected one of: E_t, amplify, cat-rs, gaussian"),
+    ("e_t", "unknown method 'e_t': did you mean 'E_t'? Expected one of: E_t, amplify, cat-rs, gaussian"),
+    ("xyz", "unknown method 'xyz': expected one of: E_t, amplify, cat-rs, gaussian"),
+    ("", "unknown method '': expected one of: E_t, amplify, cat-rs, gaussian"),
 ]
 
 
@@ -27,7 +27,10 @@ def test_a_name_without_end_is_cut() -> None:
 
 
 def test_unknown_takes_any_iterable_once() -> None:
-    assert str(unknown("set", "minst", iter(["mnist"]))) == "unknown set 'minst': did you mean 'mnist'? known are mnist"
+    assert (
+        str(unknown("set", "minst", iter(["mnist"])))
+        == "unknown set 'minst': did you mean 'mnist'? Expected one of: mnist"
+    )
 
 
 def test_an_input_error_is_a_value_error() -> None:

@@ -63,7 +63,7 @@ def test_an_entry_of_a_package_is_not_added_over(numbers: Number, installed: Pat
 
 def test_an_unknown_name_is_refused_with_the_nearest(numbers: Number, installed: Path) -> None:
     install(installed, "other", pi="math:pi")
-    with pytest.raises(InputError, match=r"unknown number 'Pi': did you mean 'pi'\? known are e, pi, tau"):
+    with pytest.raises(InputError, match=r"unknown number 'Pi': did you mean 'pi'\? Expected one of: e, pi, tau"):
         numbers["Pi"]
     with pytest.raises(InputError, match="unknown number 'x'"):
         numbers.source("x")

@@ -43,19 +43,19 @@ def about(path: Path, error: Exception) -> str:
     return str(error) if str(path) in str(error) else f"{path}: {error}"
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     """The error for a `name` that is not among the `known` ones, with the nearest as a suggestion.
 
     Example:
         >>> print(unknown("rule", "gird", ["fixed", "grid"]))
-        unknown rule 'gird': did you mean 'grid'? known are fixed, grid
+        unknown rule 'gird': did you mean 'grid'? Expected one of: fixed, grid
     """
     known = sorted(known)
     lowered = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    hint = f"did you mean {lowered[near[0]]!r}? " if near else ""
-    quoted = repr(name) if len(name) < LONGEST else f"{name[:LONGEST]!r}…"
-    return InputError(f"unknown {kind} {quoted}: {hint}known are {', '.join(known)}")
+    near = difflib.get_close_matches(str(name).lower(), lowered, n=1, cutoff=0.5)
+    hint = f"did you mean {lowered[near[0]]!r}? Expected" if near else "expected"
+    quoted = repr(name) if len(repr(name)) < LONGEST else f"{str(name)[:LONGEST]!r}…"
+    return InputError(f"unknown {kind} {quoted}: {hint} one of: {', '.join(known)}")
 
 
 def setting(**values: Any) -> str:

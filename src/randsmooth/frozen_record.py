@@ -20,7 +20,7 @@ class FrozenRecord(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    unknown_field: ClassVar[str] = "is no setting"  # what the error says of such a name
+    field_is: ClassVar[str] = "setting"  # what errors call a field
 
     if not TYPE_CHECKING:  # a type checker shall see the fields as the arguments
 
@@ -46,13 +46,19 @@ class FrozenRecord(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _one_of_its_choices(cls, value: Any, info: ValidationInfo) -> Any:
-        """A field that is typed as a `Literal` holds one of its values; the error names them all."""
+        """A field that is typed as a `Literal` holds one of its values; the error names them all.
+
+        A whole number stands for its digits where these are a choice: YAML reads `precision: 32` as a number.
+        """
         field = cls.model_fields[str(info.field_name)]
-        if typing.get_origin(field.annotation) is Literal:
-            allowed = typing.get_args(field.annotation)
-            if value not in allowed:
-                raise unknown(str(info.field_name), str(value), allowed)
-        return value
+        if typing.get_origin(field.annotation) is not Literal:
+            return value
+        allowed = typing.get_args(field.annotation)
+        if value in allowed:
+            return value
+        if type(value) is int and str(value) in allowed:
+            return str(value)
+        raise unknown(str(info.field_name), value, allowed)
 
     def having(self, **fields: Any) -> Self:
         """The same with other `fields`, checked like any."""
@@ -80,8 +86,17 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
         )
     for name in fields:
         if name not in kind.model_fields:
-            raise unknown("setting", name, kind.model_fields)
+            raise unknown(kind.field_is, name, kind.model_fields)
     return kind(**fields) if settings is None else settings.having(**fields)
+
+
+def check_not_settings(dataset: object, place: str) -> None:
+    """Raise InputError for settings where a data set is expected; `place` is the place of their own argument."""
+    if isinstance(dataset, FrozenRecord):
+        raise InputError(
+            f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder. Settings are the "
+            f"{place} argument: settings=..."
+        )
 
 
 def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
@@ -91,7 +106,7 @@ def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
         return str(first["ctx"]["error"])
     name = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return f"{shown(repr(name))} {kind.unknown_field}"
+        return str(unknown(kind.field_is, name, kind.model_fields))
     if first["type"] == "missing":
-        return f"{name} is missing: {name}=... has no default"
+        return f"{name} is required: give {name}=..."
     return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"

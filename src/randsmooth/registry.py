@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Registry(Mapping[str, T], Generic[T]):
     """The entries of one kind by name, each imported when it is first asked for.
 
-    Another package adds entries by entry points of the group `randsmooth.<kind>s` in its metadata, a program by `add`.
+    Another package adds entries by entry points of the group `group` in its metadata, a program by `add`.
     Our own names cannot be taken, so that a certificate or a model that names one always means the same: an entry point
     with such a name is left out, with a `Note`.
 
@@ -35,7 +35,7 @@ class Registry(Mapping[str, T], Generic[T]):
         >>> shapes["orderd"]
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: unknown shape 'orderd': did you mean 'ordered'? known are ordered, plain
+        randsmooth.errors.InputError: unknown shape 'orderd': did you mean 'ordered'? Expected one of: ordered, plain
     """
 
     def __init__(self, kind: str, group: str, own: Mapping[str, str]) -> None:

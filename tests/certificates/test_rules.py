@@ -211,7 +211,7 @@ BAD = [
     ("tolerance", r"'tolerance' needs a number"),
     ("tolerance=0", r"tolerance=0.0 must lie strictly between 0 and 1 sigma"),
     ("tolerance=4", r"tolerance=4.0 must lie strictly between 0 and 1 sigma"),
-    ("radius=9", r"n = 10,000,000 would not do either, or ask for at most"),
+    ("radius=9", r"even if all agree: no n up to 10,000,000 suffices; ask for a radius of at most"),
     ("tolerance=wide", r"write it as in tolerance=0.5"),
     ("anytime=-1", r"anytime=-1.0 must be a finite radius >= 0"),
 ]
@@ -244,10 +244,10 @@ def test_the_cap_that_an_error_names_works_and_one_less_does_not(text: str) -> N
 
 
 def test_a_radius_beyond_any_cap_names_the_farthest_within_reach() -> None:
-    with pytest.raises(InputError, match=r"ask for at most (\S+)") as told:
+    with pytest.raises(InputError, match=r"ask for a radius of at most (\S+)") as told:
         rule("radius=9", alpha=0.001)
     farthest = float(re.search(r"at most ([\d.]+)", str(told.value))[1])  # type: ignore[index]
-    assert "n = 10,000,000 would not do" in str(told.value)
+    assert "no n up to 10,000,000 suffices" in str(told.value)
     assert 0 < farthest <= bounds.largest_radius(N, 0.001, SIGMA)
     (sure,) = walks(judge := rule(f"radius={farthest}", alpha=0.001), np.zeros(1), np.random.default_rng(0))
     assert judge.claim(sure).radius == farthest

@@ -46,41 +46,61 @@ def refusal(begun: Header = BEGUN, **now: Any) -> str:
 @pytest.mark.parametrize(
     ("now", "differs", "goes_on"),
     [
-        ({"n": 301, "guarantee": "another"}, "n: 300 there, 301 now", "n=300, resume=True (--n 300 --resume)"),
+        (
+            {"n": 301, "guarantee": "another"},
+            "n: 300 in the file, 301 asked for",
+            "n=300, resume=True (--n 300 --resume)",
+        ),
         (
             {"sigma": 0.25, "seed": 1, "label_aware": True},
-            "sigma: 0.5 there, 0.25 now; label_aware: False there, True now; seed: 0 there, 1 now",
+            "sigma: 0.5 in the file, 0.25 asked for; label_aware: False in the file, True asked for; "
+            "seed: 0 in the file, 1 asked for",
             "sigma=0.5, label_aware=False, seed=0, resume=True (--sigma 0.5 --seed 0 --resume, without --label-aware)",
         ),
         (
             {"selection": "all 100", "data": "those"},
-            "selection: 'take 3 of 100' there, 'all 100' now",
+            "selection: 'take 3 of 100' in the file, 'all 100' asked for",
             "take=3, resume=True (--take 3 --resume)",
         ),
         (
             {"precision": "bfloat16", "backend": "openvino"},
-            "backend: 'torch' there, 'openvino' now; precision: 'float32' there, 'bfloat16' now",
+            "backend: 'torch' in the file, 'openvino' asked for; "
+            "precision: 'float32' in the file, 'bfloat16' asked for",
             "backend='torch', precision='32', resume=True (--backend torch --precision 32 --resume)",
         ),
         (
             {"dataset": "mnist", "data": "those", "classes": ("2",), "noise": "by MNIST's blocks"},
-            "dataset: 'digits' there, 'mnist' now",
+            "dataset: 'digits' in the file, 'mnist' asked for",
             "dataset='digits', resume=True (--dataset digits --resume)",
         ),
         (
             {"device": "cuda", "versions": {"torch": "2", "numpy": "2"}},
-            "device: 'cpu, this one' there, 'cuda' now; versions: torch '1' there, '2' now",
+            "device: 'cpu, this one' in the file, 'cuda' asked for; versions: torch '1' in the file, '2' asked for",
             "resume=True (--resume), with the processor that it was begun on and the versions that it was begun with",
         ),
         (
             {"model": MODEL | {"weights": "sha256:" + "c" * 64, "identity": "z"}},
-            "another model: weights 'sha256:aaaaaaaaaaaa' there, 'sha256:cccccccccccc' now",
+            "another model: weights 'sha256:aaaaaaaaaaaa' in the file, 'sha256:cccccccccccc' asked for",
             "resume=True (--resume), with the model that it was begun with",
         ),
     ],
 )
 def test_all_that_differs_and_what_would_go_on(now: dict[str, Any], differs: str, goes_on: str) -> None:
-    assert refusal(**now) == f"a.parquet is of another run ({differs}). To go on with it: {goes_on}. {TO_BEGIN}"
+    assert refusal(**now) == f"a.parquet was begun differently ({differs}). To go on with it: {goes_on}. {TO_BEGIN}"
+
+
+def test_a_bound_that_another_rule_brings_is_not_named() -> None:
+    refused = refusal(rule="grid", bound=None)
+    assert "bound" not in refused and "To go on with it: rule='fixed', resume=True" in refused
+    refused = refusal(BEGUN.model_copy(update={"bound": "two-sided"}), rule="grid", bound=None)
+    assert "rule='fixed', bound='two-sided', resume=True" in refused  # or the rule alone would bring another
+
+
+def test_an_older_table_of_every_so_manieth_image_goes_on() -> None:
+    begun = BEGUN.model_copy(update={"selection": "every 20th of 100"})
+    check_same_run(begun, BEGUN.model_copy(update={"selection": "one in 20 of 100"}), Path("a.parquet"))
+    refused = refusal(begun, selection="one in 10 of 100")
+    assert "'one in 20 of 100' in the file, 'one in 10 of 100' asked for" in refused and "--skip 20 --resume" in refused
 
 
 def test_every_field_is_compared() -> None:
@@ -94,7 +114,7 @@ def test_every_field_is_compared() -> None:
     }  # fmt: skip
     assert other.keys() == Header.model_fields.keys()
     for name, value in other.items():
-        assert "is of another run (" in refusal(**{name: value}), name
+        assert "was begun differently (" in refusal(**{name: value}), name
     check_same_run(BEGUN, BEGUN, Path("a.parquet"))
 
 
@@ -106,14 +126,24 @@ ANSWERS = {"behaviour": {"made-up images": "x", "own images": "other"}}
     [
         ({}, {"model": MODEL | {"identity": "other"}}, ANOTHER_MODEL, "its weights are the same, but its layers"),
         ({}, ANSWERS, ANOTHER_MODEL, "it has the same contents but gives different outputs"),
-        ({}, ANSWERS | {"instructions": "AVX"}, ANOTHER_ARITHMETIC, "(instructions: 'AVX2' there, 'AVX' now)"),
-        ({}, ANSWERS | {"versions": {"torch": "1"}}, ANOTHER_ARITHMETIC, "(versions: numpy '2' there, nothing now)"),
-        ({}, {"model": MODEL | {"called": "mine"}}, ANOTHER_MODEL, "called nothing there, 'mine' now"),
+        (
+            {},
+            ANSWERS | {"instructions": "AVX"},
+            ANOTHER_ARITHMETIC,
+            "(instructions: 'AVX2' in the file, 'AVX' asked for)",
+        ),
+        (
+            {},
+            ANSWERS | {"versions": {"torch": "1"}},
+            ANOTHER_ARITHMETIC,
+            "(versions: numpy '2' in the file, nothing asked for)",
+        ),
+        ({}, {"model": MODEL | {"called": "mine"}}, ANOTHER_MODEL, "called nothing in the file, 'mine' asked for"),
         (
             {"model": MODEL | {"called": "mine"}},
             ANSWERS | {"model": MODEL | {"called": "mine"}, "instructions": "AVX"},
             ANOTHER_MODEL,
-            "the model called 'mine' gives other outputs than the one there: another model has this name, or its "
+            "the model called 'mine' gives other outputs than the one in the file: another model has this name, or its "
             "arithmetic differs (instructions",
         ),
     ],
@@ -146,8 +176,8 @@ def test_an_older_run_goes_on_by_what_it_tells() -> None:
     with pytest.warns(Note, match=r"a.parquet was begun by an older version: only the weights of its model could"):
         check_same_run(older, BEGUN, Path("a.parquet"))
     assert "another model: weights" in refusal(older, model=MODEL | {"weights": "sha256:" + "c" * 64})
-    assert "model: arch 'lenet' there, 'mlp' now" in refusal(older, model=MODEL | {"arch": "mlp"})
-    assert "version: 1 there, 3 now" in refusal(older.model_copy(update={"version": 1}))
+    assert "model: arch 'lenet' in the file, 'mlp' asked for" in refusal(older, model=MODEL | {"arch": "mlp"})
+    assert "version: 1 in the file, 3 asked for" in refusal(older.model_copy(update={"version": 1}))
 
 
 def test_a_command_can_be_copied_from_a_strangers_header() -> None:

@@ -14,6 +14,7 @@ from randsmooth.cli.certify import Certify
 from randsmooth.cli.configuration import validate
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
+from randsmooth.training import TrainingSettings
 
 GIVEN: dict[str, Any] = {
     "sigma": 0.5, "n0": 50, "n": 2000, "alpha": 0.01, "rule": "grid", "label_aware": True, "sound": True,
@@ -32,11 +33,11 @@ GIVEN: dict[str, Any] = {
         ({"alpha": 1.5}, "alpha=1.5"),
         ({"sigma": -1.0}, "sigma=-1.0 must be a finite number > 0"),
         ({"batch": 0}, "batch=0"),
-        ({"precision": "fp8"}, "unknown precision 'fp8'.*known are 32, bf16, fp16"),
-        ({"bound": "hoeffding"}, "unknown bound 'hoeffding'.*known are clopper-pearson"),
+        ({"precision": "fp8"}, "unknown precision 'fp8'.*one of: 32, bf16, fp16"),
+        ({"bound": "hoeffding"}, "unknown bound 'hoeffding'.*one of: clopper-pearson"),
         ({"sigma": 0.5, "rule": "gird"}, "unknown rule 'gird': did you mean 'grid'"),
         ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
-        ({"sigmas": 0.5}, "'sigmas' is no setting"),
+        ({"sigmas": 0.5}, "unknown setting 'sigmas': did you mean 'sigma'"),
     ],
 )
 def test_what_cannot_be_used_is_named(fields: dict[str, Any], message: str) -> None:
@@ -49,6 +50,16 @@ def test_what_cannot_be_used_is_named(fields: dict[str, Any], message: str) -> N
 def test_whole_numbers_may_be_written_in_other_ways() -> None:
     written: dict[str, Any] = {"n": 1e4, "seed": np.int64(3)}
     assert CertificationSettings(**written) == CertificationSettings(n=10_000, seed=3)
+
+
+def test_digits_stand_for_the_precision_that_they_spell() -> None:
+    """YAML reads `precision: 32` as a number."""
+    written: dict[str, Any] = {"precision": 32}
+    assert CertificationSettings(**written).precision == "32"
+    assert TrainingSettings(sigma=0.5, **written).precision == "32"
+    for value, said in ((16, "unknown precision 16: "), (True, "unknown precision True: ")):
+        with pytest.raises(InputError, match=said):
+            CertificationSettings(**written | {"precision": value})
 
 
 def test_keywords_change_a_given_object() -> None:
@@ -95,7 +106,7 @@ def test_a_resumed_run_compares_every_setting(tmp_path: Any) -> None:
     }  # fmt: skip
     assert other.keys() == CertificationSettings.model_fields.keys()
     for name, value in other.items():
-        with pytest.raises(InputError, match=f"is of another run.*{name}"):
+        with pytest.raises(InputError, match=f"was begun differently.*{name}"):
             check_same_run(begun, begun.having(**{name: value}), tmp_path / "a.parquet")
 
 

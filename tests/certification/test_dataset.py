@@ -64,7 +64,7 @@ def test_bad_input(options: dict[str, Any], message: str, own: nn.Module, tmp_pa
     [
         (None, None, [0, 1, 2], 100, "all 100"),
         (5, None, [0, 20, 40], 5, "take 5"),
-        (None, 20, [0, 20, 40], 5, "every 20th"),
+        (None, 20, [0, 20, 40], 5, "one in 20 of 100"),
     ],
 )
 def test_choosing(take: int | None, skip: int | None, first: list[int], count: int, words: str) -> None:
@@ -76,3 +76,11 @@ def test_choosing(take: int | None, skip: int | None, first: list[int], count: i
 def test_a_loaded_data_set_is_refused_by_its_kind(own: nn.Module, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dataset is a TensorImages; give the name"):
         rs.certify(own, rs.data.load("digits", "test"), sigma=0.5, out=tmp_path / "a.parquet")  # type: ignore[arg-type]
+
+
+def test_settings_in_place_of_the_data_set_are_sent_to_their_argument(own: nn.Module, tmp_path: Path) -> None:
+    certification, training = rs.CertificationSettings(sigma=0.5), rs.TrainingSettings(sigma=0.5)
+    with pytest.raises(InputError, match=r"is a CertificationSettings; .* are the third argument: settings="):
+        rs.certify(own, certification, out=tmp_path / "a.parquet")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"is a TrainingSettings; .* are the second argument: settings="):
+        rs.train(training, out=tmp_path / "a")  # type: ignore[arg-type]

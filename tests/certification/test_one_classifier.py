@@ -93,7 +93,7 @@ def check_only_itself_goes_on(first: Make, again: Make, other: Make, message: st
     """A run that `first` began is refused to `other`, and what `again` makes of it is the uninterrupted table."""
     begin(first(), out, **options)
     before = journal_path(out).read_bytes()
-    with pytest.raises(InputError, match=rf"is of another run \(.*{message}.*To go on with it: .*resume=True"):
+    with pytest.raises(InputError, match=rf"was begun differently \(.*{message}.*To go on with it: .*resume=True"):
         run(other(), out, resume=True, **options)
     assert journal_path(out).read_bytes() == before
     table = run(again(), out, resume=True, **options)
@@ -146,9 +146,11 @@ def test_estimators(backend: str, tmp_path: Path) -> None:
     def other() -> nn.Module:
         return Forest(1).eval()
 
-    message = "another model: the model called 'tree of May' gives other outputs than the one there"
+    message = "another model: the model called 'tree of May' gives other outputs than the one in the file"
     check_only_itself_goes_on(first, first, other, message, out, **name)
-    with pytest.raises(InputError, match=r"another model: called 'tree of May' there, 'tree of June' now.*identity="):
+    with pytest.raises(
+        InputError, match=r"another model: called 'tree of May' in the file, 'tree of June' asked for.*identity="
+    ):
         run(first(), out, resume=True, **name | {"identity": "tree of June"})
 
 
@@ -223,7 +225,7 @@ def test_answers_of_another_processor_are_noted(certified: Certificates) -> None
 def test_an_attack_is_refused_to_another_model(certified: Certificates) -> None:
     with pytest.raises(InputError, match="about another model: it has the same contents but gives different outputs"):
         rs.certification.attack(classifier(2.0), certified, "digits", n=100, steps=1, m=2)
-    with pytest.raises(InputError, match="about another model: called nothing there, 'mine' now"):
+    with pytest.raises(InputError, match="about another model: called nothing in the file, 'mine' asked for"):
         rs.certification.attack(classifier(1.0), certified, "digits", n=100, identity="mine")
 
 

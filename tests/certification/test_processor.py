@@ -161,7 +161,7 @@ def test_a_run_is_not_resumed_with_other_instructions(
     if not environment:  # the control: as it was begun, it goes on
         assert message == "" and out.exists()
         return
-    assert f"{header.instructions!r} there, " in message and "is of another run (" in message
+    assert f"{header.instructions!r} in the file, " in message and "was begun differently (" in message
     differ = read(tmp_path / "fresh.parquet").header.behaviour != header.behaviour  # some limits change no answer
     assert ("another arithmetic: equal models give different outputs (instructions: " in message) == differ
     assert "ONEDNN_MAX_CPU_ISA limit them" in message and "--overwrite" in message
@@ -169,6 +169,8 @@ def test_a_run_is_not_resumed_with_other_instructions(
 
 def test_another_processor_is_named_with_the_way_out(tmp_path: Path) -> None:
     here, there = Header(device="cpu, AMD EPYC"), Header(device="cpu, Intel Xeon")
-    with pytest.raises(ValueError, match=r"device: 'cpu, AMD EPYC' there, 'cpu, Intel Xeon' now.*with the processor"):
+    with pytest.raises(
+        ValueError, match=r"device: 'cpu, AMD EPYC' in the file, 'cpu, Intel Xeon' asked for.*with the processor"
+    ):
         check_same_run(here, there, tmp_path)
     check_same_run(here, here, tmp_path)

@@ -353,7 +353,7 @@ OTHER.w = -OTHER.w
         ({"device": "tpu"}, "auto, cpu or cuda"),
         ({"images": None}, "half-spaces.*the data set of true; --dataset"),
         ({"images": "mnits"}, "mnist"),
-        ({"model": OTHER}, "true is about another model: weights 'sha256:.* there, 'sha256:.* now"),
+        ({"model": OTHER}, "true is about another model: weights 'sha256:.* in the file, 'sha256:.* asked for"),
         ({"model": abs}, "expected a torch.nn.Module"),
         ({"model": Detached().eval()}, "no gradient with respect to the image"),
         ({"model": Broken().eval()}, "gradient with respect to the image is NaN"),
@@ -387,7 +387,7 @@ def test_another_normalisation_is_another_model() -> None:
         return models.Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], mean=[mean], std=[1.0]).eval()
 
     told = {"weights": models.weights_hash(digits(0.5)), "mean": [0.5], "std": [1.0]}
-    with pytest.raises(InputError, match=r"mean \[0.5\] there, \[0.25\] now"):
+    with pytest.raises(InputError, match=r"mean \[0.5\] in the file, \[0.25\] asked for"):
         attack(digits(0.25), true_table(HalfSpace(), model=told), "digits")
     with pytest.raises(InputError, match="digits"):  # on to the labels: the model is the right one
         attack(digits(0.5), true_table(HalfSpace(), model=told), "digits")

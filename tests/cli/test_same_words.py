@@ -36,7 +36,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        ({"resume": True, "n": 60, "seed": 1}, "n: 50 there, 60 now; seed: 0 there, 1 now"),
+        ({"resume": True, "n": 60, "seed": 1}, "n: 50 in the file, 60 asked for; seed: 0 in the file, 1 asked for"),
         ({"resume": True, "take": 3}, "take=2, resume=True (--take 2 --resume)"),
         ({}, "To go on with it: resume=True (--resume). To begin anew: overwrite=True (--overwrite)"),
         ({"resume": True, "overwrite": True}, "give one of them"),
@@ -56,8 +56,12 @@ def test_certify(flags: dict[str, Any], named: str, model: Path, cli: Run, tmp_p
 @pytest.mark.parametrize(
     ("change", "flags", "named"),
     [
-        ({"sigma": 0.5}, {"resume": True}, "sigma: 0.25 there, 0.5 now"),
-        ({"sigma": 0.5, "seed": 1}, {"resume": True}, "seed: 0 there, 1 now; sigma: 0.25 there, 0.5 now"),
+        ({"sigma": 0.5}, {"resume": True}, "sigma: 0.25 in the file, 0.5 asked for"),
+        (
+            {"sigma": 0.5, "seed": 1},
+            {"resume": True},
+            "seed: 0 in the file, 1 asked for; sigma: 0.25 in the file, 0.5 asked for",
+        ),
         ({"seed": 1}, {"resume": True, "accept_changes": True}, "seed cannot change on the way"),
         ({"sigma": 0.5}, {"resume": True}, "resume=True, accept_changes=True (--resume --accept-changes)"),
         ({}, {}, "To go on with it: resume=True (--resume). To begin anew: overwrite=True (--overwrite)"),

@@ -29,7 +29,7 @@ def test_unknown_dataset(name: str, message: str) -> None:
 
 
 def test_unknown_split() -> None:
-    refuses("unknown split 'valid': .*known are test, train", "digits", "valid")
+    refuses("unknown split 'valid': .*one of: test, train", "digits", "valid")
 
 
 def test_missing_split(tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]) -> None:

@@ -22,7 +22,7 @@ def test_the_names_are_sorted() -> None:
     [("gausian", "gaussian"), ("Gaussian", "gaussian"), ("amplified", "amplify"), ("CAT_RS", "cat-rs")],
 )
 def test_an_unknown_name_suggests_the_nearest(name: str, suggested: str) -> None:
-    with pytest.raises(InputError, match=f"unknown method '{name}': did you mean '{suggested}'.*known are amplify, "):
+    with pytest.raises(InputError, match=f"unknown method '{name}': did you mean '{suggested}'.*one of: amplify, "):
         methods.METHODS[name]
     with pytest.raises(InputError, match=suggested):
         methods.create(name)
@@ -66,7 +66,7 @@ BAD = [
     ("gaussian", {"m": -1}, "m=-1 must be at least 1"),
     ("gaussian", {"m": float("nan")}, "m=nan"),
     ("gaussian", {"n": 4}, "unknown hyperparameter of gaussian 'n'"),
-    ("gaussian", {"eps": 0.5}, "unknown hyperparameter of gaussian 'eps'.*known are m"),
+    ("gaussian", {"eps": 0.5}, "unknown hyperparameter of gaussian 'eps'.*one of: m"),
     ("amplify", {"m": 0}, "m=0"),
     ("amplify", {"epss": 0.5}, "did you mean 'eps'"),
     ("amplify", {"E_t": -1}, "E_t=-1 must be at least 0"),

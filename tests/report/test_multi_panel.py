@@ -83,7 +83,7 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown figure format 'gif'"):
         draw(panels(), tmp_path / "a.gif")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match=r"unknown kind of line 'dots'.*known are line, points, step"):
+    with pytest.raises(InputError, match=r"unknown kind of line 'dots'.*one of: line, points, step"):
         Line("a", np.zeros(1), np.zeros(1), "dots")  # type: ignore[arg-type]
     odd = Series(0, "a", Look("#000000", "solid"), [0.0], [0.0], kind="dots")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unknown kind of series 'dots'"):

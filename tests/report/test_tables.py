@@ -143,7 +143,7 @@ def test_no_raw_floats(make: Make) -> None:
     ("tables", "options", "named"),
     [
         ([], {}, "no certificate table"),
-        (["gaussian"], {"format": "markdwn"}, "unknown format 'markdwn'.*known are csv, json, latex, md, text"),
+        (["gaussian"], {"format": "markdwn"}, "unknown format 'markdwn'.*one of: csv, json, latex, md, text"),
         (["gaussian"], {"baseline": "gausian"}, "unknown baseline 'gausian': did you mean 'gaussian'"),
         (["gaussian"], {"radii": [-0.5]}, "radius -0.5"),
     ],

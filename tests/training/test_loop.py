@@ -174,10 +174,10 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
         train("digits", diverging, out=tmp_path / "m")
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == 2
     saved = GAUSSIAN.model_copy(update={"set": {"lr_factor": 0.1, "lr_drops": [2]}})
-    with pytest.raises(InputError, match=r"lr_factor: 1e\+30 there, 0.1 now.*--accept-changes"):
+    with pytest.raises(InputError, match=r"lr_factor: 1e\+30 in the file, 0.1 asked for.*--accept-changes"):
         train("digits", saved, out=tmp_path / "m", resume=True)
     model = train("digits", saved, out=tmp_path / "m", resume=True, accept_changes=True)
-    assert model.provenance["changed"] == ["after 2 epochs, lr_factor: 1e+30 there, 0.1 now"]
+    assert model.provenance["changed"] == ["after 2 epochs, lr_factor: 1e+30 in the file, 0.1 asked for"]
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
     assert train("digits", saved, out=tmp_path / "m", resume=True).provenance["changed"] == model.provenance["changed"]
 
@@ -224,7 +224,7 @@ def test_a_finished_run_resumes_to_itself(uninterrupted: dict[str, Path]) -> Non
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"sigma": 0.5}, "sigma: 0.25 there, 0.5 now"),
+        ({"sigma": 0.5}, "sigma: 0.25 in the file, 0.5 asked for"),
         ({"seed": 7}, "seed"),
         ({"epochs": 5}, "epochs"),
         ({"take": 100}, "take"),

@@ -427,13 +427,13 @@ def test_a_recipe_is_the_same_after_a_round_trip() -> None:
 
 
 DIFFERENT = [
-    ({"seed": 1}, ["seed: 0 there, 1 now"]),
-    ({"take": 7}, ["take: None there, 7 now"]),
-    ({"arch": "resnet20"}, ["arch: 'resnet110' there, 'resnet20' now"]),
+    ({"seed": 1}, ["seed: 0 in the file, 1 asked for"]),
+    ({"take": 7}, ["take: None in the file, 7 asked for"]),
+    ({"arch": "resnet20"}, ["arch: 'resnet110' in the file, 'resnet20' asked for"]),
     ({"precision": "bf16-mixed"}, ["precision"]),
-    ({"set": {"lr": 0.2}}, ["lr: 0.1 there, 0.2 now"]),
+    ({"set": {"lr": 0.2}}, ["lr: 0.1 in the file, 0.2 asked for"]),
     ({"set": {"lr_drops": [1]}}, ["lr_drops"]),
-    ({"set": {"eps": 0.75}}, ["eps: 0.25 there, 0.75 now"]),
+    ({"set": {"eps": 0.75}}, ["eps: 0.25 in the file, 0.75 asked for"]),
     ({"epochs": 75}, ["E_t", "reweight_every", "epochs", "lr_drops"]),
     ({"method": "gaussian"}, ["method"]),
     ({"sigma": 0.51}, ["sigma"]),

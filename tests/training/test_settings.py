@@ -45,7 +45,7 @@ def test_the_command_line_has_an_option_for_every_setting() -> None:
         ({"sigma": "much"}, "sigma='much'.*number"),
         ({"sigma": 0.5, "precision": "16"}, "precision '?16'?.*bf16-mixed"),
         ({"sigma": 0.5, "epochs": 2.5}, r"epochs=2.5.*integer"),
-        ({"epochs": 2}, "sigma is missing"),
+        ({"epochs": 2}, "sigma is required"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(fields: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def write_tsv(table: Certificates, path: Path | str) -> None:
 
 
 def _check_a_log_can_say(table: Certificates) -> None:
-    """Raise InputError unless all rows are CERTIFY's: n samples an image, one-sided Clopper-Pearson."""
+    """Raise InputError unless all rows are CERTIFY's: n samples per image, one-sided Clopper-Pearson."""
     header = table.header
     if header.rule != "fixed":
         made, way = f"certified by --rule {header.rule}", "certify with --rule fixed"

@@ -48,7 +48,7 @@ def guarantee_of(header: Header) -> str:
 
     Example:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
-        Each certificate is wrong with probability at most 0.001: 1000 samples an image, p_A is bounded by ...
+        Each certificate is wrong with probability at most 0.001: 1000 samples per image, p_A is bounded by ...
     """
     return rule_of(header).guarantee() + (LABEL_AWARE if header.label_aware else "")
 

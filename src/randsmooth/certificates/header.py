@@ -30,10 +30,10 @@ class Header(FrozenRecord):
 
     Attributes:
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
-        n0, n: samples an image that picked the class, and the most other samples that bounded its probability.
+        n0, n: samples per image that picked the class, and the most further ones, which bounded its probability.
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A: of the fixed rule, "clopper-pearson", "two-sided" or "randomised".
-        rule: how many samples an image takes (see `make_rule`).
+        rule: how many samples each image takes (see `make_rule`).
         guarantee: what a certificate says, in one sentence; on reading it is made anew from the rule.
         label_aware: an image whose picked class is not its label took no further samples. For evaluation only.
         seed: seed of the noise streams.
@@ -65,7 +65,7 @@ class Header(FrozenRecord):
     """
 
     model_config = ConfigDict(strict=True)
-    unknown_field: ClassVar[str] = "is no fact of a header that this randsmooth knows"
+    field_is: ClassVar[str] = "fact of a header"
 
     version: int = VERSION
     sigma: float | None = None

@@ -1,4 +1,4 @@
-"""How often to sync: so often that it takes half a percent of the time."""
+"""How often to sync, so that syncs take half a percent of the time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHARE = 200  # the time between two syncs, in units of the time that the first o
 
 
 class Pace:
-    """Decides when to sync: at once, and then each time SHARE times as long after a sync as it took.
+    """Decides when to sync: at once, and after a sync of t seconds not before another SHARE * t have passed.
 
     So all syncs but the last take less than 1/SHARE of the time, however slow the disk is.
     """

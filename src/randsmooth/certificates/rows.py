@@ -46,10 +46,10 @@ def _check_array(name: str, array: Array, shape: tuple[int, ...], kinds: str) ->
 def check_images(idx: Array) -> None:
     """Raise InputError for an image below 0, or there twice."""
     if len(idx) and idx.min() < 0:
-        raise InputError(f"a row is about image {idx.min()}: images of a table with counts are numbered from 0")
+        raise InputError(f"image {idx.min()} is not a position; positions start at 0")
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
-        raise InputError(f"the table holds image {unique[times > 1][0]} twice; it has one row an image")
+        raise InputError(f"the table holds image {unique[times > 1][0]} twice; it has one row per image")
 
 
 def check_predictions(label: Array, predict: Array, radius: Array) -> None:

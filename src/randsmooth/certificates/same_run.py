@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from randsmooth.certificates.header import Header
+from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, setting
@@ -18,6 +18,7 @@ COMPATIBLE = (2, 3)  # format versions whose counts mean the same
 
 # The settings that a user gives, in the order in which an error names them; `selection` stands for take and skip.
 SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection")
+ONE_IN = re.compile(r"(?:one in |every )(\d+)(?:th)? of (\d+)")  # a selection by skip, as it is and was once written
 # Facts that are no settings, and what a run needs in order to resume where they differ.
 NEEDED = {
     "data": "the images and labels that it was begun with (an older version hashed fewer images)",
@@ -33,6 +34,7 @@ NEEDED = {
 ARITHMETIC = ("precision", "device", "instructions", "versions")
 # Fact -> those that it follows from. Where one of these differs, the error names it alone.
 FOLLOWS_FROM = {
+    "bound": {"rule"},
     "data": {"dataset", "split", "selection"},
     "classes": {"dataset"},
     "noise": {"sound", "dataset", "rule"},
@@ -57,14 +59,16 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
         >>> check_same_run(begun, begun, Path("runs/mine.parquet"))
         >>> check_same_run(begun, begun.having(n=2000), Path("runs/mine.parquet"))
         Traceback (most recent call last):
-        randsmooth.errors.InputError: runs/mine.parquet is of another run (n: ...
+        randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
     """
     names, classifier = _differing_fields(begun, now), classifier_difference(begun, now)
     differences = [f"{name}: {_there_and_now(_comparable(begun, name), _comparable(now, name))}" for name in names]
     if classifier is not None:
         differences = [*(each for each in differences if each not in classifier.detail), ": ".join(classifier)]
     if differences:
-        raise InputError(f"{path} is of another run ({'; '.join(differences)}). {_ways_on(begun, names, classifier)}")
+        raise InputError(
+            f"{path} was begun differently ({'; '.join(differences)}). {_ways_on(begun, names, classifier)}"
+        )
     if begun.behaviour is None and now.behaviour is not None:
         warnings.warn(f"{path} was begun by an older version: {unchecked(begun)}", Note, stacklevel=2)
 
@@ -86,7 +90,7 @@ def classifier_difference(begun: Header, now: Header) -> ClassifierDifference | 
         >>> classifier_difference(begun, begun) is None
         True
         >>> classifier_difference(begun, Header(model={"weights": "sha256:bb"}))
-        ClassifierDifference(kind='another model', detail="weights 'sha256:aa' there, 'sha256:bb' now")
+        ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
     """
     theirs, mine = begun.model or {}, now.model or {}
     if detail := _model_difference(theirs, mine):
@@ -101,8 +105,8 @@ def classifier_difference(begun: Header, now: Header) -> ClassifierDifference | 
     arithmetic = f" ({'; '.join(facts)})" if facts else ""
     if "called" in theirs:  # identified by a name that its user chose
         detail = (
-            f"the model called {_short(theirs['called'])} gives other outputs than the one there: another model has "
-            f"this name, or its arithmetic differs{arithmetic}"
+            f"the model called {_short(theirs['called'])} gives other outputs than the one in the file: another model "
+            f"has this name, or its arithmetic differs{arithmetic}"
         )
         return ClassifierDifference(ANOTHER_MODEL, detail)
     if facts:
@@ -136,12 +140,20 @@ def _differing_fields(begun: Header, now: Header) -> list[str]:
         differ.remove("version")
     if all("identity" in (header.model or {}) for header in (begun, now)) and "model" in differ:
         differ.remove("model")  # `classifier_difference` compares identities; how equal models were trained may differ
-    return [name for name in differ if not FOLLOWS_FROM.get(name, set()) & set(differ)]
+    own_bound = begun.bound not in (None, CLOPPER_PEARSON, OLD_BOUND)  # to be asked for again, with the rule
+    return [
+        name for name in differ if not FOLLOWS_FROM.get(name, set()) & set(differ) or (name == "bound" and own_bound)
+    ]
 
 
 def _comparable(header: Header, name: str) -> Any:
-    """The field; of a model the description alone, since `classifier_difference` compares what identifies it."""
+    """The field, a selection in its present words; of a model the description alone.
+
+    What identifies a model is compared by `classifier_difference`.
+    """
     value = getattr(header, name)
+    if name == "selection" and value:
+        return ONE_IN.sub(r"one in \1 of \2", value)
     identifying = {"identity", "called", *OLD_IDENTITY}
     return {key: it for key, it in value.items() if key not in identifying} if name == "model" and value else value
 
@@ -181,7 +193,7 @@ def _there_and_now(begun: Any, now: Any) -> str:
 
 
 def _two_values(begun: Any, now: Any) -> str:
-    return f"{_short(begun)} there, {_short(now)} now"
+    return f"{_short(begun)} in the file, {_short(now)} asked for"
 
 
 def _short(value: Any) -> str:
@@ -210,7 +222,9 @@ def _arguments(begun: Header, names: list[str]) -> dict[str, Any]:
     found = {name: getattr(begun, name) for name in names if name in SETTINGS}
     if "precision" in names and begun.precision is not None:
         found["precision"] = _precision(begun.precision)
-    if found.pop("selection", None) is not None and (how := re.match(r"(take|every) (\d+)", begun.selection or "")):
+    if found.pop("selection", None) is not None and (
+        how := re.match(r"(take|one in|every) (\d+)", begun.selection or "")
+    ):
         found["take" if how[1] == "take" else "skip"] = int(how[2])
     return {name: value for name, value in found.items() if value is not None and str(value).isprintable()}
 

@@ -77,7 +77,7 @@ class CertificationSettings(FrozenRecord):
         description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}. It is a part of the classifier.",
     )
     batch: int | None = Field(
-        default=None, description="Samples a forward pass, 128 or more. (default: what suits device and image)"
+        default=None, description="Samples per forward pass, 128 or more. (default: what suits device and image)"
     )
     seed: int | None = Field(
         default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)"

@@ -192,7 +192,7 @@ def thin(counts: Ints, n: int, seed: int) -> Ints:
     if not 1 <= n <= stored:
         raise InputError(f"n={n} is not among the 1..{stored} samples that the table holds; certify again for more")
     if stored >= MOST_SAMPLES:
-        raise InputError(f"the table holds {stored:,} samples an image; NumPy can thin fewer than {MOST_SAMPLES:,}")
+        raise InputError(f"the table holds {stored:,} samples per image; NumPy can thin fewer than {MOST_SAMPLES:,}")
     rng = np.random.default_rng(seed)
     rows = [rng.multivariate_hypergeometric(row, min(n, row.sum()), method="marginals") for row in counts]
     return np.array(rows, np.int64).reshape(counts.shape)

@@ -14,7 +14,7 @@ from randsmooth.certification.resumable_run import certify_images, check_flags, 
 from randsmooth.certification.run_identity import check_fit, make_header
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
-from randsmooth.frozen_record import settings_from
+from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.progress import Progress, Reporter, silent
 
 
@@ -38,16 +38,16 @@ def certify(
 
     Args:
         model: a model folder, hub id or ONNX file, or any torch module in eval mode that takes images in [0, 1].
-        dataset: name, or folder of images; default: the name that the model folder says it was trained on. A folder
-            that it says is not opened unless it is given here.
+        dataset: name, or folder of images; default: the data set that the model was trained on, by its name. A
+            folder named by the model is opened only if you pass it here.
         settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
             in place of the one in `settings`. Without sigma, the one that the model folder says.
         out: the file, `something.parquet`.
         split: train or test.
         take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
         device: auto, cpu or cuda.
-        identity: what to know a model by that does not hold all that it is, as one that asks scikit-learn or a server:
-            words that no other model of yours gets. Models with weights need none (see `models.identity_of`).
+        identity: a name, given to no other model of yours, for a model whose attributes do not determine its answers,
+            such as one that calls a server. Models with weights need none (see `models.identity_of`).
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
             the backend and the batch that it had.
         progress: what shows how far the run is.
@@ -63,6 +63,7 @@ def certify(
         >>> len(table), table.header.settings.n
         (5, 100)
     """
+    check_not_settings(dataset, "third")
     settings = settings_from(CertificationSettings, settings, fields)
     out = parquet(out)
     check_flags(out, resume=resume, overwrite=overwrite)
@@ -131,7 +132,7 @@ def chosen(engine: Engine) -> list[str]:
     if not engine.rates:
         return []
     rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())
-    return [f"backend {engine.backend.name}, batches of {engine.size} (images a second: {rates})"]
+    return [f"backend {engine.backend.name}, batches of {engine.size} (images per second: {rates})"]
 
 
 def provenance(model: nn.Module | models.OnnxModel) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], s
     if take is not None:
         return data.take(total, take).tolist(), f"take {take} of {total}"
     if skip is not None:
-        return data.skip(total, skip).tolist(), f"every {skip}th of {total}"
+        return data.skip(total, skip).tolist(), f"one in {skip} of {total}"
     return list(range(total)), f"all {total}"
 
 

@@ -43,10 +43,10 @@ TRIALS = 5
 class Engine:
     """Counts the classes that a base classifier gives to noisy copies of images.
 
-    The noise depends on the seed, the image itself (`noise.address_of`), what it is for and the kind of device alone:
+    The noise depends on the seed, the image's pixels (`noise.address_of`), the purpose and the kind of device only:
     equal images share it, and others have none in common. Every batch has the same shape, and images share one where
     the rows of an answer do not depend on each other to the last bit, which is tried out: so an image's counts do not
-    depend on its neighbours or on the order. Memory is that of one batch, for small images on a CPU of one a thread.
+    depend on its neighbours or on the order. Memory is that of one batch, for small images on a CPU of one per thread.
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
@@ -76,7 +76,7 @@ class Engine:
         sigma, backend = settings.known_sigma, settings.backend or usual_backend(model)
         self.settings, self.model, self.device = settings, model, device
         self.sigma, self.seed = sigma, settings.seed or 0
-        self.rates: dict[str, float] = {}  # images a second of the backends that "auto" has tried
+        self.rates: dict[str, float] = {}  # images per second of the backends that "auto" has tried
         self.mixes, self.classes = True, 0
         self._perturb = grid_sampler(sigma).perturb if settings.sound else partial(perturb, sigma=sigma)
         self._backend = None if backend == "auto" else make_backend(backend, model, device, settings.precision)

@@ -42,7 +42,7 @@ def make_header(
         images: the split.
         indices: positions of the images to certify.
         selection: how they were chosen, in words.
-        identity: what to know a model by that does not hold all that it is.
+        identity: a name for a model whose attributes do not determine its answers, such as one that calls a server.
 
     Raises:
         InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).

@@ -40,7 +40,7 @@ class PendingCounts:
 
 
 class Scheduler(Generic[T]):
-    """Runs jobs, one an image, on an engine: queues their samples, has full batches counted, hands the counts back.
+    """Runs jobs, one per image, on an engine: queues their samples, has full batches counted, hands the counts back.
 
     Several jobs are under way at once, so that batches are full and none waits for another's last look.
 

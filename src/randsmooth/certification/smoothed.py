@@ -65,10 +65,10 @@ class SmoothedClassifier:
     Raises:
         InputError: a setting that cannot be used, or no sigma; or the model is in train mode.
 
-    The seed, what an image is and what for decide its noise: alone, in a batch, in any order and on any machine it
-    gets the same counts. Equal images share their noise, and so their certificate; others have none in common.
-    Certificates hold for images that were chosen without sight of the noise: whoever knows the seed can search for one
-    that is certified falsely, so give none where images come from strangers.
+    The noise of an image depends on the seed, its pixels and the purpose only: alone, in a batch, in any order and on
+    any machine it gets the same counts. Equal images share their noise, and so their certificate; others have none in
+    common. Certificates hold for images that were chosen without sight of the noise: whoever knows the seed can search
+    for one that is certified falsely, so give none where images come from strangers.
 
     Attributes:
         settings: those given, with the seed that was drawn: given to another, they repeat all answers.

@@ -36,7 +36,7 @@ class SoftCertified:
         picked: (S, B) class that was picked by other samples.
         mean: (S, B, K) of the softmax over n samples.
         variance: (S, B, K) of the same, with n - 1 in the denominator.
-        n: samples an image.
+        n: samples per image.
 
     Example:
         >>> import torch

@@ -33,7 +33,9 @@ class Leaderboard(Settings):
         shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
     )
     sigma: float | None = option(shared_options.SIGMA)
-    n: int | None = option("Samples n an image that TSV logs were made with. (default: what their paths or radii show)")
+    n: int | None = option(
+        "Samples n per image that TSV logs were made with. (default: what their paths or radii show)"
+    )
     alpha: float | None = option(
         "The alpha that TSV logs were made with. (default: logs are judged at 0.001, whatever alpha their radii show)"
     )

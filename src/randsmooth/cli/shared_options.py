@@ -10,7 +10,7 @@ SIGMA = (
     "(default: what their paths say, such as noise_0.50)"
 )
 N = (
-    "Judge as if n samples an image had been drawn: a random subset is taken. For TSV logs: the n that they were "
+    "Judge as if n samples per image had been drawn: a random subset is taken. For TSV logs: the n that they were "
     "made with. "
     "(default: all samples; for logs, what their paths or radii show)"
 )

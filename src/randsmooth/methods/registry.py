@@ -41,7 +41,7 @@ def create(name: str, **hyperparameters: Any) -> Method:
         (8.0, 'Zhai et al., ICLR 2020')
         >>> create("maser")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: unknown method 'maser': did you mean 'macer'? known are ...
+        randsmooth.errors.InputError: unknown method 'maser': did you mean 'macer'? Expected one of: ...
     """
     method = METHODS[name]
     fields = {field.name: field for field in dataclasses.fields(method)}

@@ -45,7 +45,7 @@ def theorem_1(context: Context, rows: list[PaperRow]) -> Output:
 
 
 def _certified_constant(n: int) -> float:
-    """ACR of a classifier that always gives the most common digit, certified with n samples an image."""
+    """ACR of a classifier that always gives the most common digit, certified with n samples per image."""
     import torch
     from torch import nn
 

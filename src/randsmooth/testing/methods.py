@@ -64,7 +64,9 @@ def _check_class(contract: Contract, kind: type[Method]) -> None:
 
 
 def _check_hyperparameters(contract: Contract, method: Method) -> None:
-    contract.require(type(method.m) is int and method.m >= 1, f"has m={method.m!r} noises an image, expected 1 or more")
+    contract.require(
+        type(method.m) is int and method.m >= 1, f"has m={method.m!r} noises per image, expected 1 or more"
+    )
     for field in dataclasses.fields(method):
         wrong: dict[str, Any] = {field.name: object()}
         contract.refuses(f"{field.name}=object()", partial(dataclasses.replace, method, **wrong), naming=field.name)

@@ -105,7 +105,7 @@ def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -
         change = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
         lasting = f"; {', '.join(one.split(':', 1)[0] for one in fixed)} cannot change on the way" if fixed else ""
         raise InputError(
-            f"{path} is of another run ({'; '.join(different)}). To go on with it: "
+            f"{path} was begun differently ({'; '.join(different)}). To go on with it: "
             f"{_way_on(checkpoint, different)}{change}{lasting}. To begin anew: {setting(overwrite=True)}, or another "
             "out (--out)"
         )

@@ -27,7 +27,7 @@ class Recipe(BaseModel):
         >>> settings = training.TrainingSettings(sigma=0.25, epochs=2)
         >>> recipe, _ = training.resolve("digits", settings, data.describe("digits"))
         >>> recipe.differences(recipe.model_copy(update={"seed": 1}).model_dump(mode="json"))
-        ['seed: 1 there, 0 now']
+        ['seed: 1 in the file, 0 asked for']
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -78,14 +78,14 @@ class Recipe(BaseModel):
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """The settings in which this recipe differs from a dumped one, `other`, so that the weights would differ."""
         if other.get("method") != self.method:  # the other differences follow from this one
-            return [f"method: {other.get('method')!r} there, {self.method!r} now"]
+            return [f"method: {other.get('method')!r} in the file, {self.method!r} asked for"]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
         # The paths of other models do not matter: `asked` has the hashes of their weights.
         folders = model_folders(methods.METHODS[self.method])
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *folders, "changed", "threads"})
         absent = "nothing"
         return [
-            f"{key}: {theirs.get(key, absent)!r} there, {mine.get(key, absent)!r} now"
+            f"{key}: {theirs.get(key, absent)!r} in the file, {mine.get(key, absent)!r} asked for"
             for key in keys
             if mine.get(key, absent) != theirs.get(key, absent)
         ]

@@ -12,7 +12,7 @@ from lightning_fabric import Fabric
 from randsmooth import bounds, data, methods, models
 from randsmooth.atomic import held, write_atomically
 from randsmooth.errors import InputError
-from randsmooth.frozen_record import settings_from
+from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
@@ -70,6 +70,7 @@ def train(
         >>> model.provenance["method"], len(model.classes)
         ('gaussian', 10)
     """
+    check_not_settings(dataset, "second")
     chosen = settings_from(TrainingSettings, settings, fields)
     folder = Path(out)
     spec = data.describe(dataset)

@@ -32,7 +32,7 @@ class TrainingSettings(FrozenRecord):
         >>> TrainingSettings(sigma=0.5, epoch=10)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: 'epoch' is no setting
+        randsmooth.errors.InputError: unknown setting 'epoch': did you mean 'epochs'? Expected one of: ...
     """
 
     method: str | None = Field(

@@ -18,7 +18,7 @@ class CleanAndNoisy(Method):
     """`share` times the cross-entropy of clean images, and the rest of noisy ones.
 
     Attributes:
-        m: noise samples an image.
+        m: noise samples per image.
         share: of the clean images in the loss.
     """
 

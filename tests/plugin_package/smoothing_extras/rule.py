@@ -23,7 +23,7 @@ class Halves(Rule):
 
     def guarantee(self) -> str:
         return (
-            f"Each certificate is wrong with probability at most {self.alpha:g}: up to {self.n} samples an image in "
+            f"Each certificate is wrong with probability at most {self.alpha:g}: up to {self.n} samples per image in "
             "two looks, p_A bounded by one-sided Clopper-Pearson, alpha/2 each."
         )
 

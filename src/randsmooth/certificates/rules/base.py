@@ -38,9 +38,10 @@ class Claim:
 
 def way_out(least: int, farthest: float) -> str:
     """How to reach a radius that is out of reach: with more samples if that helps, or with a smaller radius."""
-    ways = [f"allow n >= {least}"] if least <= MOST_WATCHED else [f"n = {MOST_WATCHED:,} would not do either"]
-    ways += [f"ask for at most {bounds.round_down(farthest, 3)}"] if farthest > 0.0 else []
-    return ", or ".join(ways)
+    smaller = f"ask for a radius of at most {bounds.round_down(farthest, 3)}" if farthest > 0.0 else ""
+    if least <= MOST_WATCHED:
+        return ", or ".join(filter(None, [f"allow n >= {least}", smaller]))
+    return "; ".join(filter(None, [f"no n up to {MOST_WATCHED:,} suffices", smaller]))
 
 
 def possible(path: Sequence[int], looks: Ints) -> bool:

@@ -53,7 +53,7 @@ class Fixed(Rule):
             "two-sided": "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each",
             "randomised": f"p_A is bounded by randomised Clopper-Pearson with the uniform numbers of seed {self.seed}",
         }[self.bound]
-        return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples an image, {how}."
+        return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples per image, {how}."
 
     @property
     def farthest(self) -> float:

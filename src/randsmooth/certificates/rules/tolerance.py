@@ -60,8 +60,8 @@ class Tolerance(Rule):
         ways = [f"allow n >= {least}"] if (least := self._least_n()) <= MOST_SAMPLES else []
         ways += [f"ask for tolerance={np.ceil(1000.0 * shortfall) / 1000.0:g}"] if shortfall < 0.999 else []
         raise InputError(
-            f"n={self.n} cannot keep tolerance={self.tolerance:g}: a pilot takes {PILOT} of the samples, and without "
-            f"them more radii fall short than may; {', '.join([*ways, 'or take --rule fixed'])}"
+            f"n={self.n} cannot keep tolerance={self.tolerance:g}: a pilot takes {PILOT} of the samples, and the rest "
+            f"cannot keep {SHARE:.0%} of radii within it; {', '.join([*ways, 'or take --rule fixed'])}"
         )
 
     def _least_n(self) -> int:

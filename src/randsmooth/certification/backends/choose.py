@@ -79,7 +79,7 @@ def fastest(
     precision: Precision,
     measure: Callable[[Backend], float],
 ) -> tuple[Backend, dict[str, float]]:
-    """The fastest backend, and images a second of each that could be tried, as `measure` finds them.
+    """The fastest backend, and images per second of each that could be tried, as `measure` finds them.
 
     The first of `names` is taken unless another is clearly faster. One that cannot run the model is left out, but for
     the first.

@@ -1,4 +1,4 @@
-"""ACR as it would have been with fewer samples an image, for all tables at once."""
+"""ACR as it would have been with fewer samples per image, for all tables at once."""
 
 from __future__ import annotations
 

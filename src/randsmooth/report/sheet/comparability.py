@@ -123,7 +123,7 @@ def _rule_remark(table: Certificates) -> str:
         else ""
     )
     return (
-        f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples an image on "
+        f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples per image on "
         f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{_lower_bounds(header.rule)}{no_p_a}{aware}."
     )
 

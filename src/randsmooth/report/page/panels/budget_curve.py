@@ -1,4 +1,4 @@
-"""ACR as it would be with fewer samples an image: the order of two methods may depend on n."""
+"""ACR as it would be with fewer samples per image: the order of two methods may depend on n."""
 
 from __future__ import annotations
 
@@ -19,4 +19,6 @@ def view(content: PageContent) -> PanelView | None:
             series.append(Series(row, name, look, curve.n, curve.acr, kind="marked line", hover="%{y:.3f}"))
     if not series:
         return None
-    return PanelView(charts={"budget": Chart(Scale("samples an image, n", log=True, hover=",d"), Scale("ACR"), series)})
+    return PanelView(
+        charts={"budget": Chart(Scale("samples per image, n", log=True, hover=",d"), Scale("ACR"), series)}
+    )
