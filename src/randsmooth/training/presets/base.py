@@ -32,9 +32,7 @@ CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
 MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
 IMAGENET = Optimisation(epochs=90, lr=0.1, lr_drops=(30, 60))
 DIGITS = Optimisation(epochs=40, lr=0.05, lr_drops=(15, 30))
-LOGGED = Optimisation(
-    epochs=90, lr=0.01, lr_drops=(30, 60)
-)  # in the logs of the Consistency and SmoothMix papers on MNIST
+LOGGED = Optimisation(epochs=90, lr=0.01, lr_drops=(30, 60))  # in the Consistency and SmoothMix papers' MNIST logs
 
 CIFAR10 = ("cifar10", "cifar10-jpeg")  # the same images
 
