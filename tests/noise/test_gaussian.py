@@ -8,6 +8,7 @@ import pytest
 import torch
 from scipy import stats
 
+from randsmooth.errors import InputError
 from randsmooth.noise import Stream, draw, fill, perturb
 
 STREAM = Stream(7, "certify")
@@ -50,6 +51,11 @@ def test_neighbours_are_uncorrelated(streams: list[Stream]) -> None:
     rows = np.stack([draw((size,), 1.0, stream=stream).numpy() for stream in streams])
     correlation = np.corrcoef(rows) - np.eye(len(streams))
     assert np.abs(correlation).max() < 5 / size**0.5
+
+
+def test_a_seed_is_not_a_stream() -> None:
+    with pytest.raises(InputError, match=r"stream=0: give a Stream, such as Stream\(0, 'my noise'\)"):
+        draw((2, 1, 4, 4), 0.5, stream=0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.25, 0.5, 1.0, 3.0])

@@ -236,14 +236,18 @@ def test_a_finished_run_resumes_to_itself(uninterrupted: dict[str, Path]) -> Non
 def test_resuming_with_other_settings_names_them(
     change: dict[str, Any], named: str, uninterrupted: dict[str, Path]
 ) -> None:
-    with pytest.raises(InputError, match=named):
+    with pytest.raises(InputError, match=named) as refused:
         train("digits", GAUSSIAN.model_copy(update=change), out=uninterrupted["gaussian"], resume=True)
+    assert "lr_drops" not in str(refused.value)  # which nobody chose
 
 
 def test_a_folder_in_use_is_refused(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
     folder = uninterrupted["gaussian"]
-    with pytest.raises(InputError, match=r"--resume.*--overwrite"):
+    with pytest.raises(InputError, match=r" holds a trained model\. .*--resume.*--overwrite"):
         train("digits", GAUSSIAN, out=folder)
+    shutil.copytree(folder, tmp_path / "unfinished", ignore=shutil.ignore_patterns("config.json"))
+    with pytest.raises(InputError, match=r" holds an unfinished run\. .*--resume"):
+        train("digits", GAUSSIAN, out=tmp_path / "unfinished")
     with pytest.raises(InputError, match="one of them"):
         train("digits", GAUSSIAN, out=folder, resume=True, overwrite=True)
     (tmp_path / "thesis.tex").write_text("precious")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from randsmooth.errors import InputError
 from randsmooth.noise.stream import Stream
 
 
@@ -30,11 +31,16 @@ def fill(out: torch.Tensor, stream: Stream) -> None:
 def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> torch.Tensor:
     """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
 
+    Raises:
+        InputError: `stream` is not a `Stream`, such as the number of a seed.
+
     Example:
         >>> noise = draw((100, 1, 8, 8), 0.5, stream=Stream(0, "example"))
         >>> noise.shape, round(float(noise.std()), 1)
         (torch.Size([100, 1, 8, 8]), 0.5)
     """
+    if not isinstance(stream, Stream):
+        raise InputError(f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')")
     noise = torch.empty(shape, device=device)
     fill(noise, stream)
     return noise.mul_(sigma)

@@ -60,13 +60,20 @@ def check(
     if present and not (overwrite or (resume and begun)):
         on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
         raise InputError(
-            f"{folder} exists and holds {present[0]}. {on}. To begin anew: {setting(overwrite=True)}, or another out "
+            f"{folder} holds {_content(present)}. {on}. To begin anew: {setting(overwrite=True)}, or another out "
             "(--out)"
         )
     foreign = [name for name in present if name not in OWN]
     if foreign:
         raise InputError(f"{folder} holds {foreign[0]}, which no training run wrote; use another --out")
     return None, []
+
+
+def _content(present: list[str]) -> str:
+    """What the files `present` in a folder are, in words."""
+    if set(MODEL) <= {*present}:
+        return "a trained model"
+    return "an unfinished run" if CHECKPOINT in present else present[0]
 
 
 def check_there(folder: Path) -> None:
@@ -100,25 +107,33 @@ def _remove(paths: Iterable[Path]) -> None:
 def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[str]:
     """The settings in which `recipe` differs from the checkpoint's; InputError unless `accept` allows all of them."""
     different = recipe.differences(checkpoint["recipe"])
-    fixed = [one for one in different if one.split(":", 1)[0] in LASTING]
+    fixed = [name for name in _names(different) if name in LASTING]
     if different and (fixed or not accept):
         change = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
-        lasting = f"; {', '.join(one.split(':', 1)[0] for one in fixed)} cannot change on the way" if fixed else ""
+        lasting = f"; {', '.join(fixed)} cannot change on the way" if fixed else ""
         raise InputError(
-            f"{path} was begun differently ({'; '.join(different)}). To go on with it: "
+            f"{path} was begun differently ({'; '.join(_chosen(different))}). To go on with it: "
             f"{_way_on(checkpoint, different)}{change}{lasting}. To begin anew: {setting(overwrite=True)}, or another "
             "out (--out)"
         )
     return different
 
 
+def _names(different: list[str]) -> list[str]:
+    return [difference.split(":", 1)[0] for difference in different]
+
+
+def _chosen(different: list[str]) -> list[str]:
+    """The differences without those of the learning rate's drops where they follow from another number of epochs."""
+    follows = "epochs" in _names(different)
+    return [one for one in different if not (follows and one.startswith("lr_drops:"))]
+
+
 def _way_on(checkpoint: Checkpoint, different: list[str]) -> str:
     """How to go on with the checkpoint: its settings that have options, and which others must be as in it."""
-    names = [one.split(":", 1)[0] for one in different]
-    given = {name: checkpoint["recipe"].get(name) for name in names if name in GIVEN}
+    given = {name: checkpoint["recipe"].get(name) for name in _names(different) if name in GIVEN}
     given = {name: value for name, value in given.items() if value is not None}
-    follows = {"lr_drops"} if "epochs" in given else set()
-    rest = [name for name in names if name not in {*given, *follows}]
+    rest = [name for name in _names(_chosen(different)) if name not in given]
     return setting(**given, resume=True) + (f", with {', '.join(rest)} as there" if rest else "")
 
 
