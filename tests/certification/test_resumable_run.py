@@ -94,7 +94,7 @@ def test_resuming_another_run_names_the_difference(
     else:
         with pytest.raises(KeyboardInterrupt):
             run(model, images, out, reporter=StopAfter(2))
-    with pytest.raises(InputError, match=f"another run.*{named}"):
+    with pytest.raises(InputError, match=f"begun differently.*{named}"):
         run(model, images, out, resume=True, **change)
 
 
@@ -186,7 +186,7 @@ def test_data_sets_of_one_name_are_told_apart(model: Classifier, images: TensorI
     with pytest.raises(KeyboardInterrupt):
         run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
     others = images.subset(torch.arange(len(images)).flip(0))
-    with pytest.raises(InputError, match=r"another run.*data"):
+    with pytest.raises(InputError, match=r"begun differently.*data"):
         run(model, others, tmp_path / "a.parquet", resume=True)
 
 
@@ -203,7 +203,7 @@ def test_one_pixel_of_any_chosen_image_tells_data_sets_apart(
     with pytest.raises(KeyboardInterrupt):
         run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
     with pytest.raises(
-        InputError, match=r"another run \(data: .*with the images and labels that it was begun with.*--overwrite"
+        InputError, match=r"begun differently \(data: .*with the images and labels that it was begun with.*--overwrite"
     ):
         run(model, one_pixel_off(images, index), tmp_path / "a.parquet", resume=True)
     assert len(run(model, one_pixel_off(images, 1), tmp_path / "a.parquet", resume=True)) == len(INDICES)  # not chosen

@@ -192,7 +192,7 @@ def test_a_threshold_that_leaves_nothing_can_be_changed_where_it_is_met(tmp_path
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"take": 100}, {"method": "gaussian", "set": {}}])
 def test_what_cannot_change_on_the_way_is_refused(change: dict[str, Any], uninterrupted: dict[str, Path]) -> None:
-    with pytest.raises(InputError, match=r"another run.*cannot change on the way.*--overwrite"):
+    with pytest.raises(InputError, match=r"begun differently.*cannot change on the way.*--overwrite"):
         train(
             "digits", AMPLIFY.model_copy(update=change), out=uninterrupted["amplify"], resume=True, accept_changes=True
         )

@@ -16,8 +16,8 @@ from .inferred import COMMON_ALPHA as COMMON_ALPHA
 from .inferred import infer as infer
 from .inferred import log_at_alpha as log_at_alpha
 from .journal import Journal as Journal
-from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
+from .journal_row import JournalRow as JournalRow
 from .log_budgets import name_images as name_images
 from .log_budgets import possible_budgets as possible_budgets
 from .log_budgets import require_reachable as require_reachable

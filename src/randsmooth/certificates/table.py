@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth.certificates.evidence_checks import check_evidence
 from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_rows
@@ -263,48 +263,7 @@ def from_counts(
     rule = rule_of(header)
     check_budget(header.n0 or 0, rule.n, rule.alpha)
     check_rows(idx, label, counts0, counts, seconds, paths)
-    _check_classes(header, counts)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
-    _check_sums("counts0", counts0, np.full(len(idx), header.n0), idx)
-    _check_paths(header, rule, evidence, label)
-    _check_labels(label, counts.shape[1], idx)
+    check_evidence(header, rule, evidence, counts0, label)
     predict, radius, q = _judge(rule, evidence)
     return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, name)
-
-
-def _check_classes(header: Header, counts: Ints) -> None:
-    if header.classes is not None and len(header.classes) != counts.shape[1]:
-        raise InputError(f"the header names {len(header.classes)} classes, and {counts.shape[1]} are counted")
-
-
-def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
-    outside = (counts < 0) | (counts > total[:, None])  # the sum of very large ones overflows, and would not show it
-    wrong = np.flatnonzero((counts.sum(axis=1) != total) | outside.any(axis=1))
-    if len(wrong):
-        row = wrong[0]
-        sums = f"sum to {sum(counts[row].tolist())}, not to {total[row]}"
-        fault = "are below 0" if (counts[row] < 0).any() else sums
-        raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
-
-
-def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
-    """Raise InputError unless each path is one that the rule allows, is complete, and ends in the image's counts.
-
-    Under a label-aware header, images whose picked class is not the label have no path.
-    """
-    walked = (evidence.picked == label) | (not header.label_aware)
-    paths = [path.tolist() if walks else [] for path, walks in zip(evidence.paths, walked, strict=True)]
-    _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
-    n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
-    for row, path in enumerate(paths):
-        torn = not path or path[-1] != n_a[row] or rule.next_look(path) is not None
-        torn = torn if walked[row] else len(evidence.paths[row]) > 0
-        if torn or any(later < earlier for earlier, later in pairwise(path)):
-            raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")
-
-
-def _check_labels(label: Ints, num_classes: int, idx: Ints) -> None:
-    wrong = np.flatnonzero((label < 0) | (label >= num_classes))
-    if len(wrong):
-        row = wrong[0]
-        raise InputError(f"label {label[row]} of image {idx[row]} is not among the {num_classes} counted classes")

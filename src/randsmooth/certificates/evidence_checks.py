@@ -1,0 +1,68 @@
+"""Whether the class counts of a table are possible under its header and rule."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth.certificates.header import Header
+from randsmooth.certificates.rules import Evidence, Rule
+from randsmooth.errors import InputError
+
+Ints = NDArray[np.int64]
+
+
+def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints) -> None:
+    """Raise InputError unless a certification under `header` by `rule` can have given these counts and labels.
+
+    Args:
+        header: of the table; its classes, n0 and label_aware are used.
+        rule: the one that it names.
+        evidence: the samples of N images that bound p_A.
+        counts0: (N, K) class counts of the samples that picked the class.
+        label: (N,) true classes.
+    """
+    _check_classes(header, evidence.counts)
+    _check_sums("counts0", counts0, np.full(len(evidence.idx), header.n0), evidence.idx)
+    _check_paths(header, rule, evidence, label)
+    _check_labels(label, evidence.counts.shape[1], evidence.idx)
+
+
+def _check_classes(header: Header, counts: Ints) -> None:
+    if header.classes is not None and len(header.classes) != counts.shape[1]:
+        raise InputError(f"the header names {len(header.classes)} classes, and {counts.shape[1]} are counted")
+
+
+def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
+    outside = (counts < 0) | (counts > total[:, None])  # the sum of very large ones overflows, and would not show it
+    wrong = np.flatnonzero((counts.sum(axis=1) != total) | outside.any(axis=1))
+    if len(wrong):
+        row = wrong[0]
+        sums = f"sum to {sum(counts[row].tolist())}, not to {total[row]}"
+        fault = "are below 0" if (counts[row] < 0).any() else sums
+        raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
+
+
+def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
+    """Raise InputError unless each path is one that the rule allows, is complete, and ends in the image's counts.
+
+    Under a label-aware header, images whose picked class is not the label have no path.
+    """
+    walked = (evidence.picked == label) | (not header.label_aware)
+    paths = [path.tolist() if walks else [] for path, walks in zip(evidence.paths, walked, strict=True)]
+    _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
+    n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
+    for row, path in enumerate(paths):
+        torn = not path or path[-1] != n_a[row] or rule.next_look(path) is not None
+        torn = torn if walked[row] else len(evidence.paths[row]) > 0
+        if torn or any(later < earlier for earlier, later in pairwise(path)):
+            raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")
+
+
+def _check_labels(label: Ints, num_classes: int, idx: Ints) -> None:
+    wrong = np.flatnonzero((label < 0) | (label >= num_classes))
+    if len(wrong):
+        row = wrong[0]
+        raise InputError(f"label {label[row]} of image {idx[row]} is not among the {num_classes} counted classes")
