@@ -27,11 +27,8 @@ WITHOUT_ANSWER = (torch.device, logging.Logger)  # these change no answer
 ORIGINS = {"_hub_mixin_config", "_hub_mixin_info", "_name_or_path", "name_or_path", "transformers_version"}
 MOST_BYTES = 2**36  # of an array; a broadcast one may claim far more than it holds
 MANGLED = re.compile(r"\.___torch_mangle_\d+")
-OWN = (
-    "__reduce__",
-    "__reduce_ex__",
-    "__getstate__",
-)  # a class that defines one of these may hold more than its attributes
+# A class that defines one of these methods may hold more than its attributes.
+OWN = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 class Unreadable(InputError):

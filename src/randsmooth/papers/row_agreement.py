@@ -15,12 +15,8 @@ from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.rows import PaperRow
 
 ACCURACY = "accuracy@"
-DIGITS = {
-    "acr": 3,
-    "seconds": 1,
-    "hours": 2,
-    "epochs": 0,
-}  # of our figures where the paper prints none; 1 for all other metrics
+# Decimal digits of our figures where the paper prints none. All other metrics have one.
+DIGITS = {"acr": 3, "seconds": 1, "hours": 2, "epochs": 0}
 EXACT = 1e-9  # rounding of floats
 MANY = 0.5  # a run is another one where at least this share of its informative cells differs
 CHANCE = 0.99  # level of the interval for figures that are measured on other images

@@ -56,10 +56,8 @@ SCALES = {
     ),
     "paper": Scale("as published, n = 100,000", None, None, None, None, 0, 100, 100_000),
 }
-SKIPPED = {
-    "imagenet": 100,
-    "svhn": 20,
-}  # every k-th test image is certified, as in the literature; all images of other data sets
+# Every k-th test image of these data sets is certified, as in the literature; of the others, every image.
+SKIPPED = {"imagenet": 100, "svhn": 20}
 ABLATED = 20  # CAT-RS's ablations on CIFAR-10, tables 3 and 5 to 7, have 500 of its images (section 4.3)
 TEACHER_SIGMA = 0.25  # the released CAT-RS code: one Gaussian-trained teacher for every sigma, under 10,000 noises
 
