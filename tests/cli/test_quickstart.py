@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from randsmooth.cli import quickstart as verb
+from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
-from randsmooth.training import TrainingSettings, duration
+from randsmooth.training import TrainingSettings, duration, train
 
 
 class Trained(Exception):
@@ -18,11 +19,11 @@ class Trained(Exception):
 def test_the_time_is_said_before_the_first_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def train(*_: object, **__: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise Trained
 
-    monkeypatch.setattr("randsmooth.training.run.train", train)
-    monkeypatch.setattr("randsmooth.training.train", train, raising=False)
+    monkeypatch.setattr("randsmooth.training.run.train", stop)
+    monkeypatch.setattr("randsmooth.training.train", stop, raising=False)
     with pytest.raises(Trained):
         verb.quickstart(verb.Quickstart(out=tmp_path / "out", device="cpu"))
     out = capsys.readouterr().out
@@ -30,12 +31,70 @@ def test_the_time_is_said_before_the_first_training(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_slower_machine_is_told_a_longer_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_timing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails a test in which the quickstart times a step."""
+
+    def expected_seconds(*_: object) -> float:
+        raise AssertionError("timed")
+
+    monkeypatch.setattr(verb, "expected_seconds", expected_seconds)
+
+
+@pytest.mark.usefixtures("no_timing")
+@pytest.mark.parametrize("name", ["gaussian/config.json", "amplify/config.json", "gaussian.parquet", "amplify.parquet"])
+def test_an_earlier_output_is_refused_before_anything_is_timed(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}")
+    with pytest.raises(InputError, match=f"{name.partition('/')[0]}.*overwrite"):
+        verb.quickstart(verb.Quickstart(out=tmp_path, device="cpu"))
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("no_timing")
+def test_no_time_is_announced_where_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise Trained
+
+    monkeypatch.setattr(verb, "_left", lambda *_: verb.Left(0.0, 0.0))
+    monkeypatch.setattr(verb, "_trained_and_certified", stop)
+    with pytest.raises(Trained):
+        verb.quickstart(verb.Quickstart(out=tmp_path, device="cpu", resume=True))
+    assert not capsys.readouterr().out
+
+
+def test_what_a_resumed_quickstart_has_left(tmp_path: Path) -> None:
+    settings = verb.Quickstart(out=tmp_path, device="cpu", resume=True)
+    assert verb._left(settings, "gaussian") == (1.0, 1.0)
+    train("digits", verb._training(settings, "gaussian"), out=tmp_path / "gaussian", device="cpu")
+    assert verb._left(settings, "gaussian") == (0.0, 1.0)
+    (tmp_path / "gaussian.parquet").touch()
+    assert verb._left(settings, "gaussian") == (0.0, 0.0) and verb._left(settings, "amplify") == (1.0, 1.0)
+    (tmp_path / "gaussian.parquet.partial").touch()
+    assert verb._left(settings, "gaussian") == (0.0, 1.0)
+    again = verb.Quickstart(out=tmp_path, device="cpu", overwrite=True)
+    assert verb._left(again, "gaussian") == (1.0, 1.0)
+
+
+def test_only_what_is_left_is_expected_to_take_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "_certification_seconds", lambda _: 30.0)
     monkeypatch.setattr(duration, "expected_seconds", lambda *_, **__: 10.0)
-    assert verb.expected_seconds(verb.Quickstart()) == pytest.approx(2 * 10.0 + 30.0 + verb.REST)
+    left = {"gaussian": verb.Left(0.0, 0.0), "amplify": verb.Left(0.5, 1.0)}
+    assert verb.expected_seconds(verb.Quickstart(), left) == pytest.approx(5.0 + 30.0 + verb.REST)
+
+
+def test_a_slower_machine_is_told_a_longer_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verb, "_certification_seconds", lambda _: 15.0)
+    monkeypatch.setattr(duration, "expected_seconds", lambda *_, **__: 10.0)
+    everything = {method: verb.Left(1.0, 1.0) for method in verb.METHODS}
+    assert verb.expected_seconds(verb.Quickstart(), everything) == pytest.approx(2 * (10.0 + 15.0) + verb.REST)
     monkeypatch.setattr(duration, "expected_seconds", lambda *_, **__: 300.0)
-    assert verb.in_words(verb.expected_seconds(verb.Quickstart())) == "about 11 minutes"
+    assert verb.in_words(verb.expected_seconds(verb.Quickstart(), everything)) == "about 11 minutes"
 
 
 @pytest.mark.parametrize(

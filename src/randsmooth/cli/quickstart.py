@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth.cli.settings import Settings, option
 from randsmooth.escape import printable, say
@@ -34,13 +35,22 @@ class Quickstart(Settings):
     overwrite: bool = option("Discard an earlier quickstart.", False)
 
 
+class Left(NamedTuple):
+    """What is left to do for a method, as shares of the whole; an unfinished certification counts as not begun."""
+
+    training: float
+    certification: float
+
+
 def quickstart(settings: Quickstart) -> None:
     """Train Gaussian and Amplify on digits, certify both and compare them, in a minute or two.
 
-    How long it will take on this machine is measured and said first. No download is needed: the digits come with
-    scikit-learn.
+    How long it will take on this machine is measured and said first, with --resume only for what is left. No
+    download is needed: the digits come with scikit-learn.
     """
-    say(f"This takes {in_words(expected_seconds(settings))} on this machine now.")
+    left = {method: _left(settings, method) for method in METHODS}
+    if any(map(any, left.values())):
+        say(f"This takes {in_words(expected_seconds(settings, left))} on this machine now.")
     tables = [_trained_and_certified(settings, method) for method in METHODS]
 
     from randsmooth import report
@@ -53,17 +63,42 @@ def quickstart(settings: Quickstart) -> None:
     say("\n" + printable(f"report in {page}"))
 
 
-def expected_seconds(settings: Quickstart) -> float:
-    """How long the quickstart will take, estimated from a few steps of both trainings and a few predictions."""
+def _left(settings: Quickstart, method: str) -> Left:
+    """What is left of this method's run; a folder or table that must not be written to is refused."""
+    from randsmooth import data
+    from randsmooth.certification.resumable_run import check_flags, journal_path
+    from randsmooth.training.folder import check
+    from randsmooth.training.resolution import resolve
+
+    table = _table_path(settings, method)
+    flags = {"resume": settings.resume, "overwrite": settings.overwrite}
+    recipe, _ = resolve("digits", _training(settings, method), data.describe("digits"), device=settings.device)
+    checkpoint, _ = check(settings.out / method, recipe, **flags)
+    check_flags(table, **flags)
+    certified = settings.resume and table.exists() and not journal_path(table).exists()
+    trained = checkpoint["epoch"] / recipe.epochs if checkpoint is not None else 0.0
+    return Left(training=1.0 - trained, certification=0.0 if certified else 1.0)
+
+
+def _table_path(settings: Quickstart, method: str) -> Path:
+    return settings.out / f"{method}.parquet"
+
+
+def expected_seconds(settings: Quickstart, left: Mapping[str, Left]) -> float:
+    """How long what is `left` of each method takes, estimated from a few steps of training and a few predictions."""
     from randsmooth.training import duration
 
     training = sum(
-        duration.expected_seconds("digits", _training(settings, method), device=settings.device) for method in METHODS
+        share.training * duration.expected_seconds("digits", _training(settings, method), device=settings.device)
+        for method, share in left.items()
+        if share.training
     )
-    return training + _certification_seconds(settings.device) + REST
+    to_certify = sum(share.certification for share in left.values())
+    return training + (to_certify * _certification_seconds(settings.device) if to_certify else 0.0) + REST
 
 
 def _certification_seconds(device: str) -> float:
+    """For one model."""
     import torch
 
     from randsmooth import data, models
@@ -76,7 +111,7 @@ def _certification_seconds(device: str) -> float:
     smoothed.predict(x[:1], n=N0)  # the first prediction also sets things up for the next, so it is not timed
     start = time.perf_counter()
     smoothed.predict(x, n=N0 + N)
-    return (time.perf_counter() - start) / TRIED * IMAGES * len(METHODS)
+    return (time.perf_counter() - start) / TRIED * IMAGES
 
 
 def in_words(seconds: float) -> str:
@@ -103,6 +138,6 @@ def _trained_and_certified(settings: Quickstart, method: str) -> Certificates:
     train("digits", _training(settings, method), out=folder, progress=console, **run)
     table = certify(
         folder, "digits", take=IMAGES, n0=N0, n=N, seed=settings.seed,
-        out=folder.with_name(f"{method}.parquet"), progress=console, **run,
+        out=_table_path(settings, method), progress=console, **run,
     )  # fmt: skip
     return table.renamed(method)
