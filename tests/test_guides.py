@@ -20,7 +20,7 @@ from PIL import Image
 import randsmooth
 from randsmooth import data, models
 from randsmooth.certificates import RULES
-from randsmooth.certification.backends.choose import BACKENDS
+from randsmooth.certification.backends import BACKENDS
 from randsmooth.cli import command
 from randsmooth.cli.main import app
 from randsmooth.methods import METHODS

@@ -37,6 +37,13 @@ GIVEN: dict[str, Any] = {
         ({"bound": "hoeffding"}, "unknown bound 'hoeffding'.*one of: clopper-pearson"),
         ({"sigma": 0.5, "rule": "gird"}, "unknown rule 'gird': did you mean 'grid'"),
         ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
+        ({"rule": "grd"}, "unknown rule 'grd': did you mean 'grid'"),
+        ({"rule": "radius"}, "rule 'radius' needs a number"),
+        ({"rule": "fixed=3"}, "rule 'fixed=3' takes no number"),
+        ({"rule": "grid", "n": 10**8}, "n=100000000 must be a whole number of samples"),
+        ({"rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
+        ({"batch": 3}, "batch=3 must be at least 128, the samples .* large images, of more than 16,384 values, 32"),
+        ({"batch": 31}, "batch=31 must be at least 128"),
         ({"sigmas": 0.5}, "unknown setting 'sigmas': did you mean 'sigma'"),
     ],
 )
@@ -45,6 +52,14 @@ def test_what_cannot_be_used_is_named(fields: dict[str, Any], message: str) -> N
         CertificationSettings(**fields)
     with pytest.raises(InputError, match=message):
         CertificationSettings().having(**fields)
+
+
+def test_what_depends_on_sigma_waits_for_it() -> None:
+    far = CertificationSettings(rule="radius=3", n=1000)
+    assert far.having(sigma=2.0).stopping_rule().farthest == 3.0
+    with pytest.raises(InputError, match="radius"):
+        far.having(sigma=0.25)
+    assert CertificationSettings(batch=32).batch == 32  # for large images, as the engine checks
 
 
 def test_whole_numbers_may_be_written_in_other_ways() -> None:

@@ -14,10 +14,11 @@ from scipy import stats
 from torch import nn
 
 from randsmooth import models
+from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine
 from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.scheduler import Scheduler, count_classes
-from randsmooth.certification.segments import BLOCK, FINE, Segment, segments, take_batch, usual_batch
+from randsmooth.certification.segments import Segment, segments, take_batch, usual_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of, draw
 

@@ -44,7 +44,13 @@ LIGHT = [
     *(["certifi"], ["data", "lst"], ["--colour"], ["certify", "--colour"], ["methods", "amplfy"]),
     *(["train"], ["train", "digits", "--sigma", "half"], ["certify", "m", "--config", "none.yaml"], ["evaluate"]),
     *(["predict", "m", "i.png", "--format", "xml"], ["attack", "m", "c.parquet", "--format", "xml"]),
-    *(["verify", "a", "--format", "xml"], ["reproduce"]),
+    *(["verify", "a", "--format", "xml"], ["reproduce"], ["reproduce", "nosuch"]),
+    *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--method", "amplifi"], ["--preset", "nosuch"])),
+    *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--epochs", "-3"], ["--seed", "-1"])),
+    ["train", "digits", "--sigma", "-1"],
+    *(["certify", "m", *wrong] for wrong in (["--rule", "grd"], ["--rule", "grid", "--bound", "two-sided"])),
+    *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"])),
+    ["certify", "m", "--backend", "tensorflow"],
 ]
 
 # Runs the command lines in its argument, and prints for each of them which heavy packages it was the first to load.

@@ -46,6 +46,12 @@ def test_the_command_line_has_an_option_for_every_setting() -> None:
         ({"sigma": 0.5, "precision": "16"}, "precision '?16'?.*bf16-mixed"),
         ({"sigma": 0.5, "epochs": 2.5}, r"epochs=2.5.*integer"),
         ({"epochs": 2}, "sigma is required"),
+        ({"sigma": -1.0}, "sigma=-1.0 must be a finite number > 0"),
+        ({"sigma": 0.5, "epochs": 0}, "epochs=0 must be at least 1"),
+        ({"sigma": 0.5, "epochs": -3}, "epochs=-3 must be at least 1"),
+        ({"sigma": 0.5, "seed": -1}, "seed=-1 must be 0 or more"),
+        ({"sigma": 0.5, "method": "amplifi"}, "unknown method 'amplifi': did you mean 'amplify'"),
+        ({"sigma": 0.5, "preset": "acr/amplifi"}, "unknown preset 'acr/amplifi': did you mean 'acr/amplify'"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(fields: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -1,21 +1,12 @@
 from .assurance import assured_accuracy as assured_accuracy
 from .binomial import (
-    check_alpha as check_alpha,
-)
-from .binomial import (
     check_counts as check_counts,
-)
-from .binomial import (
-    check_level as check_level,
 )
 from .binomial import (
     lower as lower,
 )
 from .binomial import (
     lower_tail as lower_tail,
-)
-from .binomial import (
-    smallest_n as smallest_n,
 )
 from .binomial import (
     successes_of_tail as successes_of_tail,
@@ -41,12 +32,21 @@ from .boundaries import (
 from .boundary_cache import cached_boundary as cached_boundary
 from .e_process import e_tail as e_tail
 from .e_process import log_e as log_e
+from .limits import (
+    check_alpha as check_alpha,
+)
+from .limits import (
+    check_level as check_level,
+)
+from .limits import (
+    check_sigma as check_sigma,
+)
+from .limits import (
+    smallest_n as smallest_n,
+)
 from .look_times import looks as looks
 from .norms import l1_radius as l1_radius
 from .norms import linf_radius as linf_radius
-from .radii import (
-    check_sigma as check_sigma,
-)
 from .radii import (
     largest_radius as largest_radius,
 )

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.bounds.binomial import Floats, check_alpha, check_counts
+from randsmooth.bounds.binomial import Floats, check_counts
+from randsmooth.bounds.limits import check_alpha
 from randsmooth.errors import InputError
 
 

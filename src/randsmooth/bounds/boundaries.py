@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, Ints, check_alpha, check_level, check_probability
+from randsmooth.bounds.binomial import Floats, Ints
+from randsmooth.bounds.limits import check_alpha, check_level, check_probability
 from randsmooth.bounds.look_times import check_looks
 from randsmooth.errors import InputError
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.bounds.binomial import Floats, check_alpha, lower_tail
+from randsmooth.bounds.binomial import Floats, lower_tail
+from randsmooth.bounds.limits import check_alpha
 from randsmooth.errors import InputError
 
 CAP = 0.1  # sigma by which its radius may exceed the plain bound's; without it, n of n successes have no limit

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, check_alpha, check_counts
+from randsmooth.bounds.binomial import Floats, check_counts
+from randsmooth.bounds.limits import check_alpha
 from randsmooth.errors import InputError
 
 ROUNDING = 1e-9  # what float64 sums of a million values in [0, 1] may be off by

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.bounds.binomial import Floats, check_alpha, lower_tail, upper
-from randsmooth.bounds.radii import check_sigma
+from randsmooth.bounds.binomial import Floats, lower_tail, upper
+from randsmooth.bounds.limits import check_alpha, check_sigma
 from randsmooth.bounds.rivals import own_and_rivals
 from randsmooth.errors import InputError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, check_alpha, lower_tail
+from randsmooth.bounds.binomial import Floats, lower_tail
+from randsmooth.bounds.limits import check_alpha
 from randsmooth.bounds.look_times import check_looks
 from randsmooth.errors import InputError
 

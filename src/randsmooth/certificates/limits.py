@@ -43,8 +43,8 @@ def _check_whole(name: str, value: int, least: int, most: int, usual: int) -> No
 
 
 NUMBERS: dict[str, Callable[[Any], None]] = {
-    "sigma": lambda sigma: bounds.check_sigma(sigma),  # whose module loads SciPy: only where it is called
-    "alpha": lambda alpha: bounds.check_level(alpha),
+    "sigma": bounds.check_sigma,
+    "alpha": bounds.check_level,
     "n0": lambda n0: check_samples("n0", n0),
     "n": lambda n: check_samples("n", n),
     "seed": lambda seed: _check_whole("seed", seed, -SEED, SEED - 1, 0),

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.limits import check_facts
-from randsmooth.certificates.rules import CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, make_rule
+from randsmooth.certificates.rules import CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Precision = Literal["32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
+BLOCK, FINE = 128, 32  # samples that share a noise stream; fewer for large images, whose batches may be smaller
+LARGE = 2**14  # an image of more values than this is large
 WHOLE = re.compile(r"[-+]?\d{1,20}", re.ASCII)
 FORMATS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
 
@@ -31,7 +33,8 @@ class CertificationSettings(FrozenRecord):
 
     Raises:
         InputError: an unknown field, one of a wrong type or beyond its limits, or a rule or a budget (n0, n, alpha)
-            that could not certify any image.
+            that could not certify any image. Without sigma, the rule's name, its number and its bound are checked; what
+            depends on sigma is checked once sigma is known.
 
     Example:
         >>> settings = CertificationSettings(sigma=0.5, n=10_000)
@@ -77,7 +80,9 @@ class CertificationSettings(FrozenRecord):
         description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}. It is a part of the classifier.",
     )
     batch: int | None = Field(
-        default=None, description="Samples per forward pass, 128 or more. (default: what suits device and image)"
+        default=None,
+        description=f"Samples per forward pass, {BLOCK} or more, of large images {FINE}. (default: what suits device "
+        "and image)",
     )
     seed: int | None = Field(
         default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)"
@@ -96,7 +101,10 @@ class CertificationSettings(FrozenRecord):
     def _usable(self) -> Self:
         check_facts((name, getattr(self, name)) for name in CertificationSettings.model_fields)
         check_budget(self.n0, self.n, self.alpha)
-        if self.sigma is not None:
+        check_batch(self.batch)
+        if self.sigma is None:
+            kind_of_rule(self.rule, n=self.n, bound=self.bound, seed=self.seed or 0)
+        else:
             self.stopping_rule()
         return self
 
@@ -129,6 +137,22 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
     least = bounds.smallest_n(alpha)
     if n < least:
         raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
+
+
+def check_batch(batch: int | None) -> None:
+    """Raise InputError for a batch that is too small for images of any size; None stands for the usual one.
+
+    Example:
+        >>> check_batch(32)
+        >>> check_batch(3)
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: batch=3 must be at least 128, the samples that share a noise stream; for large ...
+    """
+    if batch is not None and batch < FINE:
+        raise InputError(
+            f"batch={batch} must be at least {BLOCK}, the samples that share a noise stream; for large images, of more "
+            f"than {LARGE:,} values, {FINE}"
+        )
 
 
 def precision_named(arithmetic: str) -> Precision:

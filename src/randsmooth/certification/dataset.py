@@ -9,6 +9,7 @@ from torch import nn
 
 from randsmooth import data, models
 from randsmooth.certificates import Certificates, CertificationSettings
+from randsmooth.certification.backends import check_backend
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.resumable_run import certify_images, check_flags, header_of
 from randsmooth.certification.run_identity import check_fit, make_header
@@ -65,6 +66,7 @@ def certify(
     """
     check_not_settings(dataset, "third")
     settings = settings_from(CertificationSettings, settings, fields)
+    check_backend(settings.backend)
     out = parquet(out)
     check_flags(out, resume=resume, overwrite=overwrite)
     model = load_model(model) if isinstance(model, str | Path) else model

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates.settings import LARGE
 from randsmooth.certification.backends import (
     CLEARLY,
     Backend,
@@ -25,7 +26,6 @@ from randsmooth.certification.backends import (
 )
 from randsmooth.certification.checks import check_repeats, rows_stand_alone
 from randsmooth.certification.segments import (
-    LARGE,
     Segment,
     larger_batches,
     usual_batch,

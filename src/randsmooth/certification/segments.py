@@ -10,11 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from randsmooth.certificates.settings import BLOCK, FINE, LARGE
 from randsmooth.certification.jobs import SampleRange
 from randsmooth.noise import Stream
-
-BLOCK, FINE = 128, 32  # samples that share a noise stream; fewer for large images, whose batches may be smaller
-LARGE = 2**14  # an image of more values than this is large
 
 # Samples and pixels per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
 SAMPLES = {"cpu": 256, "cuda": 8192}

@@ -45,15 +45,19 @@ def certify(settings: Certify) -> None:
     Example: randsmooth certify runs/gaussian --take 500 --rule grid --out gaussian.parquet
     """
     from randsmooth.progress import console
-    from randsmooth.report import render
 
     table = run(settings, console)
+    from randsmooth.report import render
+
     say(render([table]), end="")
     say(printable(f"certificates in {out_file(settings)}"))
 
 
 def run(settings: Certify, progress: Progress) -> Certificates:
     """Certify as `settings` say; the finished table."""
+    from randsmooth.certification.backends import check_backend
+
+    check_backend(settings.backend)  # before torch is loaded
     from randsmooth.certification import certify as certify_dataset
 
     values = settings.model_dump(exclude={"model", "dataset", "out"})

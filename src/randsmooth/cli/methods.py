@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 # What our own methods say first of themselves, and their papers: a list of them need not load torch.
 SUMMARIES = {
     "amplify": (
-        "Discard hard images, reweight the rest, attack the noise of easy ones: each part can be switched off.",
+        "Discard hard images, sample the rest by their weights, and attack the noise: each part can be switched off.",
         "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')",
     ),
     "cat-rs": (
-        "The K smallest of m cross-entropies, and the worst of attacked noises where all m are right (algorithm 1).",
+        "The K smallest of m cross-entropies, and where all m noises are right, the worst attacked one (algorithm 1).",
         "Jeong, Kim & Shin, AAAI 2023",
     ),
     "consistency": (
@@ -34,19 +34,20 @@ SUMMARIES = {
         "Cohen, Rosenfeld & Kolter, ICML 2019",
     ),
     "macer": (
-        "-log of the mean prediction, and a hinge on the certified radius of images that are right (algorithm 1).",
+        "-log of the mean prediction, and a hinge on the certified radius of correctly classified images "
+        "(algorithm 1).",
         "Zhai et al., ICLR 2020",
     ),
     "smoothadv": (
-        "Cross-entropy at the image that the smoothed prediction likes least, under its m noises.",
+        "Cross-entropy under m noises at the perturbed image for which the mean prediction gives the label least.",
         "Salman et al., NeurIPS 2019",
     ),
     "smoothmix": (
-        "Gaussian training, plus KL to a target that fades to uniform on the way to the attacked image (section 3.2).",
+        "Gaussian training, plus KL to a target that becomes uniform on the way to the attacked image (section 3.2).",
         "Jeong et al., NeurIPS 2021",
     ),
     "stability": (
-        "Cross-entropy of the clean image, and of its noisy predictions against the clean one (Li et al. 2019, eq. 8).",
+        "Cross-entropy of the clean image, and between its clean and noisy predictions (Li et al. 2019, eq. 8).",
         "Li, Chen, Wang & Carin, NeurIPS 2019",
     ),
 }

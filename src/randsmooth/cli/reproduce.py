@@ -43,6 +43,9 @@ def reproduce(settings: Reproduce) -> None:
         raise InputError(
             "no table or figure named: give one such as acr/table2; randsmooth reproduce --list prints them all"
         )
+    from randsmooth.papers.objects import find_object
+
+    find_object(settings.object)  # refuses an unknown name before pandas is loaded
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
-from randsmooth import bounds, methods
+from randsmooth import methods
 from randsmooth.data import DatasetSpec
 from randsmooth.errors import InputError, unknown
 from randsmooth.methods.checks import plain_type
@@ -47,9 +47,6 @@ def resolve(
         >>> recipe.method, recipe.sigma, recipe.epochs, recipe.arch
         ('gaussian', 0.25, 2, 'small-cnn')
     """
-    bounds.check_sigma(settings.sigma)
-    if settings.method is not None:
-        methods.METHODS[settings.method]  # refuses an unknown name before any preset is looked for
     preset = find(settings.method, spec.name, settings.preset, anywhere=settings.anywhere)
     arch = settings.arch or preset.arch or spec.arch
     usual, fitted = _usual_and_fitted(preset, settings, preset.schedule(spec.name, arch))
@@ -88,8 +85,6 @@ def check(recipe: Recipe) -> None:
         if not 0.0 <= (value := getattr(recipe, name)) < most:
             raise InputError(f"{name}={value} must lie in [0, {most})")
     _check_beginnings(recipe)
-    if recipe.seed < 0:
-        raise InputError(f"seed={recipe.seed} must be 0 or more")
 
 
 def _check_beginnings(recipe: Recipe) -> None:
@@ -196,8 +191,6 @@ def _usual_and_fitted(
     """What `preset` gives to a run as long as its schedule `optimisation`, and to one as long as `settings` ask for."""
     usual = optimisation.epochs
     epochs = usual if settings.epochs is None else settings.epochs
-    if epochs < 1:
-        raise InputError(f"epochs={epochs} must be at least 1")
     of_usual, of_fitted = (
         _Values(
             _scaled_optimisation(optimisation, length), _scaled_hyperparameters(preset, settings.sigma, length, usual)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from randsmooth import bounds
+from randsmooth.errors import InputError, unknown
 from randsmooth.frozen_record import FrozenRecord
+from randsmooth.methods import METHODS
+from randsmooth.training import presets
 
 Precision = Literal["32", "bf16-mixed"]
 
@@ -23,7 +27,8 @@ class TrainingSettings(FrozenRecord):
         take: train on this many images, spread evenly over the training split.
 
     Raises:
-        InputError: an unknown setting, or a value of a wrong type.
+        InputError: an unknown setting, method or preset, or a value of a wrong type or out of its range. What depends
+            on the data set or the method, such as the settings in `set`, is checked when a run begins.
 
     Example:
         >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})
@@ -64,3 +69,16 @@ class TrainingSettings(FrozenRecord):
     precision: Precision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
     compile: bool = Field(default=False, description="Compile the network with torch.compile.")
     seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        bounds.check_sigma(self.sigma)
+        if self.method is not None and self.method not in METHODS:
+            raise unknown(METHODS.kind, self.method, METHODS)
+        if self.preset is not None:
+            presets.named(self.preset)
+        if self.epochs is not None and self.epochs < 1:
+            raise InputError(f"epochs={self.epochs} must be at least 1")
+        if self.seed < 0:
+            raise InputError(f"seed={self.seed} must be 0 or more")
+        return self

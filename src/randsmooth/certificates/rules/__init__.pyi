@@ -12,6 +12,7 @@ from .grid import Grid as Grid
 from .grid import OneRadius as OneRadius
 from .grid import Union as Union
 from .registry import RULES as RULES
+from .registry import kind_of_rule as kind_of_rule
 from .registry import make_rule as make_rule
 from .registry import missing_rule as missing_rule
 from .registry import rule_origin as rule_origin

@@ -66,6 +66,23 @@ def make_rule(
     """
     bounds.check_sigma(sigma)
     bounds.check_level(alpha)
+    kind, arguments = kind_of_rule(text, n=n, bound=bound, seed=seed, version=version)
+    return kind(sigma, n, alpha, **arguments)
+
+
+def kind_of_rule(
+    text: str, *, n: int, bound: str = "clopper-pearson", seed: int = 0, version: int | None = None
+) -> tuple[type[Rule], dict[str, Any]]:
+    """The class of the rule that `text` names, and its arguments besides sigma, n and alpha.
+
+    So much of a rule can be checked before sigma is known. Arguments and errors are those of `make_rule`, except that
+    what depends on sigma or alpha, such as a radius out of reach, is not refused.
+
+    Example:
+        >>> kind, arguments = kind_of_rule("radius=0.5", n=1000)
+        >>> kind.name, arguments
+        ('radius', {'radius': 0.5})
+    """
     name, equals, number = text.partition("=")
     if name not in RULES:
         raise unknown("rule", shown(name), RULES)
@@ -76,7 +93,7 @@ def make_rule(
     _check_number(text, entry, equals)
     if equals:
         arguments[str(entry.value)] = _number(text, number)
-    return kind(sigma, n, alpha, **arguments)
+    return kind, arguments
 
 
 def rule_origin(text: str) -> dict[str, str]:

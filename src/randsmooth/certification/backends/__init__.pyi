@@ -1,9 +1,10 @@
 from .base import Backend as Backend
 from .base import own_copy as own_copy
 from .base import refused as refused
-from .choose import BACKENDS as BACKENDS
 from .choose import CLEARLY as CLEARLY
 from .choose import candidates as candidates
 from .choose import fastest as fastest
 from .choose import make_backend as make_backend
 from .choose import usual_backend as usual_backend
+from .registry import BACKENDS as BACKENDS
+from .registry import check_backend as check_backend

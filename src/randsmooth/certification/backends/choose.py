@@ -9,21 +9,10 @@ from torch import nn
 
 from randsmooth.certificates import PRECISIONS, Precision
 from randsmooth.certification.backends.base import Backend
+from randsmooth.certification.backends.registry import BACKENDS, check_backend
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import OnnxModel
-from randsmooth.registry import Registry
 
-# In the order of preference: the first that accepts a model is the one that runs it where the user names none.
-BACKENDS: Registry[type[Backend]] = Registry(
-    "backend",
-    "randsmooth.backends",
-    {
-        "torch": "randsmooth.certification.backends.torch_backend:Torch",
-        "compile": "randsmooth.certification.backends.torch_backend:Compiled",
-        "onnx": "randsmooth.certification.backends.onnx_backend:Onnx",
-        "openvino": "randsmooth.certification.backends.openvino_backend:OpenVINO",
-    },
-)
 CLEARLY = 1.15  # another backend must be faster by this factor, so that two runs on one machine choose alike
 
 
@@ -42,8 +31,7 @@ def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, 
     """
     if precision not in PRECISIONS:
         raise unknown("precision", str(precision), PRECISIONS)
-    if name not in BACKENDS:
-        raise unknown("backend", name, [*BACKENDS, "auto"])
+    check_backend(name)
     kind = BACKENDS[name]
     if not kind.accepts(model):
         raise InputError(f"backend={name} {kind.runs}")

@@ -1,0 +1,86 @@
+"""Limits of sigma and alpha, and the smallest n: checked without loading SciPy, so that an error comes at once."""
+
+from __future__ import annotations
+
+import math
+
+from randsmooth.errors import InputError
+
+SMALLEST_ALPHA = 1e-15  # that a user may ask for: below it, exact boundaries lose their digits
+SIGMAS = 1e-6, 100.0  # from noise that no image shows to a hundred times the whole range of a pixel
+
+
+def check_sigma(sigma: float) -> None:
+    """Raise InputError unless `sigma`, in units of pixels in [0, 1], is a number from 1e-6 to 100.
+
+    Example:
+        >>> check_sigma(0.5)
+        >>> check_sigma(0)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: sigma=0 must be a finite number > 0, from 1e-06 to 100 (...)
+    """
+    least, most = SIGMAS
+    try:
+        usable = least <= sigma <= most
+    except TypeError:
+        usable = False
+    if not usable:
+        raise InputError(
+            f"sigma={sigma!r} must be a finite number > 0, from {least:g} to {most:g} (pixels lie in [0, 1], so divide "
+            "one for pixels in 0..255 by 255; 0.25 to 1 is usual)"
+        )
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise InputError unless `alpha`, the probability that a bound fails, lies strictly inside (0, 1).
+
+    Example:
+        >>> check_alpha(0.001)
+        >>> check_alpha(0.0)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: alpha=0.0 must lie strictly between 0 and 1; the literature uses 0.001
+    """
+    check_probability("alpha", alpha, "; the literature uses 0.001")
+
+
+def check_level(alpha: float) -> None:
+    """Raise InputError unless `alpha` is a level that a user may ask for: in [1e-15, 1).
+
+    Bounds that divide a level among several looks or classes may themselves use smaller ones.
+
+    Example:
+        >>> check_level(0.001)
+        >>> check_level(1e-16)
+        Traceback (most recent call last):
+            ...
+        randsmooth.errors.InputError: alpha=1e-16 is below 1e-15, where exact boundaries end; 0.001 is usual
+    """
+    check_alpha(alpha)
+    if alpha < SMALLEST_ALPHA:
+        raise InputError(f"alpha={alpha!r} is below {SMALLEST_ALPHA}, where exact boundaries end; 0.001 is usual")
+
+
+def check_probability(name: str, value: float, hint: str = "") -> None:
+    """Raise InputError unless `value` lies strictly inside (0, 1)."""
+    try:
+        usable = 0.0 < value < 1.0
+    except TypeError:
+        usable = False
+    if not usable:
+        raise InputError(f"{name}={value!r} must lie strictly between 0 and 1{hint}")
+
+
+def smallest_n(alpha: float) -> int:
+    """Smallest n at which n of n successes certify a radius > 0, that is alpha^(1/n) > 1/2.
+
+    Example:
+        >>> smallest_n(0.001)  # 0.001^(1/10) = 0.5012
+        10
+    """
+    check_alpha(alpha)
+    n = max(1, math.floor(math.log(alpha) / math.log(0.5)))
+    while -math.expm1(math.log(alpha) / n) >= 0.5:
+        n += 1
+    return n

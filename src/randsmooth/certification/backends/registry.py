@@ -1,0 +1,38 @@
+"""Backends by name, ours and those of other packages; a name is checked without loading torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from randsmooth.errors import unknown
+from randsmooth.registry import Registry
+
+if TYPE_CHECKING:
+    from randsmooth.certification.backends.base import Backend  # which loads torch
+
+AUTO = "auto"  # the fastest that is installed, in place of a name
+
+# In the order of preference: the first that accepts a model is the one that runs it where the user names none.
+BACKENDS: Registry[type[Backend]] = Registry(
+    "backend",
+    "randsmooth.backends",
+    {
+        "torch": "randsmooth.certification.backends.torch_backend:Torch",
+        "compile": "randsmooth.certification.backends.torch_backend:Compiled",
+        "onnx": "randsmooth.certification.backends.onnx_backend:Onnx",
+        "openvino": "randsmooth.certification.backends.openvino_backend:OpenVINO",
+    },
+)
+
+
+def check_backend(name: str | None) -> None:
+    """Raise InputError unless `name` is a backend or "auto"; None stands for the model's usual one.
+
+    Example:
+        >>> check_backend("auto")
+        >>> check_backend("touch")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown backend 'touch': did you mean 'torch'? Expected one of: auto, ...
+    """
+    if name is not None and name != AUTO and name not in BACKENDS:
+        raise unknown("backend", name, [*BACKENDS, AUTO])
