@@ -188,7 +188,7 @@ DAMAGE = {
     "half a count": (with_column("counts", [[100.0, 100.0, 0.0]] * 3), "'counts' holds list<.*double>"),
     "two classes of three": (with_column("counts", [[200, 0]] * 3), "'counts' counts 2 classes in row 1, not 3"),
     "an image twice": (with_column("idx", [4, 1, 4]), "holds image 4 twice"),
-    "an image below 0": (with_column("idx", [4, 1, -2]), "about image -2"),
+    "an image below 0": (with_column("idx", [4, 1, -2]), "image -2 is not a position"),
     "a column twice": (twice("idx"), "'idx' is there twice"),
     "a column gone": (lambda table: table.drop_columns(["counts0"]), "counts0"),
     "no header": (lambda table: table.replace_schema_metadata({}), "its header is lost"),

@@ -56,7 +56,7 @@ ABSURD: list[tuple[dict[str, Any], str]] = [
     ({"batch": 0}, "batch=0 must lie"),
     ({"label_aware": 1}, "label_aware=1 is of the wrong type"),
     ({"rule": "tolerance=1e-300"}, "cannot keep tolerance=1e-300"),
-    ({"rule": "radius=1e18"}, r"cannot certify radius 1e\+18 .* ask for at most"),
+    ({"rule": "radius=1e18"}, r"cannot certify radius 1e\+18 .* ask for a radius of at most"),
     ({"rule": "radius=0." + "5" * 500}, "is no number"),
     ({"rule": "radius=0_5"}, "'0_5' is no number"),
     ({"rule": "radius=٠.٥"}, "is no number"),
@@ -76,7 +76,7 @@ ABSURD: list[tuple[dict[str, Any], str]] = [
     ({"notes": [["x"]]}, "notes.0="),
     ({"version": True}, "in format True"),
     ({"version": 1.0}, "in format 1.0"),
-    ({"colour": 1}, "'colour' is no fact of a header"),
+    ({"colour": 1}, "unknown fact of a header 'colour'"),
     ({"guarantee": "All is well.", "sigma": None}, "needs sigma"),
 ]
 
@@ -180,7 +180,7 @@ BENT: dict[str, tuple[dict[str, Any], str]] = {
     "one axis": ({"counts": np.zeros(3, np.int64)}, "counts"),
     "no class": ({"counts": np.zeros((3, 0), np.int64)}, "counts0|counts"),
     "other classes": ({"counts0": np.zeros((3, 2), np.int64)}, r"counts0 must be .* of shape \(3, 3\)"),
-    "an image below 0": ({"idx": np.array([0, -1, 2])}, "about image -1"),
+    "an image below 0": ({"idx": np.array([0, -1, 2])}, "image -1 is not a position"),
     "an image twice": ({"idx": np.array([5, 1, 5])}, "holds image 5 twice"),
     "classes of another number": (
         {"counts0": np.zeros((3, 4), np.int64), "counts": np.zeros((3, 4), np.int64)},

@@ -34,8 +34,7 @@ SUMMARIES = {
         "Cohen, Rosenfeld & Kolter, ICML 2019",
     ),
     "macer": (
-        "-log of the mean prediction, and a hinge on the certified radius of correctly classified images "
-        "(algorithm 1).",
+        "-log of the mean prediction, and a hinge on the certified radius of images classified right (algorithm 1).",
         "Zhai et al., ICLR 2020",
     ),
     "smoothadv": (

@@ -19,7 +19,7 @@ from randsmooth.noise import noisy_logits
 
 @dataclass(frozen=True, kw_only=True)
 class Macer(Method):
-    """-log of the mean prediction, and a hinge on the certified radius of correctly classified images (algorithm 1).
+    """-log of the mean prediction, and a hinge on the certified radius of images classified right (algorithm 1).
 
     Attributes:
         k: noise samples per image (m in other methods).
