@@ -35,7 +35,7 @@ def cpu_seconds(command: Sequence[str]) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def beside(name: str, command: Sequence[str], imports: str, target: float) -> Figure:
+def against_imports(name: str, command: Sequence[str], imports: str, target: float) -> Figure:
     """CPU seconds of `command` over those of a Python process that only imports `imports`."""
     alone = [sys.executable, "-c", f"import {imports}"]
     cpu_seconds(alone), cpu_seconds(command)  # what is compiled or read from disk for the first time
@@ -55,8 +55,8 @@ def main() -> None:
         (log,) = write_logs(Path(folder), logs=1)
         evaluate = [*RANDSMOOTH, "evaluate", str(log), "--sigma", "0.5", "--n", "100000", "--alpha", "0.001"]
         figures = [
-            beside("--help", [*RANDSMOOTH, "--help"], "typer, rich", HELP),
-            beside("evaluate LOG of 10,000 images", evaluate, "pandas, scipy.stats, pyarrow", EVALUATE),
+            against_imports("--help", [*RANDSMOOTH, "--help"], "typer, rich", HELP),
+            against_imports("evaluate LOG of 10,000 images", evaluate, "pandas, scipy.stats, pyarrow", EVALUATE),
         ]
     finish(figures, options.out)
 

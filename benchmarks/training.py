@@ -36,7 +36,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.loop import LOG_EVERY, Trainer
 from randsmooth.training.run import make_fabric, new_classifier
-from randsmooth.training.steps import StepLog
+from randsmooth.training.step_log import StepLog
 
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M

@@ -21,7 +21,7 @@ from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_counts
 from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
 from randsmooth.report.formats import rendering as tables
-from randsmooth.report.leaderboard.records import to_json
+from randsmooth.report.leaderboard.json_document import to_json
 from randsmooth.report.sheet.content import build_sheet
 from report.reading import Read
 

@@ -1,4 +1,4 @@
-"""JSON and YAML out of files that may be damaged, or a stranger's: what is read is plain, bounded, and said once."""
+"""JSON and YAML from files that may be damaged or malicious: only plain values, of limited size, and no key twice."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._check_known(name)
         try:
             return words(self[name])
-        except Exception as error:  # a stranger's entry may be anything, and raise anything
+        except Exception as error:  # an entry of another package may be anything and raise anything
             if name in self._own:
                 raise
             what = f"{self.kind} {name!r} {self.credit(name)} cannot be described ({type(error).__name__}: {error})"

@@ -14,7 +14,7 @@ from fuzz.tables import Begun, InTable, Table
 _ALL: tuple[Reader, ...] = (
     *(Table(), InTable(), Begun(), Log(), Matlab()),
     *(Config(), Weights(), Graph()),
-    *(runs.Checkpoint(), runs.Config(), runs.Told(), runs.Stored()),
+    *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
     *(Images(), Folders(), Boundaries()),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

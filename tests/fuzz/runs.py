@@ -1,4 +1,4 @@
-"""Training runs: their checkpoints, their settings in YAML, and what a teacher told them."""
+"""Training runs: their checkpoints, their settings in YAML, and their teacher's predictions."""
 
 from __future__ import annotations
 
@@ -140,14 +140,14 @@ class Config(Reader):
         return {"run.yaml": to_yaml(bent(said, draw, YAML), draw)}
 
 
-class Told(Reader):
+class TeacherPredictions(Reader):
     """A teacher's predictions beside a run: what is damaged, or of another teacher, is asked for anew."""
 
     name = "teacher"
     target = TEACHER
 
     def valid(self) -> list[Files]:
-        return [_told(run) for run in range(2)]
+        return [_with_predictions(run) for run in range(2)]
 
     def read(self, folder: Path) -> Any:
         return _ask(int((folder / WHICH).read_text()), folder)
@@ -167,8 +167,8 @@ class Told(Reader):
         return files | {TEACHER: safetensors_file.rewritten(plain, draw)}
 
 
-class Stored(Told):
-    """The same file, where `reproduce` draws what the teacher of a finished run had told it."""
+class StoredPredictions(TeacherPredictions):
+    """The same file, where `reproduce` draws what the teacher of a finished run predicted."""
 
     name = "teacher-told"
 
@@ -281,7 +281,7 @@ def _ask(run: int, folder: Path) -> Any:
 
 
 @cache
-def _told(run: int) -> Files:
+def _with_predictions(run: int) -> Files:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         put(_teacher(run), folder)

@@ -14,7 +14,7 @@ from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.leaderboard.entries import Entry
 from randsmooth.report.leaderboard.grouping import MOST_RADII, by_setting, usual_radii
-from randsmooth.report.leaderboard.records import to_json
+from randsmooth.report.leaderboard.json_document import to_json
 from randsmooth.report.sheet.against_baseline import joint_scope
 from report import reading
 from report.browser import opened

@@ -9,7 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import EVENTS, HISTORY
-from randsmooth.training.steps import StepLog
+from randsmooth.training.step_log import StepLog
 
 DIGITS = TrainingSettings(sigma=0.25, epochs=3, take=160)
 TOLD = {

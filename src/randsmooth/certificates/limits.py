@@ -1,4 +1,4 @@
-"""Limits of the facts in a header: far beyond any use, but such that a stranger's file cannot take long to handle."""
+"""Limits of the facts in a header: far beyond any use, but a malicious file cannot take long to handle within them."""
 
 from __future__ import annotations
 

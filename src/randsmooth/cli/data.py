@@ -17,7 +17,7 @@ class List(Settings):
 
     @classmethod
     def in_files(cls) -> bool:
-        """No: what is listed is asked for once."""
+        """False: a listing is no run to be repeated from a file."""
         return False
 
 

@@ -83,7 +83,7 @@ def _schedules(presets: Sequence[Preset]) -> list[str]:
         for name in _served(preset):
             names = lines.setdefault(preset.schedule(name, "").summary(), [])
             names += [name] * (name not in names)
-    return [f"{', '.join(names)}: {told}" for told, names in lines.items()]
+    return [f"{', '.join(names)}: {schedule}" for schedule, names in lines.items()]
 
 
 def _own(preset: Preset) -> str:

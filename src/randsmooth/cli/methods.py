@@ -62,7 +62,7 @@ class Methods(Settings):
 
     @classmethod
     def in_files(cls) -> bool:
-        """No: what is listed is asked for once."""
+        """False: a listing is no run to be repeated from a file."""
         return False
 
 

@@ -148,7 +148,7 @@ def _expectation(n_a: int, stored_n: int, n: int, k: Ints, worth: Floats) -> flo
 
 
 def hypergeometric(successes: int, total: int, n: int) -> Support:
-    """Distribution of the successes among `n` of `total` samples, of which `successes` are.
+    """Distribution of the number of successes among `n` samples drawn from `total`, `successes` of which are successes.
 
     Cut off nine deviations and 20 counts from the mode, outside which lies less than 1e-15. Built from the ratio of
     neighbours, P(k + 1) / P(k) = (K - k) (n - k) / ((k + 1) (N - K - n + k + 1)), outward from the mode: factorials of

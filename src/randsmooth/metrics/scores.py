@@ -77,12 +77,12 @@ class Scores:
 
 
 def _count(held: Ints, radii: Floats) -> Ints:
-    """(M,) how many images are certified at each radius and not beyond; `held` counts from 1, 0 for nowhere."""
+    """(M,) how many images have each radius as their last certified one; `held` is its place from 1, 0 for none."""
     return np.bincount(held, minlength=len(radii) + 1)[1:]
 
 
 def _steps(a: Ints, b: Ints, radii: int) -> sparse.csr_array:
-    """(M, N) +1 at the last radius at which `a` certifies an image, -1 at that of `b`, where the two are not one."""
+    """(M, N) +1 at the last radius at which `a` certifies an image, -1 at that of `b`; zero where both are the same."""
     from scipy import sparse  # here, since it takes long to load
 
     image = np.flatnonzero(a != b)
@@ -92,7 +92,7 @@ def _steps(a: Ints, b: Ints, radii: int) -> sparse.csr_array:
 
 
 def _from_each_on(rows: NDArray[Any]) -> NDArray[Any]:
-    """Sums over the rows from each one on."""
+    """For each row, the sum of it and all rows after it."""
     return np.asarray(np.cumsum(rows[::-1], axis=0)[::-1])
 
 

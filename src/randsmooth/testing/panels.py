@@ -90,7 +90,7 @@ def _check_view(contract: Contract, module: Any, content: PageContent) -> bool:
     contract.works("has charts that JSON cannot say", partial(json.dumps, plots, allow_nan=False))
     known = {"sheet": content.sheet, "looks": content.looks}
     printed = contract.works(
-        "has a template that fails", lambda: html.beside(module, page_folder.__name__, **known, **view.content)
+        "has a template that fails", lambda: html.panel_markup(module, page_folder.__name__, **known, **view.content)
     )
     read = _Elements(str(printed))
     contract.require(not read.wrong, f"has a template whose elements are not closed in order: {read.wrong}")

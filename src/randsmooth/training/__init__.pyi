@@ -4,4 +4,4 @@ from .recipe import Recipe as Recipe
 from .resolution import resolve as resolve
 from .run import train as train
 from .settings import TrainingSettings as TrainingSettings
-from .steps import TrainingDiverged as TrainingDiverged
+from .step_log import TrainingDiverged as TrainingDiverged

@@ -27,7 +27,7 @@ from randsmooth.training.curves import Writer, curves
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY, check_there
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
-from randsmooth.training.steps import StepLog, TrainingDiverged
+from randsmooth.training.step_log import StepLog, TrainingDiverged
 
 LOG_EVERY = 50  # steps; training waits for the device only then
 

@@ -16,7 +16,7 @@ NAME = 60  # characters of a line's name
 
 
 def page(panels: Sequence[Axes], title: str, looks: Mapping[str, Look]) -> str:
-    """The panels as one HTML page; `looks` has that of each line's name."""
+    """The panels as one HTML page; `looks` maps the name of a line to its colour and style."""
     with needs("a page with plots"):
         import plotly.graph_objects as go
         from plotly.subplots import make_subplots

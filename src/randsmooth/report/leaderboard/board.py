@@ -11,7 +11,7 @@ from randsmooth.escape import LONG, NOT_RECORDED, printable, shortened
 from randsmooth.metrics import P_A_LEVELS
 from randsmooth.report.leaderboard.entries import Entry, facts, filters, notes, reasons_without_p_a
 from randsmooth.report.leaderboard.grouping import by_setting
-from randsmooth.report.leaderboard.records import to_json
+from randsmooth.report.leaderboard.json_document import to_json
 from randsmooth.report.sheet.against_baseline import joint_scope
 
 

@@ -54,8 +54,8 @@ def comparison_page(
     charts = {place: chart for view in views.values() for place, chart in view.charts.items()}
     plots = {place: plotly_charts.plot(chart) for place, chart in charts.items()}
     known = {"sheet": content.sheet, "looks": content.looks}
-    printed = [html.beside(PANELS[name], __package__, **known, **view.content) for name, view in views.items()]
-    scripts = [html.asset(__package__, "page.js"), *(html.script_beside(PANELS[name]) for name in views)]
+    printed = [html.panel_markup(PANELS[name], __package__, **known, **view.content) for name, view in views.items()]
+    scripts = [html.asset(__package__, "page.js"), *(html.panel_script(PANELS[name]) for name in views)]
     return html.page(
         __package__,
         "page.html.j2",

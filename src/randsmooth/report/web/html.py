@@ -48,11 +48,11 @@ def page(
     return found.render(content | inlined)
 
 
-def beside(module: Any, package: str, **content: Any) -> Markup:
-    """What the template beside a module makes of `content`, escaped as a whole page is.
+def panel_markup(module: Any, package: str, **content: Any) -> Markup:
+    """The HTML of a panel: its template, filled with `content` and escaped as in a whole page.
 
     Args:
-        module: of any package; its template is called as it is, with the ending .html.j2.
+        module: of any package; its template has the same name, ending in .html.j2, and lies in the same folder.
         package: whose templates that template may import.
     """
     template = Path(module.__file__).with_suffix(".html.j2")
@@ -60,8 +60,8 @@ def beside(module: Any, package: str, **content: Any) -> Markup:
     return Markup(environment.get_template(template.name).render(content))
 
 
-def script_beside(module: Any) -> str:
-    """The JavaScript file beside a module that is called as it is; empty where there is none."""
+def panel_script(module: Any) -> str:
+    """The text of the JavaScript file with the name and in the folder of the module; empty if there is none."""
     script = Path(module.__file__).with_suffix(".js")
     return script.read_text() if script.exists() else ""
 

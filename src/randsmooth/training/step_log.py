@@ -15,7 +15,7 @@ class TrainingDiverged(RuntimeError):
     Example:
         >>> raise TrainingDiverged("the loss is nan in epoch 3")
         Traceback (most recent call last):
-        randsmooth.training.steps.TrainingDiverged: the loss is nan in epoch 3
+        randsmooth.training.step_log.TrainingDiverged: the loss is nan in epoch 3
     """
 
 
