@@ -47,10 +47,11 @@ LIGHT = [
     *(["verify", "a", "--format", "xml"], ["reproduce"], ["reproduce", "nosuch"]),
     *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--method", "amplifi"], ["--preset", "nosuch"])),
     *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--epochs", "-3"], ["--seed", "-1"])),
-    ["train", "digits", "--sigma", "-1"],
+    *(["train", "digits", "--sigma", "-1"], ["train", "nosuch", "--sigma", "1"], ["train", "no/such", "--sigma", "1"]),
     *(["certify", "m", *wrong] for wrong in (["--rule", "grd"], ["--rule", "grid", "--bound", "two-sided"])),
     *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"])),
-    ["certify", "m", "--backend", "tensorflow"],
+    *(["certify", "m", "--backend", "tensorflow"], ["certify", "nomodel"], ["certify", "a/b", "--dataset", "nosuch"]),
+    *(["evaluate", "nofile.parquet"], ["verify", "nofolder"], ["verify", "nofolder", "--format", "json"]),
 ]
 
 # Runs the command lines in its argument, and prints for each of them which heavy packages it was the first to load.
@@ -88,10 +89,12 @@ def test_help_listings_and_errors_load_nothing_heavy(place: int) -> None:
     assert packages == []
 
 
-def test_a_verb_that_works_is_seen_to_load_what_it_needs() -> None:
-    command = [sys.executable, "-c", COUNTING, json.dumps(["scipy"]), json.dumps([["evaluate", "none.tsv"]])]
+def test_a_verb_that_works_is_seen_to_load_what_it_needs(tmp_path: Path) -> None:
+    log = tmp_path / "a.tsv"
+    log.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n")
+    command = [sys.executable, "-c", COUNTING, json.dumps(["scipy"]), json.dumps([["evaluate", str(log)]])]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert json.loads(done.stdout) == [[2, ["scipy"]]]
+    assert json.loads(done.stdout) == [[0, ["scipy"]]]
 
 
 @pytest.mark.parametrize(("name", "verb"), ALL)

@@ -56,8 +56,14 @@ def certify(settings: Certify) -> None:
 def run(settings: Certify, progress: Progress) -> Certificates:
     """Certify as `settings` say; the finished table."""
     from randsmooth.certification.backends import check_backend
+    from randsmooth.data.registry import check_dataset
+    from randsmooth.models.place import check_place
 
-    check_backend(settings.backend)  # before torch is loaded
+    check_backend(settings.backend)  # this and the following before torch is loaded
+    if Path(settings.model).suffix != ".onnx":
+        check_place(settings.model)
+    if settings.dataset is not None:
+        check_dataset(settings.dataset)
     from randsmooth.certification import certify as certify_dataset
 
     values = settings.model_dump(exclude={"model", "dataset", "out"})

@@ -34,7 +34,8 @@ def evaluate(settings: Evaluate) -> None:
     Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1 --format md
     """
     from randsmooth.cli import reading
-    from randsmooth.report import render
 
     loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+    from randsmooth.report import render  # once there is something to report
+
     say(render(loaded, radii=settings.radii, format=settings.format, baseline=settings.baseline), end="")

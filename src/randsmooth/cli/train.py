@@ -37,7 +37,10 @@ def train(settings: Train) -> None:
 
     As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma 1.0
     """
+    from randsmooth.data.registry import check_dataset
     from randsmooth.progress import console
+
+    check_dataset(settings.dataset)  # before torch is loaded
     from randsmooth.training import train as run
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}

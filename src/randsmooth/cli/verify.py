@@ -61,14 +61,14 @@ def verify(settings: Verify) -> None:
 
 def examined(path: Path) -> Found:
     """What `path` is, and what of it could be checked."""
-    from randsmooth.cli.file_kinds import is_model, kind_of
-
     kind = None
     try:
         if not path.exists():
             raise InputError(f"no file at {path}")
         if not (path.is_file() or path.is_dir()):
             raise InputError(f"{path} is a pipe or a device; expected a file or a folder")
+        from randsmooth.cli.file_kinds import is_model, kind_of
+
         kind = kind_of(path)
         if kind is None or (path.is_dir() and not is_model(path)):
             return Found(str(path), None, "unknown", "of no kind that is checked here")
@@ -94,10 +94,13 @@ def _checked(path: Path, kind: str) -> Found:
 
 def _named(files: list[Path]) -> list[Path]:
     """Each file once; for a folder the files in it that are of a known kind, and for a file of a model its folder."""
-    from randsmooth.cli.file_kinds import MODEL, below
-
     paths: list[Path] = []
     for path in files:
+        if not path.exists():  # nothing needs to be loaded to say so
+            paths.append(path)
+            continue
+        from randsmooth.cli.file_kinds import MODEL, below
+
         if path.is_dir():
             paths += below(path) or [path]
         else:

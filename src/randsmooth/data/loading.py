@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +18,7 @@ from randsmooth.data.hub import from_hub
 from randsmooth.data.images import Images, StreamedImages, TensorImages
 from randsmooth.data.infer import infer
 from randsmooth.data.layout import open_split, present, recognised
-from randsmooth.data.registry import DATASETS
-from randsmooth.documents import shown
+from randsmooth.data.registry import DATASETS, dataset_folder, readable
 from randsmooth.errors import InputError, unknown
 
 HOME = "RANDSMOOTH_DATA"
@@ -51,7 +48,7 @@ def load(dataset: str, split: str = "train", *, device: torch.device | str = "cp
     named: DatasetSpec | None = DATASETS.get(dataset)
     if named is not None and named.read is not None:
         return TensorImages(named, split, *_made(named, *named.read(split)), device)
-    with _readable(dataset):
+    with readable(dataset):
         spec, encoded = _open(dataset, split)
     check_labels(encoded, spec.num_classes, f"{dataset} ({split})")
     if spec.streams:
@@ -72,8 +69,8 @@ def describe(dataset: str) -> DatasetSpec:
     """
     if dataset in DATASETS:
         return DATASETS[dataset]
-    with _readable(dataset):
-        return _folder(_path(dataset))[0]
+    with readable(dataset):
+        return _folder(dataset_folder(dataset))[0]
 
 
 def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -86,24 +83,15 @@ def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64
     return torch.from_numpy(pixels), torch.from_numpy(labels.astype(np.int64, copy=False))
 
 
-@contextmanager
-def _readable(dataset: str) -> Iterator[None]:
-    """Turn what the disk refuses into an InputError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
-
-
 def _open(dataset: str, split: str) -> tuple[DatasetSpec, Encoded]:
     """The spec, with the sizes and class names of the data themselves, and the split."""
     if dataset in DATASETS:
         spec = DATASETS[dataset]
         encoded = _named(spec, split)
         return _as_found(spec, {split: encoded}), encoded
-    spec, splits = _folder(_path(dataset))
+    spec, splits = _folder(dataset_folder(dataset))
     # Opening a split that is missing raises the error that says so.
-    return spec, splits[split] if split in splits else open_split(_path(dataset), split)
+    return spec, splits[split] if split in splits else open_split(dataset_folder(dataset), split)
 
 
 def _named(spec: DatasetSpec, split: str) -> Encoded:
@@ -121,19 +109,6 @@ def _named(spec: DatasetSpec, split: str) -> Encoded:
             f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
             f"is a network, and set {HOME} to the parent of that folder"
         ) from error
-
-
-def _path(dataset: str) -> Path:
-    """The folder `dataset`. Raises InputError if it is neither a folder nor looks like one."""
-    try:
-        path = Path(dataset).expanduser()
-    except RuntimeError as error:  # ~name, of a user who does not exist
-        raise InputError(f"no folder at {dataset}: {error}") from error
-    if path.is_dir():
-        return path
-    if len(path.parts) > 1 or path.is_absolute():
-        raise InputError(f"no folder at {path}: give a data set's folder, or one of {', '.join(DATASETS)}")
-    raise unknown("data set", dataset, DATASETS)
 
 
 def _folder(folder: Path) -> tuple[DatasetSpec, dict[str, Encoded]]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, unknown
 from randsmooth.registry import Registry
 
 DATASETS: Registry[DatasetSpec] = Registry(
@@ -46,3 +50,39 @@ not opened unasked; give the folder yourself (--dataset on the command line)
             "the folder yourself (--dataset on the command line)"
         )
     return name
+
+
+def check_dataset(dataset: str) -> None:
+    """Raise InputError unless `dataset` is a name, or a folder that is there. No image is looked at, no torch loaded.
+
+    Example:
+        >>> check_dataset("digits")
+        >>> check_dataset("digit")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown data set 'digit': did you mean 'digits'? Expected one of: cifar10, ...
+    """
+    if dataset not in DATASETS:
+        with readable(dataset):
+            dataset_folder(dataset)
+
+
+@contextmanager
+def readable(dataset: str) -> Iterator[None]:
+    """Turn what the disk refuses into an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
+
+
+def dataset_folder(dataset: str) -> Path:
+    """The folder `dataset`. Raises InputError if it is neither a folder nor looks like one."""
+    try:
+        path = Path(dataset).expanduser()
+    except RuntimeError as error:  # ~name, of a user who does not exist
+        raise InputError(f"no folder at {dataset}: {error}") from error
+    if path.is_dir():
+        return path
+    if len(path.parts) > 1 or path.is_absolute():
+        raise InputError(f"no folder at {path}: give a data set's folder, or one of {', '.join(DATASETS)}")
+    raise unknown("data set", dataset, DATASETS)

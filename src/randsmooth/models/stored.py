@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, NoDigest
+from randsmooth.models.place import check_place
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FACTS = {"arch", "classes", "shape", "mean", "std", "provenance"}  # the arguments of a Classifier
@@ -80,10 +80,9 @@ def check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor
 
 def local(folder: Path | str, **hub: Any) -> Path:
     """`folder` itself, or the folder with the hub's files; `hub` are options of `snapshot_download`."""
+    check_place(folder)
     if Path(folder).is_dir():
         return Path(folder)
-    if Path(folder).exists() or not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", str(folder)):
-        raise InputError(f"{folder} is not a folder: expected a model folder or a hub id such as user/name")
     try:
         return Path(snapshot_download(str(folder), allow_patterns=[CONFIG, WEIGHTS], **hub))
     except (OSError, ValueError) as error:
