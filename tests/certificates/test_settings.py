@@ -42,8 +42,8 @@ GIVEN: dict[str, Any] = {
         ({"rule": "fixed=3"}, "rule 'fixed=3' takes no number"),
         ({"rule": "grid", "n": 10**8}, "n=100000000 must be a whole number of samples"),
         ({"rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
-        ({"batch": 3}, "batch=3 must be at least 128, the samples .* large images, of more than 16,384 values, 32"),
-        ({"batch": 31}, "batch=31 must be at least 128"),
+        ({"batch": 3}, "batch=3 must be at least 32, or 128 for images of up to 16,384 values: the samples"),
+        ({"batch": 31}, "batch=31 must be at least 32"),
         ({"sigmas": 0.5}, "unknown setting 'sigmas': did you mean 'sigma'"),
     ],
 )

@@ -146,12 +146,12 @@ def check_batch(batch: int | None) -> None:
         >>> check_batch(32)
         >>> check_batch(3)
         Traceback (most recent call last):
-        randsmooth.errors.InputError: batch=3 must be at least 128, the samples that share a noise stream; for large ...
+        randsmooth.errors.InputError: batch=3 must be at least 32, or 128 for images of up to 16,384 values: the ...
     """
     if batch is not None and batch < FINE:
         raise InputError(
-            f"batch={batch} must be at least {BLOCK}, the samples that share a noise stream; for large images, of more "
-            f"than {LARGE:,} values, {FINE}"
+            f"batch={batch} must be at least {FINE}, or {BLOCK} for images of up to {LARGE:,} values: the samples that "
+            "share a noise stream"
         )
 
 
