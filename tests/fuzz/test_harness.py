@@ -15,12 +15,12 @@ from fuzz import draw
 from fuzz.__main__ import main
 from fuzz.damage import WAYS
 from fuzz.draw import NUMBERS, YAML, Draw, values
-from fuzz.examine import CHANGED, FLOOD, HANG, NOTED, OTHER, RAW, REFUSED
-from fuzz.inputs import make
+from fuzz.examine import CHANGED, FLOOD, HANG, NOTED, OTHER, RAW, REFUSED, SAME, Bench
+from fuzz.inputs import Input, make
 from fuzz.plain import bent, to_json, to_yaml
-from fuzz.reader import difference
+from fuzz.reader import Files, difference
 from fuzz.run import Tally, run
-from fuzz.toys import FILE, TOYS, VALID
+from fuzz.toys import FILE, TOYS, VALID, Toy
 from fuzz.worker import Limits
 
 WHERE = "fuzz.toys:TOYS"
@@ -49,6 +49,14 @@ def test_a_misbehaviour_is_counted_as_what_it_is(toy: str, tallies: dict[str, Ta
 def test_a_file_signed_anew_may_say_something_else(tmp_path: Path) -> None:
     (tally,) = run(WHERE, {"honest": range(100)}, seed=SEED, folder=tmp_path, limits=LIMITS).values()
     assert set(tally.counts) == {REFUSED, OTHER} and tally.counts[OTHER] > 10
+
+
+def test_an_input_that_damage_made_another_valid_file_means_that_one(tmp_path: Path) -> None:
+    valid: list[Files] = [{FILE: b"1"}, {FILE: b"2"}]
+    bench = Bench(Toy("two numbers", int), valid, tmp_path / "scratch")
+    assert bench.meant == [1, 2]
+    assert bench.examine(Input(0, valid[1], 0, "damaged")).kind == SAME
+    assert bench.examine(Input(1, {FILE: b"3"}, 0, "damaged")).kind == CHANGED
 
 
 def test_a_failing_input_is_kept_and_can_be_repeated_alone(tmp_path: Path) -> None:
