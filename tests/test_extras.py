@@ -80,7 +80,7 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
     ("extra", "words"),
     [
         ("torch", ["train", "digits", "--sigma", "0.5"]),
-        ("torch", ["certify", "model", "--dataset", "digits"]),
+        ("torch", ["certify", "user/name", "--dataset", "digits"]),
         ("torch", ["predict", "model", "image.png"]),
         ("torch", ["quickstart"]),
         ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
