@@ -44,7 +44,9 @@ def test_the_fastest_number_is_taken_and_torchs_is_given_back(best: int, monkeyp
 
 def test_a_network_is_really_timed() -> None:
     network = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+    before = torch.get_rng_state()
     assert threads.fastest(network, (1, 8, 8)) in (1, 2)
+    assert torch.equal(torch.get_rng_state(), before)
     assert all(parameter.grad is None for parameter in network.parameters())
 
 
