@@ -70,6 +70,11 @@ class Registry(Mapping[str, T], Generic[T]):
             raise InputError(f"{self.kind} {name!r} is registered already: choose another name")
         self._added[name] = entry
 
+    def check(self, name: str) -> None:
+        """Raise InputError unless there is an entry called `name`, which is not imported for this."""
+        if name not in self:
+            raise unknown(self.kind, name, self)
+
     def source(self, name: str) -> str:
         """Who brings the entry: "randsmooth", the name of another package, or "this program" for what was added.
 
@@ -101,7 +106,7 @@ class Registry(Mapping[str, T], Generic[T]):
         Raises:
             InputError: there is no such entry.
         """
-        self._check_known(name)
+        self.check(name)
         try:
             return words(self[name])
         except Exception as error:  # an entry of another package may be anything and raise anything
@@ -138,12 +143,8 @@ class Registry(Mapping[str, T], Generic[T]):
         return len(self._own) + len({*self._others, *self._added})
 
     def _points(self, name: str) -> list[EntryPoint]:
-        self._check_known(name)
+        self.check(name)
         return [self._own[name]] if name in self._own else self._others[name]
-
-    def _check_known(self, name: str) -> None:
-        if name not in self:
-            raise unknown(self.kind, name, self)
 
     def _load(self, name: str) -> T:
         points = self._points(name)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.errors import unknown
 from randsmooth.escape import say
 
 if TYPE_CHECKING:
@@ -80,9 +79,10 @@ def methods(settings: Methods) -> None:
 
     if settings.name and "/" in settings.name:
         say("\n".join(by_name(settings.name)))
-    elif settings.name and settings.name not in METHODS:
-        raise unknown("method", settings.name, METHODS)
-    elif settings.presets:
+        return
+    if settings.name:
+        METHODS.check(settings.name)
+    if settings.presets:
         say("\n".join(by_paper([settings.name] if settings.name else [*METHODS])))
     else:
         say("\n".join(explanation(str(settings.name))))

@@ -202,9 +202,8 @@ def _usual_and_fitted(
 
 def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:
     scaled = {_scale(drop, epochs / optimisation.epochs) for drop in optimisation.lr_drops}
-    drops = tuple(
-        sorted(drop for drop in scaled if drop < epochs)
-    )  # a set: two drops at one epoch would divide the learning rate twice
+    # `scaled` is a set, since two drops at one epoch would divide the learning rate twice.
+    drops = tuple(sorted(drop for drop in scaled if drop < epochs))
     return dataclasses.replace(optimisation, epochs=epochs, lr_drops=drops)
 
 

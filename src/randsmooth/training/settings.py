@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from randsmooth import bounds
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.training import presets
@@ -73,8 +73,8 @@ class TrainingSettings(FrozenRecord):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         bounds.check_sigma(self.sigma)
-        if self.method is not None and self.method not in METHODS:
-            raise unknown(METHODS.kind, self.method, METHODS)
+        if self.method is not None:
+            METHODS.check(self.method)
         if self.preset is not None:
             presets.named(self.preset)
         if self.epochs is not None and self.epochs < 1:

@@ -20,9 +20,8 @@ from randsmooth.registry import Registry
 if TYPE_CHECKING:
     from randsmooth.certificates.rules.base import Rule
 
-NUMBER = re.compile(
-    r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE
-)  # no other spelling
+# The number of a rule is written in no other way.
+NUMBER = re.compile(r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
 RULES: Registry[RuleEntry] = Registry(
     "rule",
