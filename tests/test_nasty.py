@@ -18,7 +18,7 @@ from markdown_it.token import Token
 
 from nasty import NASTY
 from randsmooth import escape
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
 from randsmooth.report.formats import rendering as tables
 from randsmooth.report.leaderboard.json_document import to_json
@@ -44,7 +44,7 @@ def table(name: str, seed: int = 0, **facts: object) -> Certificates:
     counts0[label, label] = 10
     counts[label, label] = rng.integers(50, 101, count)
     counts[label, (label + 1) % count] = 100 - counts[label, label]
-    made = from_counts(
+    made = from_evidence(
         Header(**PLAIN), idx=label, label=label, counts0=counts0, counts=counts, seconds=np.ones(count), name=name
     )
     return replace(made, header=made.header.model_copy(update=facts))

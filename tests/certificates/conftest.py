@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 
 FACTS = Header(
     sigma=0.5,
@@ -30,7 +30,7 @@ def make() -> Callable[..., Certificates]:
         header = FACTS.model_copy(update=facts)
         rng = np.random.default_rng(seed)
         p = rng.dirichlet([0.3, 0.3, 0.3], size=images)
-        return from_counts(
+        return from_evidence(
             header,
             idx=np.arange(images, dtype=np.int64) * 3,
             label=rng.integers(0, 3, images),

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates, Header, from_counts, read, write_parquet, write_tsv
+from randsmooth.certificates import Certificates, Header, from_evidence, read, write_parquet, write_tsv
 from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError
 
@@ -137,7 +137,7 @@ def two_sided(**facts: object) -> Certificates:
     label = np.array([0, 0, 0, 0, 1])
     counts0 = np.tile([10, 0, 0, 0, 0], (5, 1))
     made = header.model_copy(update=facts)
-    return from_counts(made, idx=np.arange(5), label=label, counts0=counts0, counts=counts, seconds=np.ones(5))
+    return from_evidence(made, idx=np.arange(5), label=label, counts0=counts0, counts=counts, seconds=np.ones(5))
 
 
 def test_p_lower_of_the_two_sided_bound_bounds_p_a(tmp_path: Path) -> None:

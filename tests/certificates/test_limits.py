@@ -18,7 +18,7 @@ from randsmooth.certificates import (
     Certificates,
     Header,
     check_budget,
-    from_counts,
+    from_evidence,
     guarantee_of,
     make_rule,
     parse_header,
@@ -154,14 +154,14 @@ def test_notes_of_our_own_are_read_and_a_strangers_are_not(make: Make, tmp_path:
         assert read(tmp_path / "a.parquet").header == table.header
     strange = ("Peer reviewed.", "n 10 thinned to 20, seed 1; and <b>bold</b>", "n 9 thinned to 70, seed 1")
     told = table.header.having(notes=(strange[0], *table.header.notes[:2], *strange[1:], *table.header.notes[2:]))
-    write_parquet(from_counts(told, **arrays(table)), tmp_path / "b.parquet")
+    write_parquet(from_evidence(told, **arrays(table)), tmp_path / "b.parquet")
     with pytest.warns(Note, match="left out 3 of the header's notes"):
         assert read(tmp_path / "b.parquet").header == table.header
 
 
 def test_the_notes_of_a_rule_are_kept(tmp_path: Path) -> None:
     table = table_of(HEADER.having(rule="grid", n=1000))
-    table = from_counts(table.header.having(notes=(*table.rule.notes, "Trust me.")), **arrays(table))
+    table = from_evidence(table.header.having(notes=(*table.rule.notes, "Trust me.")), **arrays(table))
     write_parquet(table, tmp_path / "a.parquet")
     with pytest.warns(Note, match="left out 1 of"):
         assert read(tmp_path / "a.parquet").header.notes == table.rule.notes != ()
@@ -199,7 +199,7 @@ def test_arrays_that_are_no_table_are_named(make: Make, what: str) -> None:
     other, named = BENT[what]
     table = make(3)
     with pytest.raises(InputError, match=named):
-        from_counts(table.header, **(arrays(table) | other))
+        from_evidence(table.header, **(arrays(table) | other))
 
 
 def test_counts_whose_sum_wraps_round_are_refused(make: Make) -> None:
@@ -210,7 +210,7 @@ def test_counts_whose_sum_wraps_round_are_refused(make: Make) -> None:
     counts0 = np.array([[20, 0, 0, 0, 0]])
     assert counts.sum() == 200
     with pytest.raises(InputError, match="sum to 18446744073709551816, not to 200"):
-        from_counts(table.header, **(arrays(table) | {"counts": counts, "counts0": counts0, "paths": None}))
+        from_evidence(table.header, **(arrays(table) | {"counts": counts, "counts0": counts0, "paths": None}))
 
 
 def test_a_table_of_ten_million_samples_is_compared_in_seconds(make: Make) -> None:
@@ -219,7 +219,7 @@ def test_a_table_of_ten_million_samples_is_compared_in_seconds(make: Make) -> No
 
     counts = np.array([[9_000_000, 1_000_000, 0], [5_100_000, 0, 4_900_000], [10**7, 0, 0]])
     header = make(0).header.having(n=10**7)
-    table = from_counts(
+    table = from_evidence(
         header,
         idx=np.arange(3),
         label=np.zeros(3, np.int64),

@@ -14,7 +14,7 @@ from randsmooth.certificates import (
     Certificates,
     Journal,
     JournalRow,
-    from_counts,
+    from_evidence,
     read_parquet,
     read_tsv,
     write_parquet,
@@ -103,7 +103,7 @@ def damaged(table: Certificates, row: int, path: list[int]) -> Certificates:
     paths[row] = np.array(path, np.int64)
     counts0, counts = table.evidence()
     columns = {c: getattr(table, c) for c in ("idx", "label", "seconds")}
-    return from_counts(table.header, counts0=counts0, counts=counts, paths=paths, **columns)
+    return from_evidence(table.header, counts0=counts0, counts=counts, paths=paths, **columns)
 
 
 @pytest.mark.parametrize("rule", SEQUENTIAL)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from randsmooth.certificates import Certificates, Header, Rule, from_counts, rule_of
+from randsmooth.certificates import Certificates, Header, Rule, from_evidence, rule_of
 from randsmooth.certificates.rules.base import Ints
 from randsmooth.testing.walks import walks
 
@@ -20,7 +20,7 @@ def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
     paths = walks(rule, rng.uniform(0.0, 0.9, images) ** 2, rng)
     if header.label_aware:
         paths = [path if k == y else () for path, k, y in zip(paths, picked, label, strict=True)]
-    return from_counts(
+    return from_evidence(
         header,
         idx=np.arange(images, dtype=np.int64) * 3,
         label=label,

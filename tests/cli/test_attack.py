@@ -12,7 +12,7 @@ import pytest
 from cli.run import Run
 from randsmooth import certify, models, read, train
 from randsmooth.bounds import successes_of_tail, tail_of_radius
-from randsmooth.certificates import Certificates, from_counts, write_parquet
+from randsmooth.certificates import Certificates, from_evidence, write_parquet
 
 N, TAKE = 2000, 6
 FORGED = 10**9  # samples of which enough agree for any radius that N could certify, twice over
@@ -39,7 +39,9 @@ def forged(table: Certificates) -> Certificates:
     counts[rows, picked] = successes
     counts[rows, (picked + 1) % counts.shape[1]] = FORGED - successes
     header = table.header.model_copy(update={"n": FORGED})
-    return from_counts(header, idx=table.idx, label=table.label, counts0=counts0, counts=counts, seconds=table.seconds)
+    return from_evidence(
+        header, idx=table.idx, label=table.label, counts0=counts0, counts=counts, seconds=table.seconds
+    )
 
 
 def test_a_sound_table_holds(cli: Run, made: Path) -> None:

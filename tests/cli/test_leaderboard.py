@@ -13,7 +13,7 @@ import pytest
 
 from cli.run import Run
 from randsmooth import metrics
-from randsmooth.certificates import Header, from_counts, read, write_parquet
+from randsmooth.certificates import Header, from_evidence, read, write_parquet
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
 
@@ -24,7 +24,7 @@ def certificates(path: Path, **facts: object) -> Path:
     rng = np.random.default_rng(0)
     counts = rng.multinomial(100, [0.9, 0.1], 20)
     label = np.zeros(20, np.int64)
-    table = from_counts(
+    table = from_evidence(
         Header.model_validate(known | facts),
         idx=np.arange(20),
         label=label,

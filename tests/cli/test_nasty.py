@@ -17,7 +17,7 @@ import randsmooth
 from cli.run import Run
 from nasty import NASTY
 from randsmooth import escape, progress
-from randsmooth.certificates import Header, from_counts, write_parquet
+from randsmooth.certificates import Header, from_evidence, write_parquet
 from randsmooth.cli import attack
 from randsmooth.cli.print_answers import FORMATS, Answers, show
 from randsmooth.errors import InputError, Note
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for place, name in enumerate(names()):
         path = folder / f"{name}.parquet"
-        write_parquet(from_counts(header, **evidence), path)
+        write_parquet(from_evidence(header, **evidence), path)
         if place % 3 == 2:
             path.write_bytes(path.read_bytes()[:-200])
     return folder

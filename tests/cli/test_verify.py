@@ -226,11 +226,11 @@ def test_two_folders_are_told_apart(cli: Run, made: Path, tmp_path: Path) -> Non
 
 
 def test_a_table_made_by_hand_is_signed_like_any_other(cli: Run, made: Path, tmp_path: Path) -> None:
-    from randsmooth.certificates import from_counts
+    from randsmooth.certificates import from_evidence
 
     table = read(made / "a.parquet")
     counts0, counts = table.evidence()
-    made_by_hand = from_counts(
+    made_by_hand = from_evidence(
         table.header, idx=table.idx, label=table.label, counts0=counts0, counts=counts, seconds=table.seconds
     )
     write_parquet(made_by_hand, tmp_path / "hand.parquet")

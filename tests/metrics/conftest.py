@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def counted() -> Callable[..., Certificates]:
         counts = np.stack([k, n - k], axis=1)
         header = Header(sigma=sigma, n0=n, n=n, alpha=0.001)
         zeros = np.zeros(len(k), np.int64)
-        return from_counts(
+        return from_evidence(
             header,
             idx=np.arange(len(k)),
             label=zeros,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from randsmooth import bounds, metrics
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.errors import InputError
 from randsmooth.metrics.budget import hypergeometric
 
@@ -20,7 +20,7 @@ def three_classes(images: int = 40, n: int = 400, alpha: float = 0.01, seed: int
     """Counts of three classes, some images picked wrongly and some not certified."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet([1.0, 0.5, 0.5], size=images)
-    return from_counts(
+    return from_evidence(
         Header(sigma=0.5, n0=10, n=n, alpha=alpha),
         idx=np.arange(images),
         label=rng.integers(0, 2, images),

@@ -13,7 +13,7 @@ from huggingface_hub import ModelCard
 from safetensors.torch import load_file, save_file
 
 from randsmooth.errors import InputError, Note
-from randsmooth.models import Classifier, check, load, save, stored, weights_hash
+from randsmooth.models import Classifier, check_folder, load, save, stored, weights_hash
 
 PROVENANCE = {
     "dataset": "cifar10",
@@ -340,16 +340,16 @@ def test_a_folder_without_digests_is_read_with_a_note_and_signed_by_saving(saved
 
 
 def test_what_was_checked_is_said(saved: Path) -> None:
-    assert check(saved) == (
+    assert check_folder(saved) == (
         "model folder: resnet8 for 3 classes, 78,268 finite numbers that fit it; configuration and weights are as they "
         "were saved"
     )
     unsign(saved / "config.json")
     with pytest.warns(Note):
-        assert check(saved).endswith("; it has no digests")
+        assert check_folder(saved).endswith("; it has no digests")
     (saved / "model.safetensors").write_bytes(b"")
     with pytest.raises(InputError, match="damaged"):
-        check(saved)
+        check_folder(saved)
 
 
 def flipped(content: bytes, bit: int) -> bytes:

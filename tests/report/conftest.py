@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 
 Make = Callable[..., Certificates]
 
@@ -25,7 +25,7 @@ def make() -> Make:
         p_a = rng.beta(a, b, images)
         p = np.repeat((1.0 - p_a)[:, None] / 2.0, 3, axis=1)
         p[np.arange(images), label] = p_a
-        return from_counts(
+        return from_evidence(
             header,
             idx=np.arange(images),
             label=label,
@@ -49,7 +49,7 @@ def aware_too(make: Make) -> tuple[Certificates, Certificates]:
 
     def made(name: str, counts: NDArray[np.int64], label_aware: bool) -> Certificates:
         header = whole.header.model_copy(update={"label_aware": label_aware})
-        return from_counts(
+        return from_evidence(
             header, idx=whole.idx, label=label, counts0=counts0, counts=counts, seconds=whole.seconds, name=name
         )
 

@@ -13,7 +13,7 @@ import pytest
 
 from nasty import NASTY
 from randsmooth import escape
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import Axes, Line, comparison_page, draw, leaderboard_page, measure
 from report.browser import opened
 
@@ -80,7 +80,7 @@ def tables(strings: list[str]) -> list[Certificates]:
         counts[label, label] = rng.integers(50, 101, count)
         counts[label, (label + 1) % count] = 100 - counts[label, label]
         header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
-        table = from_counts(
+        table = from_evidence(
             header, idx=label, label=label, counts0=counts0, counts=counts, seconds=np.ones(count), name=name
         )
         fields = ("dataset", "split", "selection", "noise", "backend", "device", "guarantee")

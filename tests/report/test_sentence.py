@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.errors import InputError
 from randsmooth.report import what_acr_hides
 
@@ -20,7 +20,7 @@ def of_p_a(name: str, shares: list[float], n: int = 1000) -> Certificates:
     counts = np.stack([k, n - k], axis=1)
     zeros = np.zeros(len(k), np.int64)
     header = Header(sigma=0.5, n0=n, n=n, alpha=0.001)
-    return from_counts(
+    return from_evidence(
         header, idx=np.arange(len(k)), label=zeros, counts0=counts, counts=counts, seconds=np.zeros(len(k)), name=name
     )
 

@@ -1,4 +1,4 @@
-from .checks import check as check
+from .checks import check_file as check_file
 from .files import (
     find_certificates as find_certificates,
 )
@@ -74,7 +74,7 @@ from .same_run import (
     unchecked as unchecked,
 )
 from .settings import (
-    FORMATS as FORMATS,
+    ARITHMETICS as ARITHMETICS,
 )
 from .settings import (
     PRECISIONS as PRECISIONS,
@@ -102,5 +102,5 @@ from .table import (
     decide as decide,
 )
 from .table import (
-    from_counts as from_counts,
+    from_evidence as from_evidence,
 )

@@ -17,7 +17,7 @@ AGREE = 1e-9  # relative: radii computed on another processor or with another li
 JOURNAL = ".partial"  # suffix of a run's journal
 
 
-def check(path: Path | str) -> str:
+def check_file(path: Path | str) -> str:
     """Check a certificate table, a journal or a log, and say in one sentence what was found to be right.
 
     Raises:
@@ -27,7 +27,7 @@ def check(path: Path | str) -> str:
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
         >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
-        >>> check("log.tsv")
+        >>> check_file("log.tsv")
         'log: 2 images; ...'
     """
     path = Path(path)

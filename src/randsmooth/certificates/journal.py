@@ -18,7 +18,7 @@ from randsmooth.certificates.journal_row import JournalRow
 from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.stored_header import parse_header
-from randsmooth.certificates.table import Certificates, from_counts
+from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import InputError, NoDigest
 
 
@@ -124,7 +124,7 @@ class Journal:
         return table_of(self.header, [place[index] for index in order], name)
 
     def judge(self) -> Certificates:
-        """The rows that were not judged before, as a table. Errors as `from_counts`.
+        """The rows that were not judged before, as a table. Errors as `from_evidence`.
 
         What `table` says can differ from it in the last bits: a rule may judge many images at once otherwise than few.
         """
@@ -194,9 +194,9 @@ def journal_header(path: Path) -> Header | None:
 
 
 def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certificates:
-    """The table of `rows`. Errors as `from_counts`."""
+    """The table of `rows`. Errors as `from_evidence`."""
     classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
-    return from_counts(
+    return from_evidence(
         header,
         idx=np.array([row.idx for row in rows], np.int64),
         label=np.array([row.label for row in rows], np.int64),

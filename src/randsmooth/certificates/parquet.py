@@ -20,7 +20,7 @@ from randsmooth.certificates.header import WITH_DIGESTS, Header
 from randsmooth.certificates.rows import check_images
 from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.stored_header import parse_header
-from randsmooth.certificates.table import Certificates, from_counts
+from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import ForeignFile, InputError, NoDigest
 
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
@@ -39,7 +39,7 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
-        >>> table = from_counts(
+        >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
         ...     label=np.array([0, 1]),
@@ -90,7 +90,7 @@ def read_parquet(path: Path | str) -> Certificates:
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
-        >>> table = from_counts(
+        >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
         ...     label=np.array([0, 1]),
@@ -111,7 +111,7 @@ def read_parquet(path: Path | str) -> Certificates:
         columns = read_columns(file, path, len(header.classes or ()))
     _check_digests(metadata, header, columns, path)
     try:
-        return from_counts(
+        return from_evidence(
             header,
             idx=columns.idx,
             label=columns.label,

@@ -23,7 +23,7 @@ PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
 BLOCK, FINE = 128, 32  # samples that share a noise stream; fewer for large images, whose batches may be smaller
 LARGE = 2**14  # an image of more values than this is large
 WHOLE = re.compile(r"[-+]?\d{1,20}", re.ASCII)
-FORMATS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
+ARITHMETICS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
 
 
 class CertificationSettings(FrozenRecord):
@@ -166,7 +166,7 @@ def precision_named(arithmetic: str) -> Precision:
         ('bf16', '32')
     """
     words = arithmetic.replace(",", " ").split()
-    found: list[Precision] = [precision for precision, name in FORMATS.items() if words[:1] == [name]]
+    found: list[Precision] = [precision for precision, name in ARITHMETICS.items() if words[:1] == [name]]
     if not found:
-        raise InputError(f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(FORMATS.values())}")
+        raise InputError(f"precision={shown(repr(arithmetic))} is unknown; known are {', '.join(ARITHMETICS.values())}")
     return found[0]

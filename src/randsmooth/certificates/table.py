@@ -44,7 +44,7 @@ class Certificates:
         >>> counts = np.array([[990, 10], [600, 400], [480, 520]])
         >>> header = Header(sigma=0.5, n0=1000, n=1000, alpha=0.001)
         >>> label, seconds = np.zeros(3, np.int64), np.zeros(3)
-        >>> table = from_counts(
+        >>> table = from_evidence(
         ...     header, idx=np.arange(3), label=label, counts0=counts, counts=counts, seconds=seconds
         ... )
         >>> table.predict.tolist(), table.radius.round(3).tolist()
@@ -139,7 +139,7 @@ class Certificates:
                 "made for its n and alpha; to judge at others, certify with --rule fixed"
             )
         judged = _judged(self.header, n, alpha, seed)
-        return from_counts(
+        return from_evidence(
             judged,
             idx=self.idx,
             label=self.label,
@@ -227,7 +227,7 @@ def _judge(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats, Floats]:
     return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64), radius, q
 
 
-def from_counts(
+def from_evidence(
     header: Header,
     *,
     idx: Ints,
@@ -249,7 +249,7 @@ def from_counts(
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
-        >>> table = from_counts(
+        >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
         ...     label=np.array([0, 1]),

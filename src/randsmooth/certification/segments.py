@@ -14,10 +14,10 @@ from randsmooth.certificates.settings import BLOCK, FINE, LARGE
 from randsmooth.certification.jobs import SampleRange
 from randsmooth.noise import Stream
 
-# Samples and pixels per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
+# Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
 SAMPLES = {"cpu": 256, "cuda": 8192}
 TRIED = 2**20  # a larger batch is tried if it has at most so many values
-PIXELS = {"cpu": 2**19, "cuda": 2**24}
+VALUES = {"cpu": 2**19, "cuda": 2**24}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def usual_block(shape: Sequence[int]) -> int:
 def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     """Samples per forward pass for images of `shape`, unless a batch is given: at least one block, and whole ones."""
     kind = "cpu" if device.type == "cpu" else "cuda"
-    samples, block = min(SAMPLES[kind], PIXELS[kind] // math.prod(shape)), usual_block(shape)
+    samples, block = min(SAMPLES[kind], VALUES[kind] // math.prod(shape)), usual_block(shape)
     return max(1, samples // block) * block
 
 

@@ -13,7 +13,7 @@ from randsmooth.errors import unknown
 def check_model(folder: Path) -> str:
     from randsmooth import models
 
-    return models.check(folder)
+    return models.check_folder(folder)
 
 
 def check_checkpoint(path: Path) -> str:

@@ -53,14 +53,14 @@ def _first(path: Path) -> bytes:
 
 KINDS = {
     "model folder": Kind(lambda path: path.is_dir(), check_model, True),
-    "certificate table": Kind(lambda path: path.suffix == ".parquet", certificates.check, True),
-    "journal": Kind(lambda path: path.suffix == ".partial", certificates.check, True),
+    "certificate table": Kind(lambda path: path.suffix == ".parquet", certificates.check_file, True),
+    "journal": Kind(lambda path: path.suffix == ".partial", certificates.check_file, True),
     "checkpoint": Kind(lambda path: path.name == "checkpoint.pt", check_checkpoint, True),
     "teacher": Kind(lambda path: path.name == "teacher.safetensors", check_teacher, True),
     "boundary": Kind(_is_boundary, boundary_cache.check, True),
     "configuration": Kind(_is_configuration, check_configuration, False),
     "ONNX file": Kind(lambda path: path.suffix == ".onnx", check_onnx, False),
-    "log": Kind(_is_log, certificates.check, False),
+    "log": Kind(_is_log, certificates.check_file, False),
 }
 
 

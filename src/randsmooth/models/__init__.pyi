@@ -2,7 +2,7 @@ from .checks import check_images as check_images
 from .checks import check_labels as check_labels
 from .classifier import Classifier as Classifier
 from .devices import pick_device as pick_device
-from .folder import check as check
+from .folder import check_folder as check_folder
 from .folder import load as load
 from .folder import save as save
 from .identity import identity_of as identity_of

@@ -15,7 +15,7 @@ from randsmooth.models.disk_errors import os_errors_naming
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
 from randsmooth.models.weights import weights_hash
 
-__all__ = ["check", "load", "save", "weights_hash"]
+__all__ = ["check_folder", "load", "save", "weights_hash"]
 
 
 def save(model: Classifier, folder: Path | str) -> None:
@@ -74,7 +74,7 @@ def load(folder: Path | str, *, device: torch.device | str = "cpu") -> Classifie
     return Classifier.from_pretrained(folder, map_location=device)
 
 
-def check(folder: Path | str) -> str:
+def check_folder(folder: Path | str) -> str:
     """Check a model folder, and say in one sentence what was found to be right.
 
     Raises:
@@ -83,7 +83,7 @@ def check(folder: Path | str) -> str:
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     save(Classifier(arch="small-cnn", classes=["cat", "dog"], shape=(1, 8, 8)), folder)
-        ...     check(folder)
+        ...     check_folder(folder)
         'model folder: small-cnn for 2 classes, 20,866 finite numbers that fit it; configuration and weights are as \
 they were saved'
     """

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from randsmooth.certificates import Certificates, Header, from_counts
+from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import PANELS, PageContent, PanelView, comparison_page, page_content
 from randsmooth.report import page as page_folder
 from randsmooth.report.figures import plotly_charts
@@ -65,7 +65,7 @@ def _table(name: str, seed: int) -> Certificates:
     p[np.arange(len(label)), label] = p_a
     counts0, counts = rng.multinomial(100, p), rng.multinomial(1000, p)
     seconds = np.ones(len(label))
-    return from_counts(
+    return from_evidence(
         header, idx=np.arange(len(label)), label=label, counts0=counts0, counts=counts, seconds=seconds, name=name
     )
 

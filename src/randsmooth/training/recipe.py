@@ -13,7 +13,7 @@ from randsmooth import methods
 from randsmooth.methods import Method
 from randsmooth.methods.hyperparameters import model_folders
 from randsmooth.training.presets import Optimisation
-from randsmooth.training.settings import Precision
+from randsmooth.training.settings import TrainingPrecision
 
 # Settings that change how fast a run is, not what it computes: a resumed run may use others.
 HOW = ("device", "compile")
@@ -46,7 +46,7 @@ class Recipe(BaseModel):
     lr_factor: float
     momentum: float
     weight_decay: float
-    precision: Precision
+    precision: TrainingPrecision
     seed: int
     device: str = "auto"
     compile: bool = False

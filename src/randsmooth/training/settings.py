@@ -12,7 +12,7 @@ from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.training import presets
 
-Precision = Literal["32", "bf16-mixed"]
+TrainingPrecision = Literal["32", "bf16-mixed"]
 
 
 class TrainingSettings(FrozenRecord):
@@ -66,7 +66,7 @@ class TrainingSettings(FrozenRecord):
     take: int | None = Field(
         default=None, description="Train on this many images, evenly spread over the file. (default: all)"
     )
-    precision: Precision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
+    precision: TrainingPrecision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
     compile: bool = Field(default=False, description="Compile the network with torch.compile.")
     seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
 

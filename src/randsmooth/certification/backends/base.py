@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from randsmooth.certificates import FORMATS, Precision
+from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.processor import processor, with_torch
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -72,7 +72,7 @@ class Backend(ABC):
     @property
     def arithmetic(self) -> str:
         """The number format of the layers, in words."""
-        return FORMATS[self.precision]
+        return ARITHMETICS[self.precision]
 
     @property
     def processor(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from randsmooth.certificates import FORMATS, Precision
+from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.base import Backend, own_copy, refused
 from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
@@ -47,7 +47,7 @@ class OpenVINO(Backend):
         self.capable = self.core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
         if precision != "32" and not computes(self.core, precision):
             raise InputError(
-                f"precision={precision}: OpenVINO does not compute in {FORMATS[precision]} on this processor; use "
+                f"precision={precision}: OpenVINO does not compute in {ARITHMETICS[precision]} on this processor; use "
                 "precision 32 or the torch backend"
             )
         self.device, self.precision = device, precision

@@ -35,11 +35,11 @@ def leaderboard_page(
 
     Example:
         >>> import numpy as np
-        >>> from randsmooth.certificates import Header, from_counts
+        >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import measure
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
         >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
         >>> leaderboard_page([measure(table, "macer.parquet")], title="Two images").count("<h1>Two images</h1>")
         1
     """
@@ -77,11 +77,11 @@ def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any
     Example:
         >>> import tempfile
         >>> import numpy as np
-        >>> from randsmooth.certificates import Header, from_counts
+        >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import measure
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
         >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_leaderboard([measure(table, "macer.parquet")], Path(folder) / "board.html")
         ...     sorted(file.name for file in Path(folder).iterdir())

@@ -42,11 +42,11 @@ class PageContent:
 
     Example:
         >>> import numpy as np
-        >>> from randsmooth.certificates import Header, from_counts
+        >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import page_content
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
         >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_counts(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
         >>> content = page_content([table.renamed("gaussian"), table.renamed("other")])
         >>> content.sheet.baseline, [one.row for one in content.against]
         (0, [1])
