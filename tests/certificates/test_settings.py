@@ -42,8 +42,7 @@ GIVEN: dict[str, Any] = {
         ({"rule": "fixed=3"}, "rule 'fixed=3' takes no number"),
         ({"rule": "grid", "n": 10**8}, "n=100000000 must be a whole number of samples"),
         ({"rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),
-        ({"batch": 3}, "batch=3 must be at least 32, or 128 for images of up to 16,384 values: the samples"),
-        ({"batch": 31}, "batch=31 must be at least 32"),
+        ({"batch": -3}, "batch=-3 must lie from 1"),
         ({"sigmas": 0.5}, "unknown setting 'sigmas': did you mean 'sigma'"),
     ],
 )

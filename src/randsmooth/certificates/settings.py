@@ -81,8 +81,8 @@ class CertificationSettings(FrozenRecord):
     )
     batch: int | None = Field(
         default=None,
-        description=f"Samples per forward pass, {BLOCK} or more, of large images {FINE}. (default: what suits device "
-        "and image)",
+        description=f"Samples per forward pass: of a network {BLOCK} or more ({FINE} of large images), of what is "
+        "called in Python or asked over a network any number. (default: what suits device and image)",
     )
     seed: int | None = Field(
         default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)"
@@ -101,7 +101,6 @@ class CertificationSettings(FrozenRecord):
     def _usable(self) -> Self:
         check_facts((name, getattr(self, name)) for name in CertificationSettings.model_fields)
         check_budget(self.n0, self.n, self.alpha)
-        check_batch(self.batch)
         if self.sigma is None:
             kind_of_rule(self.rule, n=self.n, bound=self.bound, seed=self.seed or 0)
         else:
@@ -137,22 +136,6 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
     least = bounds.smallest_n(alpha)
     if n < least:
         raise InputError(f"alpha={alpha} needs n >= {least} to certify anything; got n={n}")
-
-
-def check_batch(batch: int | None) -> None:
-    """Raise InputError for a batch that is too small for images of any size; None stands for the usual one.
-
-    Example:
-        >>> check_batch(32)
-        >>> check_batch(3)
-        Traceback (most recent call last):
-        randsmooth.errors.InputError: batch=3 must be at least 32, or 128 for images of up to 16,384 values: the ...
-    """
-    if batch is not None and batch < FINE:
-        raise InputError(
-            f"batch={batch} must be at least {FINE}, or {BLOCK} for images of up to {LARGE:,} values: the samples that "
-            "share a noise stream"
-        )
 
 
 def precision_named(arithmetic: str) -> Precision:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -38,6 +39,7 @@ from randsmooth.models import OnnxModel
 from randsmooth.noise import Stream, address_of, check_on_grid, grid_sampler, perturb
 
 TRIALS = 5
+Keep = Callable[[Segment, NDArray[np.int64]], None]  # what receives the classes of the samples of a segment
 
 
 class Engine:
@@ -81,6 +83,7 @@ class Engine:
         self._perturb = grid_sampler(sigma).perturb if settings.sound else partial(perturb, sigma=sigma)
         self._backend = None if backend == "auto" else make_backend(backend, model, device, settings.precision)
         self._shape: tuple[int, ...] = ()  # of a batch
+        self._own = threading.local()  # what each worker drew last
         self.workers = WorkerPool(1)
 
     @property
@@ -94,6 +97,11 @@ class Engine:
         """Samples a batch; 0 before the engine is prepared."""
         return self._shape[0] if self._shape else 0
 
+    @property
+    def cuts(self) -> bool:
+        """Whether segments are divided to fill batches: where each batch is a request, or smaller than a segment."""
+        return self.backend.metered or self.size < usual_block(self._shape[1:])
+
     def prepare(self, shape: Sequence[int]) -> Backend:
         """Make ready for images of `shape` (C, H, W): choose the backend, and try the base classifier out.
 
@@ -101,37 +109,56 @@ class Engine:
             InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
         """
         if self._shape[1:] != tuple(shape):
-            batch, block = self.settings.batch or usual_batch(self.device, shape), usual_block(shape)
-            if batch < block:
-                raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
-            if self._backend is None:
-                batch = self._choose(batch, shape)
+            batch = self._choose(shape) if self._backend is None else self._batch_for(self._backend, shape)
+            self.backend.size = batch
             self.workers = self._workers_for(self.backend, shape)
             (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
             self._shape = (batch, *shape)
         return self.backend
 
+    def _batch_for(self, backend: Backend, shape: Sequence[int]) -> int:
+        """Samples a batch: as the settings, the backend or its device want it. InputError where that is too small."""
+        batch, block = self.settings.batch or backend.batch or usual_batch(self.device, shape), usual_block(shape)
+        if backend.padded and batch < block:
+            raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
+        return batch
+
     def _workers_for(self, backend: Backend, shape: Sequence[int]) -> WorkerPool:
-        """A worker for each thread on the CPU, where batches of these images are small; else one."""
+        """As many as the backend wants; else one for each thread on the CPU, where batches are small; else one."""
         several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
-        backend.workers = torch.get_num_threads() if several else 1
-        return WorkerPool(backend.workers)
+        backend.workers = backend.side_by_side or (torch.get_num_threads() if several else 1)
+        return WorkerPool(backend.workers, halting=backend.halting)
 
     @torch.inference_mode()
     def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
-        """Whether the rows of a batch stand alone, and how many classes there are."""
+        """Whether the rows of a batch stand alone, and how many classes there are.
+
+        A metered backend is not tried out: one sample is answered, where it does not know how many classes there are.
+        """
+        if self.backend.metered and self.backend.num_classes is not None:
+            return True, self.backend.num_classes
         trial, grey = torch.empty(shape, device=self.device), torch.full(shape[1:], 0.5, device=self.device)
         perturb(trial, grey, self.sigma, stream=Stream(self.seed, "try out"))
+        if self.backend.metered:
+            return True, self.backend.logits(trial[:1]).shape[1]
         logits = check_repeats(self.backend, self.model, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
-    def _choose(self, batch: int, shape: Sequence[int]) -> int:
-        """Take the fastest backend; the batch that it is fastest with, unless the settings give one."""
+    def _choose(self, shape: Sequence[int]) -> int:
+        """Take the fastest backend; the batch that it is fastest with, unless the settings give one.
+
+        A metered model is not measured: it has its usual backend.
+        """
+        names = candidates(self.model, self.device)
+        usual = make_backend(names[0], self.model, self.device, self.settings.precision)
+        batch = self._batch_for(usual, shape)
+        if usual.metered:
+            self._backend = usual
+            return batch
 
         def measure(backend: Backend, batch: int = batch) -> float:
             return images_a_second(backend, self._workers_for(backend, shape), (batch, *shape))
 
-        names = candidates(self.model, self.device)
         self._backend, self.rates = fastest(names, self.model, self.device, self.settings.precision, measure)
         for larger in larger_batches(batch, shape) if self.settings.batch is None else ():
             rate = measure(self._backend, larger)
@@ -161,23 +188,29 @@ class Engine:
         logits = torch.inference_mode()(self.backend.logits)
         return next(iter(self.workers.map(logits, [noisy.to(self.device)]))).cpu()
 
-    def count(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
+    def count(
+        self, batches: Sequence[Sequence[Segment]], slots: Sequence[int], keep: Keep | None = None
+    ) -> NDArray[np.int64]:
         """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers not finite.
 
-        After the only transfer from the device.
+        After the only transfer from the device, unless `keep` is called: for each segment of a batch as soon as that is
+        answered, with the classes (samples,) of its samples, if all answers are finite.
         """
         rows = {slot: row for row, slot in enumerate(slots)}
-        parts = self.workers.map(partial(self._counted, rows=rows), batches)
+        parts = self.workers.map(partial(self._counted, rows=rows, keep=keep), batches)
         host: NDArray[np.int64] = reduce(torch.add, parts).view(len(slots), -1).cpu().numpy()
         return host
 
     @torch.inference_mode()
-    def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
+    def _counted(self, batch: Sequence[Segment], rows: dict[int, int], keep: Keep | None) -> Tensor:
         """(len(rows) * (K + 1),) what one batch adds to the counts."""
         logits, columns = self.logits(batch), self.classes + 1
         predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), self.classes)
-        row = torch.tensor([rows[segment.slot] for segment in batch])
-        row = row.repeat_interleave(torch.tensor([segment.samples for segment in batch]))
+        samples = [segment.samples for segment in batch]
+        if keep is not None and bool((predicted < self.classes).all()):
+            for segment, classes in zip(batch, predicted.cpu().split(samples), strict=True):
+                keep(segment, classes.numpy())
+        row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(torch.tensor(samples))
         places = row.to(self.device, non_blocking=True) * columns + predicted
         counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)
         return counts.scatter_add_(0, places, torch.ones_like(places))
@@ -185,16 +218,31 @@ class Engine:
     def logits(self, batch: Sequence[Segment]) -> Tensor:
         """(n, K) of the n samples that `batch` names.
 
-        The network always sees a batch of the same shape, so that it always rounds alike. Rows that `batch` does not
-        fill keep older samples, or are set to zero where the rows of a batch could influence each other.
+        A padded backend always sees a batch of the same shape, so that it always rounds alike. Rows that `batch` does
+        not fill keep older samples, or are set to zero where the rows of a batch could influence each other.
         """
         noisy, samples = self.workers.buffer(self._shape, self.device), [segment.samples for segment in batch]
         drawn, rest = noisy.split([sum(samples), self.size - sum(samples)])
         for segment, out in zip(batch, drawn.split(samples), strict=True):
-            self._perturb(out, segment.x, stream=segment.stream)
+            self._draw(out, segment)
+        if not self.backend.padded:
+            return self.backend.logits(drawn)
         if not self.mixes:
             rest.zero_()
         return self.backend.logits(noisy)[: sum(samples)]
+
+    def _draw(self, out: Tensor, segment: Segment) -> None:
+        """Set `out` (n, C, H, W) to the samples of a segment."""
+        if segment.samples == segment.drawn:
+            self._perturb(out, segment.x, stream=segment.stream)
+            return
+        # A part of a stream comes from the whole; the parts of one stream mostly follow each other.
+        last: tuple[Stream, Tensor] | None = getattr(self._own, "last", None)
+        if last is None or last[0] != segment.stream or len(last[1]) != segment.drawn:
+            last = segment.stream, torch.empty((segment.drawn, *segment.x.shape), device=self.device)
+            self._perturb(last[1], segment.x, stream=segment.stream)
+            self._own.last = last
+        out.copy_(last[1][segment.skip :][: segment.samples])
 
 
 def images_a_second(backend: Backend, workers: WorkerPool, shape: tuple[int, ...]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import torch
@@ -21,10 +22,12 @@ from randsmooth.certificates import (
 )
 from randsmooth.certification.algorithm import ImageEvidence, certify_steps
 from randsmooth.certification.jobs import Job
+from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import Images
 from randsmooth.errors import InputError, setting
+from randsmooth.models import EndpointError
 from randsmooth.progress import Reporter, Silent
 
 
@@ -45,6 +48,11 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
 def journal_path(out: Path) -> Path:
     """Where the finished images of a run into `out` wait for the rest."""
     return out.with_name(out.name + ".partial")
+
+
+def kept_path(out: Path) -> Path:
+    """Where the counts of the images in hand wait for the rest, in a run into `out` whose samples cost."""
+    return out.with_name(out.name + ".answers")
 
 
 def header_of(out: Path) -> Header | None:
@@ -68,8 +76,9 @@ def certify_images(
 ) -> Certificates:
     """Certify the images at `indices` into the Parquet file `out`.
 
-    A run that is killed, at whatever moment, loses the few images in hand; `resume` goes on with it. What is reported
-    to `reporter` as done was written to the disk before, so that a power failure does not take it either.
+    A run that is killed, at whatever moment, loses the few images in hand, or of an `Endpoint` only the requests under
+    way; `resume` goes on with it. What is reported to `reporter` as done was written to the disk before: a power
+    failure does not take it either.
 
     Raises:
         InputError: `out` exists and neither flag is given, or holds a run with another header, or another
@@ -95,20 +104,41 @@ def certify_images(
         sweep(out)
         if overwrite:
             out.unlink(missing_ok=True)
+            kept_path(out).unlink(missing_ok=True)
         if out.exists():
+            kept_path(out).unlink(missing_ok=True)
             path.unlink()  # a kill may have come between writing the table and removing this
             return _finished(out, header)
         with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
-            try:
-                _certify_rest(smoothed, images, indices, journal, reporter or Silent())
-            except InputError:
-                if not journal.rows:  # nothing to resume: do not stand in the way of the next try
-                    path.unlink(missing_ok=True)
-                raise
+            with _kept_counts(smoothed, journal, out) as kept:
+                _certify_rest(smoothed, images, indices, journal, kept, reporter or Silent())
             table = journal.table(indices, out.stem)
         write_parquet(table, out)
+        kept_path(out).unlink(missing_ok=True)
         path.unlink()
     return table
+
+
+@contextmanager
+def _kept_counts(smoothed: SmoothedClassifier, journal: Journal, out: Path) -> Iterator[KeptCounts | None]:
+    """Where the counts of unfinished images are kept, if every sample costs, for as long as images are certified.
+
+    Raises:
+        InputError: what is raised within; that the endpoint has stopped answering comes with what is finished.
+    """
+    metered = smoothed.engine.backend.metered
+    try:
+        with KeptCounts.open(kept_path(out), journal.header) if metered else nullcontext() as kept:
+            yield kept
+    except InputError as error:
+        samples = kept.samples if kept is not None and isinstance(error, EndpointError) else 0
+        if not journal.rows and not samples:  # nothing to resume: do not stand in the way of the next try
+            kept_path(out).unlink(missing_ok=True)
+            journal.path.unlink(missing_ok=True)
+        if not isinstance(error, EndpointError) or not (journal.rows or samples):
+            raise
+        done = f"{len(journal.rows)} images are finished, and {samples:,} answers about others are kept"
+        raise EndpointError(f"{error}; {done}. To go on: {setting(resume=True)}") from error
 
 
 def _finished(out: Path, header: Header) -> Certificates:
@@ -118,7 +148,12 @@ def _finished(out: Path, header: Header) -> Certificates:
 
 
 def _certify_rest(
-    smoothed: SmoothedClassifier, images: Images, indices: Sequence[int], journal: Journal, reporter: Reporter
+    smoothed: SmoothedClassifier,
+    images: Images,
+    indices: Sequence[int],
+    journal: Journal,
+    kept: KeptCounts | None,
+    reporter: Reporter,
 ) -> None:
     """Certify the images that the journal does not hold yet, and add a line for each as it is decided.
 
@@ -130,10 +165,12 @@ def _certify_rest(
     labels = images.labels.tolist()
     _check_labels(journal, labels)
     right = int(journal.judge().correct.sum())
-    for job in Scheduler[ImageEvidence](smoothed.engine).run(_jobs(images, left, journal.header)):
+    for job in Scheduler[ImageEvidence](smoothed.engine, kept).run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
         journal.append(JournalRow(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
+        if kept is not None:
+            kept.finish(job.address)
         safe = journal.settle() if len(journal.rows) < len(indices) else journal.sync()
         if safe:
             right += int(journal.judge().correct.sum())

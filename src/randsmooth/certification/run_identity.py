@@ -73,7 +73,7 @@ def make_header(
         data=fingerprint(images, indices),
         classes=images.spec.classes,
         model=described,
-        behaviour=behaviour(engine, images, indices),
+        behaviour={} if backend.metered else behaviour(engine, images, indices),
         device=backend.processor,
         instructions=backend.instructions,
         versions=versions(*backend.packages) | rule_origin(settings.rule),

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
+from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.segments import Segment, segments, take_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of
@@ -46,6 +47,7 @@ class Scheduler(Generic[T]):
 
     Args:
         engine: what draws the noise and counts the answers.
+        kept: counts that an earlier run had of the same samples; those of this run are added as they come.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
@@ -55,8 +57,8 @@ class Scheduler(Generic[T]):
         [300, 300, 300]
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, kept: KeptCounts | None = None) -> None:
+        self.engine, self.kept = engine, kept
         self.queue: deque[Segment] = deque()
         self.pending: dict[int, PendingCounts] = {}  # by slot
         self.slots = 0  # given out so far
@@ -71,7 +73,7 @@ class Scheduler(Generic[T]):
         """
         rest = iter(jobs)
         job = next(rest, None)
-        while job is not None or self.queue or self.failure is not None:
+        while job is not None or self.pending:
             while job is not None and self._has_room():
                 self._admit(job)
                 job = next(rest, None)
@@ -93,13 +95,22 @@ class Scheduler(Generic[T]):
 
     def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
         slots = range(self.slots, self.slots + len(ranges))
-        left = sum(samples.stop - samples.start for samples in ranges)
-        pending = PendingCounts(job, slots, left, np.zeros((len(ranges), self.engine.classes), np.int64))
+        pending = PendingCounts(job, slots, 0, np.zeros((len(ranges), self.engine.classes), np.int64))
         for slot, samples in zip(slots, ranges, strict=True):
             stream = Stream(self.engine.seed, samples.name).at(job.address)
-            self.queue.extend(segments(slot, job.x, stream, samples))
             self.pending[slot] = pending
+            for segment in segments(slot, job.x, stream, samples):
+                self._queue(segment, pending)
         self.slots = slots.stop
+
+    def _queue(self, segment: Segment, pending: PendingCounts) -> None:
+        """Queue a segment, but for those of its samples that were counted before."""
+        parts = [segment]
+        if self.kept is not None:
+            counts, parts = self.kept.of(segment, self.engine.classes)
+            pending.counts[pending.slots.index(segment.slot)] += counts
+        self.queue.extend(parts)
+        pending.left += sum(part.samples for part in parts)
 
     def _count_queued(self, *, flush: bool) -> list[Job[T]]:
         """Have every full batch in the queue counted, with `flush` the rest too; the jobs that finished by it.
@@ -110,22 +121,25 @@ class Scheduler(Generic[T]):
         if self.failure is not None:
             raise self.failure
         batches = list(self._batches(flush))
-        if not batches:
-            return []
+        if batches:
+            self._count(batches)
+        complete = dict.fromkeys(pending for pending in self.pending.values() if not pending.left)
+        return [pending.job for pending in complete if self._resume(pending)]
+
+    def _count(self, batches: Sequence[Sequence[Segment]]) -> None:
         start = time.perf_counter()
         slots = sorted({segment.slot for batch in batches for segment in batch})
-        counts = self.engine.count(batches, slots)  # the only wait for the device
+        keep = None if self.kept is None else self.kept.add
+        counts = self.engine.count(batches, slots, keep)  # the only wait for the device
         seconds = (time.perf_counter() - start) / counts.sum()
         for slot, row in zip(slots, counts, strict=True):
             self._add(slot, row, seconds)
-        complete = dict.fromkeys(self.pending[slot] for slot in slots if not self.pending[slot].left)
-        return [pending.job for pending in complete if self._resume(pending)]
 
     def _batches(self, flush: bool) -> Iterator[list[Segment]]:
-        size, mix = self.engine.size, self.engine.mixes
+        size, mix, cut = self.engine.size, self.engine.mixes, self.engine.cuts
         queued = self._queued()
         while self.queue and (queued >= size or flush or not mix):
-            batch = take_batch(self.queue, size, mix=mix)
+            batch = take_batch(self.queue, size, mix=mix, cut=cut)
             queued -= sum(segment.samples for segment in batch)
             yield batch
 
@@ -196,7 +210,7 @@ def sum_over_samples(engine: Engine, x: Tensor, samples: SampleRange, of: Callab
     queue = deque(segments(0, engine.receive(x), stream, samples))
     batches = []
     while queue:
-        batches.append(take_batch(queue, engine.size, mix=engine.mixes))
+        batches.append(take_batch(queue, engine.size, mix=engine.mixes, cut=engine.cuts))
     answered = partial(_answered, engine, of)
     return reduce(torch.add, engine.workers.map(answered, batches))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -28,13 +28,26 @@ class Segment:
         slot: index of the counts that the samples belong to.
         x: (C, H, W) the image, on the device.
         stream: the stream that the noise is drawn from.
-        samples: number of samples, from the start of the stream.
+        samples: number of samples, those after `skip`.
+        skip: how many samples of the stream come before them.
+        whole: how many are drawn from the stream, since a shorter draw may hold other numbers; 0 stands for `samples`.
     """
 
     slot: int
     x: Tensor
     stream: Stream
     samples: int
+    skip: int = 0
+    whole: int = 0
+
+    @property
+    def drawn(self) -> int:
+        """Samples to draw, of which `samples` count."""
+        return self.whole or self.samples
+
+    def part(self, start: int, samples: int) -> Segment:
+        """`samples` of its samples, from the one numbered `start`."""
+        return replace(self, samples=samples, skip=self.skip + start, whole=self.drawn)
 
 
 def usual_block(shape: Sequence[int]) -> int:
@@ -61,13 +74,19 @@ def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iter
         yield Segment(slot, x, stream.at(start // block), min(block, samples.stop - start))
 
 
-def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
-    """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot."""
+def take_batch(queue: deque[Segment], batch: int, *, mix: bool, cut: bool = False) -> list[Segment]:
+    """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot.
+
+    With `cut`, a segment that does not fit is divided, so that the batch is full.
+    """
     taken: list[Segment] = []
     passed: list[Segment] = []
     room = batch
     while queue and room:
         segment = queue.popleft()
+        if cut and segment.samples > room:
+            queue.appendleft(segment.part(room, segment.samples - room))
+            segment = segment.part(0, room)
         fits = segment.samples <= room and (mix or not taken or segment.slot == taken[0].slot)
         (taken if fits else passed).append(segment)
         room -= segment.samples if fits else 0

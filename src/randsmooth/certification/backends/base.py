@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -20,6 +22,8 @@ from randsmooth.models import OnnxModel
 class Backend(ABC):
     """Runs batches of one fixed shape, so that an answer's rounding never depends on how full a batch is.
 
+    One that is not `padded` is given what is to be counted and nothing else, in batches of any size up to `size`.
+
     Another package adds one by an entry point of the group `randsmooth.backends`: a subclass whose `name` is that of
     the entry point.
 
@@ -31,6 +35,13 @@ class Backend(ABC):
         device: where the noisy images are made and the logits end up.
         packages: modules that it needs, on whose versions the logits depend besides torch's.
         workers: how many threads will ask at once; set before the first answer, above 1 only where `parallel`.
+        padded: whether batches are filled up to one size.
+        metered: whether every image answered costs, so that none is sent to measure speed or to try the model out.
+        batch: samples a batch where the settings give none; None: what suits device and image.
+        side_by_side: how many threads should ask at once; None: what suits device and image.
+        num_classes: K, where it is known before the first answer.
+        size: samples of a full batch; set before the first answer.
+
     Example:
         >>> class Double(Backend):
         ...     name = "double"
@@ -47,6 +58,12 @@ class Backend(ABC):
     parallel: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ()
     workers: int = 1
+    padded: bool = True
+    metered: bool = False
+    batch: int | None = None
+    side_by_side: int | None = None
+    num_classes: int | None = None
+    size: int = 0
     precision: Precision
     device: torch.device
 
@@ -85,6 +102,11 @@ class Backend(ABC):
     def instructions(self) -> str:
         """The instructions that it computes with, as this runtime chooses them."""
         return with_torch(self.device)
+
+    @contextmanager
+    def halting(self) -> Iterator[None]:
+        """Within it, answers that are under way should end soon, since another one failed."""
+        yield
 
     def logits(self, noisy: Tensor) -> Tensor:
         """(B, K) float32 or float64, of noisy images (B, C, H, W) float32.
