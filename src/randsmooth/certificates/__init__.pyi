@@ -1,4 +1,5 @@
 from .checks import check_file as check_file
+from .evidence_checks import NO_LABEL as NO_LABEL
 from .files import (
     find_certificates as find_certificates,
 )

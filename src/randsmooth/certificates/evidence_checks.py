@@ -13,6 +13,8 @@ from randsmooth.errors import InputError
 
 Ints = NDArray[np.int64]
 
+NO_LABEL = -1  # in place of the label of every image of data that have none
+
 
 def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints) -> None:
     """Raise InputError unless a certification under `header` by `rule` can have given these counts and labels.
@@ -22,12 +24,12 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
         rule: the one that it names.
         evidence: the samples of N images that bound p_A.
         counts0: (N, K) class counts of the samples that picked the class.
-        label: (N,) true classes.
+        label: (N,) true classes, or NO_LABEL for all images.
     """
     _check_classes(header, evidence.counts)
     _check_sums("counts0", counts0, np.full(len(evidence.idx), header.n0), evidence.idx)
     _check_paths(header, rule, evidence, label)
-    _check_labels(label, evidence.counts.shape[1], evidence.idx)
+    _check_labels(header, label, evidence.counts.shape[1], evidence.idx)
 
 
 def _check_classes(header: Header, counts: Ints) -> None:
@@ -61,7 +63,11 @@ def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
             raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")
 
 
-def _check_labels(label: Ints, num_classes: int, idx: Ints) -> None:
+def _check_labels(header: Header, label: Ints, num_classes: int, idx: Ints) -> None:
+    if len(label) and (label == NO_LABEL).all():
+        if header.label_aware:
+            raise InputError("the header is label-aware, and the images have no labels: certify without --label-aware")
+        return
     wrong = np.flatnonzero((label < 0) | (label >= num_classes))
     if len(wrong):
         row = wrong[0]

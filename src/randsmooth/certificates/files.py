@@ -103,6 +103,8 @@ def _check_a_log_can_say(table: Certificates) -> None:
         made, way = f"certified by --rule {header.rule}", "certify with --rule fixed"
     elif header.bound not in (None, "clopper-pearson"):
         made, way = f"judged by the {header.bound} bound", "certify with --bound clopper-pearson"
+    elif not table.labelled:
+        made, way = "made without labels", "certify images with labels"
     elif header.label_aware:
         made, way = "certified with --label-aware", "certify without it"
     else:

@@ -24,7 +24,7 @@ class JournalRow:
     """One image's evidence.
 
     Attributes:
-        idx, label: position and true class of the image.
+        idx, label: position and true class of the image; label -1 where it has none.
         counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
         path: how often the picked class had come out at each look.
         seconds: time that the image took.
@@ -59,9 +59,9 @@ class JournalRow:
         raw = parse_json(line, where)
         if not isinstance(raw, dict) or raw.keys() != {"idx", "label", "seconds", *EVIDENCE}:
             raise InputError(f"{where} is no row: expected idx, label, seconds, {', '.join(EVIDENCE)}")
-        for key in ("idx", "label"):
-            if not _is_count(raw[key]):
-                raise InputError(f"{where} holds {key}={shown(repr(raw[key]))}; expected a whole number from 0")
+        for key, least in (("idx", 0), ("label", -1)):
+            if type(raw[key]) is not int or not least <= raw[key] < MOST:
+                raise InputError(f"{where} holds {key}={shown(repr(raw[key]))}; expected a whole number from {least}")
         for key in EVIDENCE:
             if not isinstance(raw[key], list) or not all(map(_is_count, raw[key])):
                 raise InputError(f"{where} holds {key} other than a list of whole numbers from 0")

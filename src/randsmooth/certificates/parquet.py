@@ -67,10 +67,11 @@ def derived(table: Certificates) -> dict[str, NDArray[Any]]:
     counts0, counts = table.evidence()
     evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
     q = table.rule.claims(evidence)[0] if table.q is None else table.q  # a table made by hand has none yet
+    correct = {"correct": table.correct} if table.labelled else {}
     return {
         "predict": table.predict,
         "radius": table.radius,
-        "correct": table.correct,
+        **correct,
         "picked": evidence.picked,
         "n_A": np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0],
         "p_lower": 1.0 - q,

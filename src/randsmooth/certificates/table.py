@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates.evidence_checks import check_evidence
+from randsmooth.certificates.evidence_checks import NO_LABEL, check_evidence
 from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_rows
@@ -31,7 +31,7 @@ class Certificates:
         header: the facts that all rows share.
         name: what to call the table in a comparison; usually the name of its file.
         idx: (N,) position of the image in its split.
-        label: (N,) true class.
+        label: (N,) true class; NO_LABEL (-1) throughout where the images have none.
         predict: (N,) certified class, or ABSTAIN (-1).
         radius: (N,) certified L2 radius in units of pixels in [0, 1]; 0 where abstained.
         seconds: (N,) time that each image took.
@@ -82,9 +82,14 @@ class Certificates:
         return self.counts is None
 
     @property
+    def labelled(self) -> bool:
+        """Whether the images have labels: without them, nothing is known of accuracy."""
+        return not (self.label == NO_LABEL).any()
+
+    @property
     def correct(self) -> NDArray[np.bool_]:
-        """(N,) whether the certified class is the label; False for an abstention."""
-        return np.asarray(self.predict == self.label)
+        """(N,) whether the certified class is the label; False for an abstention, and where there is no label."""
+        return np.asarray((self.predict == self.label) & (self.label != NO_LABEL))
 
     @property
     def samples(self) -> Ints:
@@ -107,6 +112,9 @@ class Certificates:
         return int(max(self.label.max(initial=0), self.predict.max(initial=0))) + 1
 
     def class_name(self, index: int) -> str:
+        """What class `index` is called; a dash for NO_LABEL."""
+        if index == NO_LABEL:
+            return "–"
         return self.header.classes[index] if self.header.classes else str(index)
 
     def evidence(self) -> tuple[Ints, Ints]:
@@ -244,8 +252,8 @@ def from_evidence(
 
     Raises:
         InputError: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
-            counts that are negative or not as many as the rule asks for, a label that is not among the K classes, or a
-            budget that certifies nothing.
+            counts that are negative or not as many as the rule asks for, a label that is not among the K classes (or
+            NO_LABEL beside labels), or a budget that certifies nothing.
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
