@@ -17,7 +17,10 @@ from .certificates import read as read
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .errors import InputError as InputError
+from .models import Denoised as Denoised
+from .models import DiffusionDenoiser as DiffusionDenoiser
 from .training import TrainingSettings as TrainingSettings
 from .training import train as train
+from .training import train_denoiser as train_denoiser
 
 __version__: str

@@ -30,6 +30,10 @@ VERBS = {
         "Train Gaussian and Amplify on digits, certify both and compare them, in a minute or two.",
     ),
     "train": Verb("train:train", "Train a base classifier into a model folder."),
+    "train-denoiser": Verb(
+        "train_denoiser:train_denoiser",
+        "Train a denoiser, which makes a classifier that never saw noise certifiable (denoised smoothing).",
+    ),
     "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
     "predict": Verb(
         "predict:predict",

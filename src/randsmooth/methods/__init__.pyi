@@ -1,6 +1,7 @@
 from . import amplify as amplify
 from . import cat_rs as cat_rs
 from . import consistency as consistency
+from . import denoising as denoising
 from . import gaussian as gaussian
 from . import macer as macer
 from . import smoothadv as smoothadv

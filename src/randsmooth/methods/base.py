@@ -43,6 +43,7 @@ class LossInputs(NamedTuple):
         u: (B,) a uniform random number in [0, 1) for each image, for methods whose loss is random beyond the noise.
         target: (B, K) a teacher's smoothed prediction for each image.
         sigma: the standard deviation of the noise, where the loss itself depends on it.
+        classifier: the classifier that a denoiser is trained for, in eval mode; it takes no gradient itself.
 
     Example:
         >>> inputs = LossInputs(u=torch.rand(3))  # for a batch of three images
@@ -53,6 +54,7 @@ class LossInputs(NamedTuple):
     u: Tensor | None = None
     target: Tensor | None = None
     sigma: float | None = None
+    classifier: nn.Module | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,11 @@
 from .checks import check_images as check_images
 from .checks import check_labels as check_labels
 from .classifier import Classifier as Classifier
+from .denoised import Denoised as Denoised
+from .denoiser import Denoiser as Denoiser
+from .denoiser_sources import load_denoiser as load_denoiser
 from .devices import pick_device as pick_device
+from .diffusion import DiffusionDenoiser as DiffusionDenoiser
 from .folder import check_folder as check_folder
 from .folder import load as load
 from .folder import save as save

@@ -70,10 +70,15 @@ def fields(config: dict[str, Any]) -> dict[str, Any]:
         "num_classes": len(config["classes"]),
         "classes": _listing(config["classes"]),
         "normalised": config["mean"] is not None,
-        "dataset": _cell(dataset) if dataset else None,
+        "dataset": cell(dataset) if dataset else None,
         "sigma": sigma if type(sigma) in (int, float) else None,
-        "rows": [(_cell(name), _cell(value)) for name, value in provenance.items()],
+        "rows": rows(provenance),
     }
+
+
+def rows(provenance: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts on the training as cells of a table in Markdown."""
+    return [(cell(name), cell(value)) for name, value in provenance.items()]
 
 
 def _listing(classes: list[str], most: int = 20) -> str:
@@ -81,7 +86,7 @@ def _listing(classes: list[str], most: int = 20) -> str:
     return ", ".join(markdown(shortened(name)) for name in classes[:most]) + more
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     """The text of one table cell, shortened where it is too long to read."""
     return markdown(shortened(_in_words(value), LONG))
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import ModelCard, PyTorchModelHubMixin
-from torch import Tensor, nn
+from torch import Tensor
 
-from randsmooth.documents import parse_json, shown
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import card, stored
+from randsmooth.models import card
 from randsmooth.models.registry import build
-from randsmooth.models.size_limit import SizeLimit
+from randsmooth.models.stored_model import StoredModel
 
 MOST_SIDE, MOST_CHANNELS = 2**14, 2**10  # of an image
 LONGEST_NAME = 1000  # characters; ImageNet's longest class has 121
-MOST_PROVENANCE = 2**20  # bytes as JSON; a training run's takes a few hundred
 
 
 class Classifier(
-    nn.Module,
-    PyTorchModelHubMixin,
-    library_name="randsmooth",
+    StoredModel,
     tags=["randomized-smoothing", "certified-robustness"],
-    license="apache-2.0",
     pipeline_tag="image-classification",
     model_card_template=card.TEMPLATE,
 ):
@@ -49,9 +42,9 @@ class Classifier(
         (torch.Size([3, 2]), 2)
     """
 
+    kind = "classifier"
     mean: Tensor | None
     std: Tensor | None
-    _hub_mixin_config: dict[str, Any]  # what the mixin writes to config.json
 
     def __init__(
         self,
@@ -81,67 +74,15 @@ class Classifier(
         """K, the number of logits."""
         return len(self.classes)
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """The arguments that rebuild this classifier, as plain JSON."""
-        return self._hub_mixin_config
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """How the weights were trained. To change it, assign a new dictionary, which must be plain JSON."""
-        return self._hub_mixin_config["provenance"]  # type: ignore[no-any-return]
-
-    @provenance.setter
-    def provenance(self, value: dict[str, Any]) -> None:
-        self._hub_mixin_config["provenance"] = _plain_json(value)
-
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W): in [0, 1] before noise, any real numbers after it."""
         if self.mean is not None and self.std is not None:
             x = (x - self.mean) / self.std
         return self.network(x)  # type: ignore[no-any-return]
 
-    def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
-        """The mixin's hook: our template with this model's provenance."""
-        return super().generate_model_card(*args, **card.fields(self.config), **kwargs)
-
-    def _save_pretrained(self, save_directory: Path) -> None:
-        """The mixin's hook: the weights, and a config.json that vouches for them and for itself."""
-        super()._save_pretrained(save_directory)
-        stored.write_config(self.config, save_directory)
-
-    @classmethod
-    def from_pretrained(
-        cls, pretrained_model_name_or_path: Path | str, *, map_location: torch.device | str = "cpu", **hub: Any
-    ) -> Classifier:
-        """As `models.load`, which calls this; `hub` are options of huggingface_hub's `snapshot_download`."""
-        # The mixin's own would read config.json without limits, forgive layers without weights, and turn to pickle.
-        folder = stored.local(pretrained_model_name_or_path, **hub)
-        return _moved(cls.from_stored(stored.read(folder), folder), map_location)
-
-    @classmethod
-    def from_stored(cls, content: stored.Stored, folder: Path) -> Classifier:
-        """The classifier of a folder's `content`, in eval mode; InputError where its parts do not fit."""
-        size = sum(tensor.numel() for tensor in content.weights.values())
-        try:
-            with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
-                model = cls(**content.config)
-        except InputError as error:
-            raise InputError(f"{folder / stored.CONFIG}: {error}") from error
-        except RuntimeError as error:  # there was not enough memory for a single layer
-            reason = shown(str(error).partition("\n")[0])
-            raise InputError(f"{folder / stored.CONFIG}: no such network can be built ({reason})") from error
-        stored.check_fit(folder, model.state_dict(), content.weights)
-        model.load_state_dict(content.weights)
-        return model.eval()
-
-
-def _moved(model: Classifier, device: torch.device | str) -> Classifier:
-    try:
-        return model.to(device)
-    except (RuntimeError, AssertionError) as error:  # torch asserts that CUDA was compiled in
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"device {str(device)!r} cannot be used ({reason}): device='cpu' always can") from error
+    def card_fields(self) -> dict[str, Any]:
+        """What the template of the model's card needs."""
+        return card.fields(self.config)
 
 
 def _checked_arch(arch: str) -> str:
@@ -201,19 +142,6 @@ def _per_channel(values: list[float] | None) -> Tensor | None:
 
 def _listed(values: list[float] | None) -> list[float] | None:
     return None if values is None else list(values)
-
-
-def _plain_json(provenance: dict[str, Any]) -> dict[str, Any]:
-    """A copy as it will be read back from config.json (tuples become lists, keys strings)."""
-    if not isinstance(provenance, dict):
-        raise InputError(f"provenance={_shortened(provenance)}: expected a dictionary, {{}} if nothing is known")
-    try:
-        written = json.dumps({"provenance": provenance}, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"provenance is not plain JSON ({shown(error)}): use str, int, float, list and dict") from None
-    if len(written) > MOST_PROVENANCE:
-        raise InputError(f"provenance takes {len(written):,} bytes as JSON; expected at most {MOST_PROVENANCE:,}")
-    return parse_json(written, "provenance")["provenance"]  # type: ignore[no-any-return]
 
 
 def _shortened(value: object) -> str:

@@ -11,15 +11,17 @@ import torch
 from randsmooth.atomic import sync_folder
 from randsmooth.errors import InputError
 from randsmooth.models.classifier import Classifier
+from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.disk_errors import os_errors_naming
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
+from randsmooth.models.stored_model import StoredModel
 from randsmooth.models.weights import weights_hash
 
 __all__ = ["check_folder", "load", "save", "weights_hash"]
 
 
-def save(model: Classifier, folder: Path | str) -> None:
-    """Write `model` into `folder`, replacing a model that is there; other files stay.
+def save(model: StoredModel, folder: Path | str) -> None:
+    """Write `model`, a classifier or a denoiser, into `folder`, replacing a model that is there; other files stay.
 
     The files are first written to a temporary folder inside `folder`. Then config.json, without which nothing loads,
     is removed first and put in place last: a killed process leaves the old model, the new one, or none that loads,
@@ -88,11 +90,15 @@ def check_folder(folder: Path | str) -> str:
 they were saved'
     """
     stored = read(local(folder))
-    model = Classifier.from_stored(stored, local(folder))
     size = sum(tensor.numel() for tensor in stored.weights.values())
-    what = f"model folder: {model.arch} for {model.num_classes} classes, {size:,} finite numbers that fit it"
+    if stored.kind == Denoiser.kind:
+        denoiser = Denoiser.from_stored(stored, local(folder))
+        what = f"denoiser: {denoiser.arch} for {denoiser.channels} channels"
+    else:
+        model = Classifier.from_stored(stored, local(folder))
+        what = f"model folder: {model.arch} for {model.num_classes} classes"
     vouched = "configuration and weights are as they were saved" if stored.signed else "it has no digests"
-    return f"{what}; {vouched}"
+    return f"{what}, {size:,} finite numbers that fit it; {vouched}"
 
 
 def _share_mode(written: Path) -> None:
@@ -106,7 +112,7 @@ def _sync_files(written: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _check_float32(model: Classifier) -> None:
+def _check_float32(model: StoredModel) -> None:
     for name, tensor in model.state_dict().items():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
             raise InputError(f"{name} is {tensor.dtype}; expected float32 weights: call model.float() before saving")

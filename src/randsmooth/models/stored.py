@@ -19,14 +19,26 @@ from randsmooth.errors import InputError, NoDigest
 from randsmooth.models.place import check_place
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
-FACTS = {"arch", "classes", "shape", "mean", "std", "provenance"}  # the arguments of a Classifier
+# The arguments that rebuild a model of each kind, which its config.json consists of.
+KINDS = {
+    "classifier": {"arch", "classes", "shape", "mean", "std", "provenance"},
+    "denoiser": {"arch", "channels", "provenance"},
+}
+# What to do with a folder of each kind.
+USES = {
+    "classifier": "`randsmooth certify FOLDER`, or randsmooth.models.load(FOLDER)",
+    "denoiser": "put it before a classifier, `randsmooth certify CLASSIFIER --denoiser FOLDER`, or "
+    "randsmooth.Denoised(FOLDER, classifier)",
+}
 HASH, DIGEST = "weights", "digest"  # keys of config.json: hashes of the file of weights, and of config.json itself
+SIGNS = {HASH, DIGEST}
 MOST_BYTES = 2**22  # of a config.json; with ImageNet's thousand class names it takes a hundredth of that
 
 
 class Stored(NamedTuple):
-    """The content of a model folder; `signed` says whether its digests were there and right."""
+    """The content of a model folder; `kind` is one of KINDS, and `signed` whether its digests were there and right."""
 
+    kind: str
     config: dict[str, Any]
     weights: dict[str, Tensor]
     signed: bool
@@ -46,7 +58,7 @@ def read(folder: Path) -> Stored:
         InputError: a file is missing, cut short, not ours, or not as it was written; weights are not finite.
     """
     found = _read_config(folder)
-    signed = found.keys() != FACTS
+    kind, signed = _kind(found), HASH in found
     if signed and found[DIGEST] != _digest({key: value for key, value in found.items() if key != DIGEST}):
         raise InputError(
             f"{folder / CONFIG} is not as it was written, its digest differs: save or download the model again. "
@@ -62,7 +74,7 @@ def read(folder: Path) -> Stored:
     if not signed:
         note = f"{folder} was saved without digests, so damage to it may go unseen; saving the model again adds them"
         warnings.warn(note, NoDigest, stacklevel=2)
-    return Stored({key: found[key] for key in FACTS}, weights, signed)
+    return Stored(kind, {key: found[key] for key in KINDS[kind]}, weights, signed)
 
 
 def check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
@@ -97,10 +109,16 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError(f"{path} is missing: not a randsmooth model folder, or its saving was interrupted")
     config = parse_json(read_file(path, MOST_BYTES), path)
-    if not isinstance(config, dict) or config.keys() not in (FACTS, FACTS | {HASH, DIGEST}):
+    if not isinstance(config, dict) or not any(config.keys() in (facts, facts | SIGNS) for facts in KINDS.values()):
         found = ", ".join(sorted(config)) if isinstance(config, dict) else type(config).__name__
-        raise InputError(f"{path} was not written by this randsmooth: expected {sorted(FACTS)}, found {shown(found)}")
+        expected = " or ".join(f"{sorted(facts)} of a {kind}" for kind, facts in KINDS.items())
+        raise InputError(f"{path} was not written by this randsmooth: expected {expected}, found {shown(found)}")
     return config
+
+
+def _kind(config: dict[str, Any]) -> str:
+    """The kind of model that a configuration with the facts of one describes."""
+    return next(kind for kind, facts in KINDS.items() if config.keys() - SIGNS == facts)
 
 
 def _check_there(folder: Path) -> None:

@@ -1,3 +1,5 @@
+from .denoiser_run import train_denoiser as train_denoiser
+from .denoiser_settings import DenoiserSettings as DenoiserSettings
 from .presets import PRESETS as PRESETS
 from .presets import Preset as Preset
 from .recipe import Recipe as Recipe

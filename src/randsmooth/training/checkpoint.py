@@ -18,6 +18,7 @@ from torch import Tensor
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, NoDigest
+from randsmooth.training.denoiser_recipe import METHOD, DenoiserRecipe
 from randsmooth.training.recipe import Recipe
 
 # torch writes a zip file. Such a file may end with a comment, preceded by its length; the digest is that comment.
@@ -165,13 +166,17 @@ def _checked(path: Path, raw: object) -> Checkpoint:
     if type(raw["epoch"]) is not int or not _is_history(raw["history"], raw["epoch"]):
         raise _damaged(path, f"epoch={shown(raw['epoch'])} is not the number of epochs in its history")
     try:
-        Recipe.model_validate(raw["recipe"])
+        _kind_of_recipe(raw["recipe"]).model_validate(raw["recipe"])
     except ValidationError as error:
         first = error.errors()[0]
         raise _damaged(path, f"recipe: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return cast(
         Checkpoint, raw | {"model": dict(raw["model"])}
     )  # a plain dict, without attributes that a pickle may have added
+
+
+def _kind_of_recipe(recipe: dict[str, Any]) -> type[Recipe]:
+    return DenoiserRecipe if recipe.get("method") == METHOD else Recipe
 
 
 def _is_history(history: object, epochs: int) -> bool:

@@ -44,7 +44,7 @@ def expected_seconds(dataset: str, settings: TrainingSettings, *, device: str = 
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
     schedule = recipe.build_method().schedule()
-    with tempfile.TemporaryDirectory() as folder, threads.using(pick_threads(recipe, spec, fabric)):
+    with tempfile.TemporaryDirectory() as folder, threads.using(pick_threads(recipe, spec, fabric, new_classifier)):
         model = new_classifier(recipe, spec)
         trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
         objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]

@@ -23,6 +23,7 @@ GIVEN = (
     "method",
     "sigma",
     "arch",
+    "objective",
     "epochs",
     "take",
     "precision",

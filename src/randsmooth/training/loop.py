@@ -12,19 +12,20 @@ import pandas as pd
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.optim import SGD
+from torch.optim import Optimizer
 
 from randsmooth.atomic import write_atomically
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs, Method, Probe, Schedule
-from randsmooth.models import Classifier
+from randsmooth.models.stored_model import StoredModel
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, check_like, save
 from randsmooth.training.curves import Writer, curves
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY, check_there
+from randsmooth.training.optimisers import checked_state, make_optimiser
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.step_log import StepLog, TrainingDiverged
@@ -33,26 +34,31 @@ LOG_EVERY = 50  # steps; training waits for the device only then
 
 
 class Trainer:
-    """One training run: SGD on the method's objective, with the learning rate dropped at given epochs."""
+    """One training run: SGD or Adam on the method's objective, with the learning rate dropped at given epochs.
+
+    `classifier` is the one that a denoiser is trained for, where its objective asks one.
+    """
 
     def __init__(
         self,
         recipe: Recipe,
         images: Images,
-        model: Classifier,
+        model: StoredModel,
         schedule: Schedule,
         folder: Path,
         fabric: Fabric,
         reporter: Reporter,
+        classifier: nn.Module | None = None,
     ) -> None:
         self.recipe, self.images, self.folder = recipe, images, folder
         self.fabric, self.reporter = fabric, reporter
-        self.weights: Classifier = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        optimizer = SGD(model.parameters(), recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay, fused=True)
+        self.weights: StoredModel = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        optimizer = make_optimiser(recipe, model.parameters())
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
         self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
-        self.optimizer = cast(SGD, fabric.setup_optimizers(optimizer))
+        self.optimizer = cast(Optimizer, fabric.setup_optimizers(optimizer))
         self.schedule = schedule
+        self.classifier = None if classifier is None else classifier.to(fabric.device)
         self.history: list[dict[str, float]] = []
         self.epoch = 0
 
@@ -76,25 +82,13 @@ class Trainer:
         settings = self.optimizer.state_dict()[
             "param_groups"
         ]  # taken from the recipe, as the user may have changed them
-        self.optimizer.load_state_dict({"state": self._momenta(path, checkpoint), "param_groups": settings})
+        kept = checked_state(path, self.recipe, [*self.weights.parameters()], checkpoint["optimizer"])
+        self.optimizer.load_state_dict({"state": kept, "param_groups": settings})
         try:
             self.schedule.restore(checkpoint["schedule"], len(self.images))
         except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise InputError(f"{path} does not fit: its schedule is another run's ({shown(error)})") from error
         self.history, self.epoch = checkpoint["history"], checkpoint["epoch"]
-
-    def _momenta(self, path: Path, checkpoint: Checkpoint) -> dict[int, dict[str, Tensor | None]]:
-        """The optimiser's state: number of a parameter -> its momentum, if it has one."""
-        parameters = [*self.weights.parameters()]
-        state = checkpoint["optimizer"].get("state")
-        if not isinstance(state, dict) or not set(state) <= set(range(len(parameters))):
-            raise InputError(f"{path} does not fit: its optimiser's state is not a dictionary by parameter")
-        for i, each in state.items():
-            if not isinstance(each, dict) or each.keys() != {"momentum_buffer"}:
-                raise InputError(f"{path} does not fit: its optimiser is not SGD with momentum")
-            if each["momentum_buffer"] is not None:
-                check_like(path, f"the momentum of parameter {i}", parameters[i], each["momentum_buffer"])
-        return state
 
     def fit(self) -> None:
         """Train the remaining epochs, with a checkpoint after each.
@@ -179,7 +173,9 @@ class Trainer:
             device
         )  # this name must stay: the numbers of seeded runs depend on it
         u = torch.rand(len(x), generator=generator, device=device)
-        inputs = LossInputs(u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma)
+        inputs = LossInputs(
+            u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma, classifier=self.classifier
+        )
         with self.fabric.autocast():
             loss = objective.loss(self.model, x, y, noise, inputs)
         self.optimizer.zero_grad()

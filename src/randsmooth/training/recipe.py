@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from randsmooth import methods
 from randsmooth.methods import Method
-from randsmooth.methods.hyperparameters import model_folders
+from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.training.presets import Optimisation
 from randsmooth.training.settings import TrainingPrecision
 
@@ -31,6 +31,7 @@ class Recipe(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    optimiser: ClassVar[str] = "sgd"  # a name that `make_optimiser` knows
 
     dataset: str
     take: int | None
@@ -75,14 +76,17 @@ class Recipe(BaseModel):
         step = f"{self.images_per_step} images per step"
         return f"preset {self.preset}: {self.method} with {given}; {self.arch}, {schedule.summary()}, {step}"
 
+    def folders(self) -> Mapping[str, Noise | None]:
+        """The settings that name folders of other models, and the noise under which these predict, if any."""
+        return model_folders(methods.METHODS[self.method])
+
     def differences(self, other: Mapping[str, Any]) -> list[str]:
         """The settings in which this recipe differs from a dumped one, `other`, so that the weights would differ."""
         if other.get("method") != self.method:  # the other differences follow from this one
             return [f"method: {other.get('method')!r} in the file, {self.method!r} asked for"]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
         # The paths of other models do not matter: `asked` has the hashes of their weights.
-        folders = model_folders(methods.METHODS[self.method])
-        keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *folders, "changed", "threads"})
+        keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *self.folders(), "changed", "threads"})
         absent = "nothing"
         return [
             f"{key}: {theirs.get(key, absent)!r} in the file, {mine.get(key, absent)!r} asked for"

@@ -17,6 +17,7 @@ from randsmooth.training.recipe import Recipe
 from randsmooth.training.settings import TrainingSettings
 
 MOST = 10**6  # epochs, or noisy samples per step
+WITHOUT_NOISE = "gaussian"  # the method that can train at sigma 0
 
 
 class _Values(NamedTuple):
@@ -48,6 +49,11 @@ def resolve(
         ('gaussian', 0.25, 2, 'small-cnn')
     """
     preset = find(settings.method, spec.name, settings.preset, anywhere=settings.anywhere)
+    if settings.sigma == 0.0 and preset.method != WITHOUT_NOISE:
+        raise InputError(
+            f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
+            f"{WITHOUT_NOISE}), or a sigma above 0"
+        )
     arch = settings.arch or preset.arch or spec.arch
     usual, fitted = _usual_and_fitted(preset, settings, preset.schedule(spec.name, arch))
     hyper, steps = split_settings(preset.method, settings.set)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import yaml
 from lightning_fabric import Fabric
+from torch import nn
 
 from randsmooth import bounds, data, methods, models
 from randsmooth.atomic import held, write_atomically
@@ -15,6 +17,7 @@ from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
+from randsmooth.models.stored_model import StoredModel
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress, silent
 from randsmooth.training import threads
@@ -26,6 +29,9 @@ from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
+
+R = TypeVar("R", bound=Recipe)
+M = TypeVar("M", bound=StoredModel)
 
 _PICKED: dict[tuple[str, tuple[int, ...]], int] = {}  # number of threads by architecture and shape of the images
 
@@ -72,18 +78,57 @@ def train(
     """
     check_not_settings(dataset, "second")
     chosen = settings_from(TrainingSettings, settings, fields)
-    folder = Path(out)
     spec = data.describe(dataset)
     recipe, notes = resolve(dataset, chosen, spec, device=device)
     recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
+    return carry_out(
+        recipe,
+        notes,
+        spec,
+        new_classifier,
+        Path(out),
+        {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)},
+        resume=resume,
+        overwrite=overwrite,
+        accept_changes=accept_changes,
+        progress=progress,
+    )
+
+
+def carry_out(
+    recipe: R,
+    notes: list[str],
+    spec: data.DatasetSpec,
+    new_model: Callable[[R, data.DatasetSpec], M],
+    folder: Path,
+    settings: dict[str, Any],
+    *,
+    resume: bool,
+    overwrite: bool,
+    accept_changes: bool,
+    progress: Progress,
+    classifier: nn.Module | None = None,
+) -> M:
+    """Train what `recipe` describes into `folder`, or go on with it; the trained model in eval mode.
+
+    Args:
+        recipe: of the run.
+        notes: on it, for the user.
+        spec: of its data set.
+        new_model: makes the untrained model of a recipe.
+        folder: of the run.
+        settings: the verb and the settings that were chosen, to be written into the folder.
+        resume, overwrite, accept_changes, progress: as in `train`.
+        classifier: that a denoiser is trained for.
+    """
     fabric = make_fabric(recipe)
     checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
     if checkpoint is not None:
         dated = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
         recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *dated)})
-        notes += dated
-    recipe = recipe.model_copy(update={"threads": pick_threads(recipe, spec, fabric, checkpoint)})
-    model = new_classifier(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
+        notes = notes + dated
+    recipe = recipe.model_copy(update={"threads": pick_threads(recipe, spec, fabric, new_model, checkpoint)})
+    model = new_model(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
     images = data.load(recipe.dataset, "train", device=fabric.device)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
@@ -94,31 +139,35 @@ def train(
         if checkpoint is None:
             clear(folder, keep_teacher=has_teacher(recipe))
         if not (folder / SETTINGS).exists():
-            write_settings(recipe, chosen, folder / SETTINGS)
+            write_settings(recipe, settings, folder / SETTINGS)
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
         with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
             for note in (recipe.summary(), *notes):
                 reporter.say(note)
-            trainer = Trainer(recipe, images, model, schedule, folder, fabric, reporter)
+            trainer = Trainer(recipe, images, model, schedule, folder, fabric, reporter, classifier)
             if checkpoint is not None:
                 trainer.restore(checkpoint)
                 reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
                 reporter.skip(trainer.epoch * len(images))
             trainer.fit()
         check_there(folder)
-        models.save(trainer.weights, folder)
-    return trainer.weights.eval()
+        models.save(model, folder)
+    return model.eval()
 
 
-def write_settings(recipe: Recipe, settings: TrainingSettings, path: Path) -> None:
-    """Write what was chosen, so that `randsmooth train --config PATH` repeats the run."""
+def write_settings(recipe: Recipe, settings: dict[str, Any], path: Path) -> None:
+    """Write what was chosen, so that `randsmooth VERB --config PATH` repeats the run."""
     where = {"dataset": recipe.dataset, "device": recipe.device}
-    values = {"verb": "train", **where, **settings.model_dump(mode="json", exclude_none=True)}
+    values = {"verb": settings["verb"], **where, **settings}
     write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
 
 
 def pick_threads(
-    recipe: Recipe, spec: data.DatasetSpec, fabric: Fabric, checkpoint: Checkpoint | None = None
+    recipe: R,
+    spec: data.DatasetSpec,
+    fabric: Fabric,
+    new_model: Callable[[R, data.DatasetSpec], nn.Module],
+    checkpoint: Checkpoint | None = None,
 ) -> int | None:
     """The number of CPU threads to train with; None if another device computes.
 
@@ -133,13 +182,13 @@ def pick_threads(
         return min(int(checkpoint["recipe"]["threads"]), torch.get_num_threads())
     key = recipe.arch, tuple(spec.shape)
     if key not in _PICKED:
-        _PICKED[key] = threads.fastest(new_classifier(recipe, spec).eval(), tuple(spec.shape))
+        _PICKED[key] = threads.fastest(new_model(recipe, spec).eval(), tuple(spec.shape))
     return _PICKED[key]
 
 
 def has_teacher(recipe: Recipe) -> bool:
     """Whether the run has a teacher: a model that predicts, before the first epoch, under its own noise."""
-    folders = model_folders(methods.METHODS[recipe.method])
+    folders = recipe.folders()
     return any(folders[key] == "of the model" for key in recipe.asked)
 
 

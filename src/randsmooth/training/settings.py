@@ -21,7 +21,8 @@ class TrainingSettings(FrozenRecord):
     Without a method, the preset's method is trained; with neither, `gaussian`.
 
     Attributes:
-        sigma: standard deviation of the noise, for pixels in [0, 1]. The only setting without a default.
+        sigma: standard deviation of the noise, for pixels in [0, 1]. The only setting without a default. With 0, method
+            gaussian trains without noise: a classifier to put behind a denoiser (see `Denoised`).
         set: overrides of the method's hyperparameters and of the optimisation, by name.
         anywhere: allow the preset on a data set that it was not published for.
         take: train on this many images, spread evenly over the training split.
@@ -72,7 +73,8 @@ class TrainingSettings(FrozenRecord):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        bounds.check_sigma(self.sigma)
+        if self.sigma != 0.0:  # training without noise, which `resolve` allows the methods that can
+            bounds.check_sigma(self.sigma)
         if self.method is not None:
             METHODS.check(self.method)
         if self.preset is not None:

@@ -1,0 +1,77 @@
+"""The objectives that denoisers are trained on (Salman et al., "Denoised Smoothing", NeurIPS 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.methods.base import Loss, LossInputs, Method
+from randsmooth.methods.checks import at_least, check_noise, given
+from randsmooth.noise import at_least_float32, noisy_logits
+
+SOURCE = 'Salman, Sun, Yang, Kapoor & Kolter, "Denoised Smoothing", NeurIPS 2020'
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanSquaredError(Method):
+    """Mean over noises, images, channels and pixels of (denoiser(x + noise) - x)^2 (Salman et al. 2020).
+
+    It needs no classifier, so one denoiser serves any, also one that answers with labels alone.
+
+    Attributes:
+        m: noise samples per image.
+    """
+
+    source: ClassVar[str] = SOURCE
+    m: int = 1
+
+    def check(self) -> None:
+        at_least("m", self.m, 1)
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+        """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used."""
+        check_noise(self, x, noise)
+        denoised = at_least_float32(model((x[None] + noise).flatten(0, 1)))  # (m*B, C, H, W)
+        loss = F.mse_loss(denoised, x.repeat(self.m, 1, 1, 1))
+        return Loss(loss, {"mse": loss.detach()}, {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenoisedStability(Method):
+    """Mean cross-entropy between what a classifier says of the denoised image and its class of the clean one.
+
+    -log F_c(denoiser(x + noise)) with c = argmax F(x) (Salman et al. 2020). The classifier is held fixed. Labels
+    are not used, and the gradient flows through the classifier into the denoiser.
+
+    Attributes:
+        m: noise samples per image.
+    """
+
+    source: ClassVar[str] = SOURCE
+    m: int = 1
+
+    def check(self) -> None:
+        at_least("m", self.m, 1)
+
+    def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
+        """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used.
+
+        Raises:
+            InputError: inputs.classifier is None.
+        """
+        check_noise(self, x, noise)
+        classifier = given("stability", "classifier", inputs.classifier)
+        with torch.no_grad():
+            own = classifier(x).argmax(dim=-1)  # (B,)
+        logits = noisy_logits(nn.Sequential(model, classifier), x, noise)  # (m, B, K)
+        loss = F.cross_entropy(logits.flatten(0, 1), own.repeat(self.m))
+        agreement = (logits.argmax(dim=-1) == own).float().mean()
+        return Loss(loss, {"stability": loss.detach()}, {"agreement": agreement})
+
+
+# By the names that users give.
+OBJECTIVES: dict[str, type[Method]] = {"mse": MeanSquaredError, "stability": DenoisedStability}
