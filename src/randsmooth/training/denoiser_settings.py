@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.training.settings import Precision
+from randsmooth.training.settings import TrainingPrecision
 
 Objective = Literal["mse", "stability"]
 MOST = 10**6  # epochs, or images per step
@@ -50,7 +50,7 @@ class DenoiserSettings(FrozenRecord):
     take: int | None = Field(
         default=None, description="Train on this many images, evenly spread over the file. (default: all)"
     )
-    precision: Precision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
+    precision: TrainingPrecision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
     compile: bool = Field(default=False, description="Compile the network with torch.compile.")
     seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
 
