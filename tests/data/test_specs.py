@@ -19,6 +19,7 @@ SHAPES = {
     "cifar100": ((3, 32, 32), 100, "resnet110"),
     "svhn": ((3, 32, 32), 10, "resnet110"),
     "imagenet": ((3, 224, 224), 1000, "resnet50"),
+    "imagenet32": ((3, 32, 32), 1000, "resnet110"),
 }
 
 

@@ -34,6 +34,10 @@ VERBS = {
         "train_denoiser:train_denoiser",
         "Train a denoiser, which makes a classifier that never saw noise certifiable (denoised smoothing).",
     ),
+    "import": Verb(
+        "import_:import_",
+        "Make a model folder of a checkpoint of another project, such as locuslab/smoothing, MACER or rs4a.",
+    ),
     "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
     "predict": Verb(
         "predict:predict",

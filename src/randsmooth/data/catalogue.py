@@ -129,3 +129,14 @@ IMAGENET = DatasetSpec(
     resize=256,
     files={"train": ("train",), "test": ("validation", "val")},
 )
+
+# ImageNet shrunk to 32x32 (Chrabaszcz et al. 2017), on which the field pretrains, with CIFAR-10's mean and std.
+IMAGENET32 = replace(
+    CIFAR10,
+    name="imagenet32",
+    classes=IMAGENET.classes,
+    hub=None,
+    hub_config=None,
+    sizes=IMAGENET.sizes,
+    description="ImageNet-1k shrunk to 32x32 RGB: a local folder only",
+)

@@ -21,6 +21,7 @@ DATASETS: Registry[DatasetSpec] = Registry(
         "digits": "randsmooth.data.catalogue:DIGITS",
         "fashion-mnist": "randsmooth.data.catalogue:FASHION_MNIST",
         "imagenet": "randsmooth.data.catalogue:IMAGENET",
+        "imagenet32": "randsmooth.data.catalogue:IMAGENET32",
         "mnist": "randsmooth.data.catalogue:MNIST",
         "svhn": "randsmooth.data.catalogue:SVHN",
     },

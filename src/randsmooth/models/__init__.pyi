@@ -11,6 +11,7 @@ from .folder import load as load
 from .folder import save as save
 from .identity import identity_of as identity_of
 from .identity import unwrapped as unwrapped
+from .importing.checkpoint import import_checkpoint as import_checkpoint
 from .meter import EndpointError as EndpointError
 from .onnx_model import OnnxModel as OnnxModel
 from .registry import ARCHITECTURES as ARCHITECTURES

@@ -73,4 +73,4 @@ def _nearest(depth: int) -> str:
     return " and ".join(f"resnet{d}" for d in below + above)
 
 
-RESNET8, RESNET20, RESNET32, RESNET44, RESNET56, RESNET110 = map(of_depth, (8, 20, 32, 44, 56, 110))
+RESNET8, RESNET20, RESNET32, RESNET44, RESNET50, RESNET56, RESNET110 = map(of_depth, (8, 20, 32, 44, 50, 56, 110))

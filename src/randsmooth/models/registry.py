@@ -44,6 +44,10 @@ ARCHITECTURES: Registry[Architecture] = Registry(
         "lenet": "randsmooth.models.lenet:LENET",
         **{f"resnet{depth}": f"randsmooth.models.cifar_resnet:RESNET{depth}" for depth in (8, 20, 32, 44, 56, 110)},
         "resnet50": "randsmooth.models.imagenet_resnet:RESNET50",
+        "cifar-resnet50": "randsmooth.models.cifar_resnet:RESNET50",
+        "densenet40": "randsmooth.models.densenet:DENSENET40",
+        "wrn28-10": "randsmooth.models.wide_resnet:WRN28_10",
+        "wrn40-2": "randsmooth.models.wide_resnet:WRN40_2",
         "small-cnn": "randsmooth.models.small_cnn:SMALL_CNN",
     },
 )
@@ -53,7 +57,8 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     """A freshly initialised network (B, in_channels, image_size, image_size) -> logits (B, num_classes).
 
     Weights come from torch's global generator: seed it for a reproducible start.
-    `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is the ImageNet one.
+    `resnetN` with N = 6n + 2 is the CIFAR ResNet (so is resnet152), but `resnet50` is the ImageNet one and
+    `cifar-resnet50` the other. `wrnN-k` with N = 6n + 4 is the wide ResNet.
 
     Raises:
         InputError: unknown `arch`, images too small for it, no channel, or fewer than two classes.
@@ -78,10 +83,14 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
 
 
 def _find(arch: str) -> Architecture:
-    """The entry called `arch`, or the CIFAR ResNet of a depth that has no entry of its own."""
-    match = re.fullmatch("resnet([0-9]{1,4})", arch)
-    if match and arch not in ARCHITECTURES:
-        from randsmooth.models.cifar_resnet import of_depth
+    """The entry called `arch`, or the CIFAR or wide ResNet of a size that has no entry of its own."""
+    if arch not in ARCHITECTURES:
+        if match := re.fullmatch("resnet([0-9]{1,4})", arch):
+            from randsmooth.models.cifar_resnet import of_depth
 
-        return of_depth(int(match[1]))
+            return of_depth(int(match[1]))
+        if match := re.fullmatch("wrn([0-9]{1,4})-([0-9]{1,2})", arch):
+            from randsmooth.models.wide_resnet import of_size
+
+            return of_size(int(match[1]), int(match[2]))
     return ARCHITECTURES[arch]

@@ -6,7 +6,6 @@ import hashlib
 import io
 import struct
 import warnings
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -18,6 +17,7 @@ from torch import Tensor
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, NoDigest
+from randsmooth.models.torch_file import check_archive, check_tensor
 from randsmooth.training.denoiser_recipe import METHOD, DenoiserRecipe
 from randsmooth.training.recipe import Recipe
 
@@ -95,7 +95,10 @@ def _read(path: Path) -> tuple[Checkpoint, bool]:
     plain = content[-END_SIZE:].startswith(END) and content.endswith(UNCOMMENTED)
     if not plain and content[-TAIL:] != _tail(memoryview(content)[:-TAIL]):
         raise _damaged(path, "it is not as it was written: its digest is missing or differs")
-    _check_sizes(path, content)
+    try:
+        check_archive(io.BytesIO(content), len(content))
+    except InputError as error:
+        raise _damaged(path, error) from None
     try:
         raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:  # from damaged bytes, unpickling may raise anything
@@ -108,25 +111,16 @@ def _read(path: Path) -> tuple[Checkpoint, bool]:
     return checkpoint, not plain
 
 
-def _check_sizes(path: Path, content: bytes) -> None:
-    """Raise InputError for an archive that would unpack to more than the file's size: torch compresses nothing."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OverflowError) as error:
-        raise _damaged(path, error) from None
-    packed = any(entry.compress_type != zipfile.ZIP_STORED for entry in entries)
-    if packed or sum(entry.file_size for entry in entries) > len(content):
-        raise _damaged(path, "what it holds is larger than the file")
-
-
 def _check_values(path: Path, raw: object) -> None:
     """Raise InputError unless `raw` holds only finite tensors and plain values, not too many or too deeply nested."""
     for number, (value, depth) in enumerate(_walked(raw)):
         if number > MOST_VALUES or depth > MOST_DEPTH:
             raise _damaged(path, f"it holds more than {MOST_VALUES:,} values, or is nested deeper than {MOST_DEPTH}")
         if isinstance(value, Tensor):
-            _check_tensor(path, value)
+            try:
+                check_tensor(value)
+            except InputError as error:
+                raise _damaged(path, error) from None
         elif isinstance(value, str) and len(value) > LONGEST_TEXT:
             raise _damaged(path, f"it holds a text of {len(value):,} characters")
         elif not isinstance(value, dict | list | tuple | str | int | float | None):
@@ -142,15 +136,6 @@ def _walked(value: object, depth: int = 0) -> Iterator[tuple[object, int]]:
         parts = [*value]
     for part in parts:
         yield from _walked(part, depth + 1)
-
-
-def _check_tensor(path: Path, tensor: Tensor) -> None:
-    """Raise InputError for a tensor with numbers that are not finite, or larger than the memory that it refers to."""
-    plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized
-    if not plain or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
-        raise _damaged(path, f"a tensor of shape {tuple(tensor.shape)} that is not stored whole")
-    if not bool(tensor.isfinite().all()):
-        raise _damaged(path, f"a tensor of shape {tuple(tensor.shape)} holds NaN or infinity")
 
 
 def _checked(path: Path, raw: object) -> Checkpoint:

@@ -47,7 +47,8 @@ class TrainingSettings(FrozenRecord):
     sigma: float = Field(description="Standard deviation of the noise, for pixels in [0, 1].")
     arch: str | None = Field(
         default=None,
-        description="Architecture: small-cnn, lenet, resnet20 (any 6n+2), resnet50. (default: the data set's)",
+        description="Architecture: small-cnn, lenet, resnet20 (any 6n+2), wrn28-10 (any 6n+4), densenet40, resnet50. "
+        "(default: the data set's)",
     )
     preset: str | None = Field(
         default=None,

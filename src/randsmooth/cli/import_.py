@@ -1,0 +1,68 @@
+"""`randsmooth import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.errors import InputError
+from randsmooth.escape import printable, say
+
+SUFFIXES = (".tar", ".pth", ".pt", ".ckpt", ".torch", ".safetensors")
+
+
+class Import(Settings):
+    """Settings of `randsmooth import`."""
+
+    checkpoint: Path = argument("Checkpoint of another project: a file that torch.save or safetensors wrote.")
+    dataset: str | None = option("Name or folder of the data set that it was trained on.")
+    arch: str | None = option(
+        "Architecture, by its name here or its authors'. (default: what the file says, or its tensors)"
+    )
+    normalise: str | None = option(
+        "What is done to pixels before the network: none, center, the name of a data set (its mean and std), "
+        "center-NAME, or MEANS/DEVIATIONS as 0.5,0.5,0.5/0.2,0.2,0.2. (default: the stored layer, else the one that is "
+        "clearly the most accurate)"
+    )
+    sigma: float | None = option("Standard deviation of the noise that it was trained with. (default: not recorded)")
+    images: int = option("Images on which normalisations are compared.", 500)
+    device: str = option("auto, cpu or cuda.", "auto")
+    out: Path | None = option("Folder for the model. (default: runs/NAME, by the name of the file)")
+    overwrite: bool = option("Replace a model in the folder.", False)
+
+
+def import_(settings: Import) -> None:
+    """Make a model folder of a checkpoint of another project, such as locuslab/smoothing, MACER or rs4a.
+
+    Only tensors are read; a pickle that asks for code is refused. The architecture follows from the file. The layer
+    that normalises images before the network is seldom stored: the field's are compared by accuracy on noisy training
+    images, and the file is refused unless one is clearly the best. The model folder says where all of it came from.
+
+    Example: randsmooth import noise_0.50/checkpoint.pth.tar --dataset cifar10 --sigma 0.5 --out runs/cohen-0.5
+    """
+    if not settings.checkpoint.is_file():
+        raise InputError(f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote")
+    if settings.dataset is None:
+        raise InputError(
+            "a checkpoint does not say which data set it is for; give its name or folder: --dataset cifar10"
+        )
+    from randsmooth.data.registry import check_dataset
+
+    check_dataset(settings.dataset)  # before torch is loaded
+    from randsmooth import models
+    from randsmooth.progress import console
+
+    out = settings.out or default_folder(settings.checkpoint)
+    values = settings.model_dump(exclude={"checkpoint", "dataset", "out"})
+    model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
+    layer = model.provenance["normalisation"]
+    say(printable(f"{model.arch} for {model.num_classes} classes; normalisation {layer['layer']}: {layer['why']}"))
+    say(printable(f"model in {out}; certify it with: randsmooth certify {out}"))
+
+
+def default_folder(checkpoint: Path) -> Path:
+    """runs/NAME, where NAME is the file's without the endings of checkpoints."""
+    path = checkpoint
+    while path.suffix in SUFFIXES:
+        path = path.with_suffix("")
+    return Path("runs") / path.name

@@ -1,0 +1,280 @@
+"""Checkpoints of the field's networks and containers: the right architecture, and the authors' logits to 1e-5."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from models.plain_networks import PLAIN, State, wide_resnet
+from randsmooth import models
+from randsmooth.errors import InputError
+from randsmooth.models import import_checkpoint
+from randsmooth.models.importing.containers import read_checkpoint
+from randsmooth.models.importing.known_networks import LENET, arch_of
+
+DATASETS = {10: "cifar10", 100: "cifar100", 1000: "imagenet32"}
+SLOW = {"cifar_resnet110", "cifar100_resnet110", "imagenet32_resnet110", "cifar_wrn"}  # several seconds each
+
+
+@pytest.fixture
+def published() -> Path:
+    """The folder of checkpoints as the authors' code saves them; the test is skipped without."""
+    data = os.environ.get("RANDSMOOTH_DATA")
+    folder = Path(data or ".").resolve().parent / "checkpoints"
+    if not data or not folder.is_dir():
+        pytest.skip("no checkpoints: RANDSMOOTH_DATA must name the data folder beside checkpoints")
+    return folder
+
+
+def state_of(arch: str, classes: int = 10, seed: int = 0) -> State:
+    """Random weights in the authors' names, with batch-norm statistics that are not the initial ones."""
+    channels, side = (1, 28) if arch == "lenet" else (3, 32)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = models.build(arch, in_channels=channels, image_size=side, num_classes=classes)
+    state = dict(network.state_dict())
+    for name, tensor in state.items():
+        if name.endswith(("running_mean", "running_var")):
+            tensor.add_(0.1 * torch.rand(tensor.shape, generator=generator))
+    if arch != "lenet":
+        return state
+    authors = {place: layer for layer, place in LENET.items()}
+    return {name.replace(name.split(".")[0], authors[name.split(".")[0]], 1): state[name] for name in state}
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset", "normalise", "arch"),
+    [
+        ("cifar_resnet20.pth.tar", "cifar10", "cifar10", "resnet20"),
+        ("data_parallel.pth.tar", "cifar10", "cifar10", "resnet20"),
+        ("lenet.pth.tar", "mnist", "none", "lenet"),
+        ("macer.pth", "cifar10", "none", "resnet20"),
+    ],
+)
+def test_published_containers_give_the_authors_logits(
+    published: Path, tmp_path: Path, name: str, dataset: str, normalise: str, arch: str
+) -> None:
+    import_checkpoint(published / name, dataset, normalise=normalise, sigma=0.5, out=tmp_path / "model")
+    model = models.load(tmp_path / "model")
+    authors = np.load(published / f"{name.split('.')[0]}.npz")
+    with torch.inference_mode():
+        logits = model(torch.from_numpy(authors["x"]))
+    assert float((logits - torch.from_numpy(authors["logits"])).abs().max()) <= 1e-5
+    assert (model.arch, model.provenance["dataset"], model.provenance["sigma"]) == (arch, dataset, 0.5)
+    assert model.provenance["normalisation"] == {"layer": normalise, "why": "asked for"}
+    origin = model.provenance["imported"]
+    assert origin["file"] == name and len(origin["sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("stated", "arch", "classes", "plain"),
+    [pytest.param(*row, id=row[0], marks=pytest.mark.slow if row[0] in SLOW else []) for row in PLAIN],
+)
+def test_a_network_of_the_field_gives_the_logits_of_its_definition(
+    tmp_path: Path, stated: str, arch: str, classes: int, plain: Callable[[State, Tensor], Tensor]
+) -> None:
+    state = state_of(arch, classes)
+    path = tmp_path / "checkpoint.pth.tar"
+    torch.save({"epoch": 90, "arch": stated, "state_dict": {f"1.{k}": v for k, v in state.items()}}, path)
+    dataset = "mnist" if arch == "lenet" else DATASETS[classes]
+    model = import_checkpoint(path, dataset, normalise="none")
+    assert (model.arch, model.num_classes, arch_of(state)) == (arch, classes, arch)
+    x = torch.rand(2, *model.shape, generator=torch.Generator().manual_seed(1))
+    with torch.inference_mode():
+        torch.testing.assert_close(model(x), plain(state, x), atol=1e-5, rtol=1e-5)
+
+
+def test_names_and_shapes_are_the_authors() -> None:
+    """As the definitions of rs4a, denoised smoothing and consistency regularisation have them."""
+    wide = state_of("wrn40-2")
+    assert tuple(wide["block1.layer.0.convShortcut.weight"].shape) == (32, 16, 1, 1)
+    assert tuple(wide["block3.layer.5.bn2.running_var"].shape) == (128,)
+    assert tuple(wide["fc.weight"].shape) == (10, 128)
+    dense = state_of("densenet40")
+    assert tuple(dense["features.block3.layer6.brc_1.conv.weight"].shape) == (48, 228, 1, 1)
+    assert tuple(dense["features.norm_last.weight"].shape) == (240,)
+    assert not any("trans" in name for name in dense)
+
+
+WRAPPED: dict[str, Callable[[State], dict[str, object]]] = {
+    "locuslab": lambda state: {
+        "epoch": 3,
+        "arch": "cifar_resnet8",
+        "state_dict": {f"1.{name}": tensor for name, tensor in state.items()},
+        "optimizer": {"state": {}, "param_groups": [{"lr": 0.1}]},
+    },
+    "DataParallel inside": lambda state: {"state_dict": {f"1.module.{name}": each for name, each in state.items()}},
+    "DataParallel outside": lambda state: {"state_dict": {f"module.1.{name}": each for name, each in state.items()}},
+    "compiled": lambda state: {"model": {f"_orig_mod.{name}": tensor for name, tensor in state.items()}},
+    "MACER": lambda state: {"net": state, "epoch": 440},
+    "bare": lambda state: dict(state),
+    "old batch norm": lambda state: {name: each for name, each in state.items() if "num_batches" not in name},
+    "float16": lambda state: {name: each.half() if each.is_floating_point() else each for name, each in state.items()},
+}
+
+
+@pytest.mark.parametrize("container", WRAPPED)
+def test_containers(tmp_path: Path, container: str) -> None:
+    state = {
+        name: each.half().float() if each.is_floating_point() else each for name, each in state_of("resnet8").items()
+    }
+    torch.save(WRAPPED[container](state), tmp_path / "a.pth")
+    model = import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none")
+    found = model.network.state_dict()
+    assert model.arch == "resnet8" and all(torch.equal(found[n], state[n]) for n in state if "num_batches" not in n)
+
+
+def test_files_of_safetensors_and_of_old_versions_of_torch(tmp_path: Path) -> None:
+    state = state_of("resnet8")
+    save_file(state, tmp_path / "a.safetensors")
+    torch.save({"net": state}, tmp_path / "old.pth", _use_new_zipfile_serialization=False)
+    for name in ("a.safetensors", "old.pth"):
+        model = import_checkpoint(tmp_path / name, "cifar10", normalise="none")
+        assert torch.equal(model.network.state_dict()["fc.weight"], state["fc.weight"])
+
+
+def test_a_stored_normalisation_is_used(tmp_path: Path) -> None:
+    """rs4a keeps mean and the logarithm of the deviation, inside nn.DataParallel."""
+    mean, std = torch.tensor([0.4914, 0.4822, 0.4465]), torch.tensor([0.2023, 0.1994, 0.2010])
+    layer = {"norm.module.mu": mean.view(3, 1, 1), "norm.module.log_sig": std.log().view(3, 1, 1)}
+    state = state_of("wrn40-2")
+    torch.save(
+        layer | {f"model.module.{name}": tensor for name, tensor in state.items()}, tmp_path / "model_ckpt.torch"
+    )
+    model = import_checkpoint(tmp_path / "model_ckpt.torch", "cifar10", sigma=0.5)
+    assert model.arch == "wrn40-2" and model.provenance["normalisation"]["why"] == "stored in the file"
+    x = torch.rand(2, 3, 32, 32)
+    expected = wide_resnet(state, (x - mean.view(3, 1, 1)) / std.view(3, 1, 1), 6)
+    with torch.inference_mode():
+        torch.testing.assert_close(model(x), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_centering_is_subtracting_the_mean(tmp_path: Path) -> None:
+    torch.save(state_of("resnet8"), tmp_path / "a.pth")
+    plain, centered = (import_checkpoint(tmp_path / "a.pth", "cifar10", normalise=n) for n in ("none", "center"))
+    x = torch.rand(2, 3, 32, 32)
+    mean = torch.tensor([0.4914, 0.4822, 0.4465]).view(3, 1, 1)
+    with torch.inference_mode():
+        torch.testing.assert_close(centered(x), plain(x - mean), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("text", ["imagenet", "center-imagenet", "0.5,0.5,0.5/0.2,0.2,0.2"])
+def test_other_layers_can_be_asked_for(tmp_path: Path, text: str) -> None:
+    torch.save(state_of("resnet8"), tmp_path / "a.pth")
+    config = import_checkpoint(tmp_path / "a.pth", "cifar10", normalise=text).config
+    mean, std = {"0": ([0.5] * 3, [0.2] * 3)}.get(text[0], ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
+    assert (config["mean"], config["std"]) == (mean, [1.0] * 3 if text[0] == "c" else std)
+
+
+class Code:
+    """What a pickle can ask for: here, to be made."""
+
+
+BAD_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a pickled module": (
+        lambda path: torch.save(torch.nn.Linear(2, 2), path),
+        r"asks for torch.nn.modules.linear.Linear, which is code.*torch.save\(\{'state_dict': model.state_dict\(\)\}",
+    ),
+    "code": (lambda path: torch.save({"state_dict": {}, "best": Code()}, path), "asks for .*Code, which is code"),
+    "no file of torch": (
+        lambda path: path.write_text("<html>not found</html>"),
+        "is no pickle of tensors and plain values alone",
+    ),
+    "a torn file": (lambda path: path.write_bytes(b"PK\x03\x04" + b"0" * 100), "no checkpoint|damaged"),
+    "no tensors": (lambda path: torch.save({"epoch": 3, "lr": 0.1}, path), "'epoch', 'lr'.*no state dict"),
+    "a list": (lambda path: torch.save([1, 2], path), "a list and no state dict"),
+    "NaN": (
+        lambda path: torch.save({"net": {"conv1.weight": torch.full((16, 3, 3, 3), torch.nan)}}, path),
+        "conv1.weight it holds a tensor of shape .* NaN or infinity",
+    ),
+    "TorchScript": (
+        lambda path: torch.jit.script(torch.nn.Linear(2, 2)).save(str(path)),
+        "is a TorchScript module, which needs no import",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("kind", BAD_FILES)
+def test_a_bad_file_is_refused_with_the_way_out(tmp_path: Path, kind: str) -> None:
+    write, message = BAD_FILES[kind]
+    write(tmp_path / "bad.pth")
+    with pytest.raises(InputError, match=message):
+        import_checkpoint(tmp_path / "bad.pth", "cifar10", normalise="none")
+
+
+def test_nothing_that_a_pickle_asks_for_is_run(tmp_path: Path) -> None:
+    class Runs:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "was-run"),)
+
+    torch.save({"state_dict": {"conv1.weight": torch.ones(1)}, "more": Runs()}, tmp_path / "bad.pth")
+    with pytest.raises(InputError, match="which is code"):
+        import_checkpoint(tmp_path / "bad.pth", "cifar10", normalise="none")
+    assert not (tmp_path / "was-run").exists()
+
+
+BAD_FITS = [
+    ({"arch": "VGG16"}, {}, "architecture 'VGG16', which cannot be built here; known are cifar_resnetN"),
+    ({"arch": "cifar_resnet20"}, {}, "says that it is of the architecture 'cifar_resnet20', but .* those of resnet8"),
+    ({}, {"dataset": "cifar100"}, "tells 10 classes apart and cifar100 has 100"),
+    ({}, {"dataset": "mnist"}, "images of 3 channels and those of mnist have 1"),
+    ({}, {"arch": "resnet20"}, "is not of the architecture resnet20: .* tensors differ, first"),
+    ({}, {"arch": "resnat20"}, "unknown architecture '?'?resnat20'?'?: did you mean"),
+    ({}, {"normalise": "cifar11"}, "'cifar11'.*is no data set; expected none, center"),
+    ({}, {"normalise": "0.5/0.2"}, "has 1 means and 1 deviations; the images of cifar10 have 3 channels"),
+    ({}, {"normalise": "a,b,c/d,e,f"}, "cannot be read"),
+    ({}, {"normalise": "mnist"}, "has 1 means"),
+    ({}, {"sigma": -1.0}, "sigma=-1.0 must be a positive number"),
+    ({}, {"images": 0}, "images=0"),
+]
+
+
+@pytest.mark.parametrize(("facts", "options", "message"), BAD_FITS)
+def test_what_does_not_fit_is_named(
+    tmp_path: Path, facts: dict[str, str], options: dict[str, object], message: str
+) -> None:
+    torch.save({"state_dict": state_of("resnet8"), **facts}, tmp_path / "a.pth")
+    values: dict[str, object] = {"dataset": "cifar10", "normalise": "none", **options}
+    with pytest.raises(InputError, match=message):
+        import_checkpoint(tmp_path / "a.pth", **values)  # type: ignore[arg-type]
+
+
+def test_a_network_that_is_not_known_is_named_by_its_tensors(tmp_path: Path) -> None:
+    torch.save({"features.0.weight": torch.ones(3, 3, 3, 3), "fc.weight": torch.ones(10, 3)}, tmp_path / "a.pth")
+    with pytest.raises(InputError, match=r"2 tensors \(features.0.weight, fc.weight, \.\.\.\) are those of no network"):
+        import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none")
+
+
+def test_a_name_that_only_its_authors_know_is_replaced_by_ours(tmp_path: Path) -> None:
+    torch.save({"state_dict": state_of("resnet8"), "arch": "my_net"}, tmp_path / "a.pth")
+    assert import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none", arch="resnet8").arch == "resnet8"
+
+
+def test_a_folder_with_something_in_it_is_kept(tmp_path: Path) -> None:
+    torch.save(state_of("resnet8"), tmp_path / "a.pth")
+    for _ in range(2):
+        import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none", out=tmp_path / "model", overwrite=True)
+    with pytest.raises(InputError, match=r"holds a model\. To replace it: overwrite=True"):
+        import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none", out=tmp_path / "model")
+    (tmp_path / "model" / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds thesis\.txt, which no import wrote"):
+        import_checkpoint(tmp_path / "a.pth", "cifar10", normalise="none", out=tmp_path / "model", overwrite=True)
+
+
+def test_what_a_file_says_of_itself_is_read(tmp_path: Path) -> None:
+    torch.save({"net": state_of("resnet8"), "epoch": 440, "scheduler": {"last_epoch": 440}}, tmp_path / "440.pth")
+    found = read_checkpoint(tmp_path / "440.pth")
+    assert (found.epoch, found.arch, found.container) == (
+        440,
+        None,
+        "state dict under 'net' beside net, epoch, scheduler",
+    )
