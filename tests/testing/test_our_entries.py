@@ -21,7 +21,10 @@ def test_methods(name: str) -> None:
     testing.check_method(name)
 
 
-@pytest.mark.parametrize("name", [*ARCHITECTURES, "resnet14"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "wrn28-10" else []) for name in ARCHITECTURES] + ["resnet14"],
+)
 def test_architectures(name: str) -> None:
     testing.check_architecture(name)
 
