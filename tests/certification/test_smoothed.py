@@ -132,7 +132,7 @@ def test_a_round_number_of_samples_may_be_written_as_a_float() -> None:
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (lambda x: x, {}, "expected a torch.nn.Module"),
+        (3, {}, "expected a torch.nn.Module"),
         (HalfSpace().eval(), {"device": "gpu"}, "device='gpu'"),
         (HalfSpace().eval(), {"precision": 32.5}, "unknown precision 32.5"),
         (HalfSpace().eval(), {"seed": "x"}, "seed='x' must be a whole number"),

@@ -33,7 +33,7 @@ def graph(
 def test_a_graph_that_takes_images_and_gives_floats_is_read(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(graph())
     model = OnnxModel(tmp_path / "m.onnx")
-    assert (model.shape, model.batch, model.input, model.output) == ((1, 2, 2), None, "x", "z")
+    assert (model.shape, model.batch, model.input.name, model.output) == ((1, 2, 2), None, "x", "z")
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_a_graph_that_takes_images_and_gives_floats_is_read(tmp_path: Path) -> N
         (graph(["n", 1, "h", "w"]), "C, H and W must be fixed numbers"),
         (graph(["n", 4]), "without a batch axis"),
         (graph(["n", 1, 2, 0]), "C, H and W must be fixed numbers"),
-        (graph(inputs=2), "expected one float32 batch"),
+        (graph(inputs=2), "expected one float32 or uint8 batch"),
         (graph(op="Cast", gives=INT), r"gives z tensor\(int64\).* first; expected logits"),
         (graph(op="Escape\x1b[2J"), "is no ONNX file that can be run"),
-        (graph(name="x" * 5000, inputs=2), "expected one float32 batch"),
+        (graph(name="x" * 5000, inputs=2), "expected one float32 or uint8 batch"),
     ],
     ids=["empty", "noise", "cut", "free sizes", "flat", "no pixels", "two inputs", "labels", "nasty", "long name"],
 )

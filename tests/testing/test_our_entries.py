@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,7 +11,7 @@ from randsmooth.certificates import RULES
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
-from randsmooth.models import ARCHITECTURES, OnnxModel
+from randsmooth.models import ARCHITECTURES, FunctionModel, OnnxModel
 from randsmooth.report import PANELS
 
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
@@ -66,11 +67,12 @@ def test_panels(name: str) -> None:
     testing.check_panel(name)
 
 
+FOREIGN = {"onnx", "python"}  # run no torch modules
 SLOW = {"compile"}  # compiling takes longer than a quick test may
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in BACKENDS if name != "onnx"]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in BACKENDS if name not in FOREIGN]
 )
 def test_backends(name: str) -> None:
     testing.check_backend(name)
@@ -83,3 +85,8 @@ def test_backends_of_onnx_files(name: str, tmp_path: Path) -> None:
     with pytest.warns(DeprecationWarning):  # the exporter that takes a second, where the new one takes ten
         torch.onnx.export(network, (torch.zeros(16, 1, 8, 8),), tmp_path / "net.onnx", dynamo=False)
     testing.check_backend(name, OnnxModel(tmp_path / "net.onnx"))
+
+
+def test_the_backend_of_models_in_python() -> None:
+    weights = np.random.default_rng(0).normal(size=(64, 10))
+    testing.check_backend("python", FunctionModel(lambda x: x.reshape(len(x), 64) @ weights))

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from randsmooth.certification.backends import frozen
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of, draw, noisy_logits, within_ball
 from randsmooth.noise.geometry import unit
@@ -118,7 +119,7 @@ def distance(point: Tensor, x: Tensor) -> float:
 
 def differentiable_copy(model: nn.Module, device: torch.device) -> nn.Module:
     """A float32 copy of the model on `device`, with gradients for its input but not for its parameters."""
-    return copy.deepcopy(model).to(device, torch.float32).requires_grad_(False)
+    return frozen(copy.deepcopy(model).to(device, torch.float32))
 
 
 def check_search(*, scale: float, steps: int, m: int, restarts: int) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from randsmooth.certification.backends import Backend
 from randsmooth.errors import InputError
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel
 
 
 def check_eval_mode(model: nn.Module) -> None:
@@ -27,12 +27,12 @@ def check_eval_mode(model: nn.Module) -> None:
         raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
 
 
-def check_repeats(backend: Backend, model: nn.Module | OnnxModel, noisy: Tensor) -> Tensor:
+def check_repeats(backend: Backend, model: nn.Module | ForeignModel, noisy: Tensor) -> Tensor:
     """The logits of `noisy` (B, C, H, W). InputError, naming the layer, if a second call gives different ones."""
     first, again = backend.logits(noisy).clone(), backend.logits(noisy)
     if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         return first
-    layer = None if isinstance(model, OnnxModel) else random_layer(model, noisy[:2])
+    layer = None if isinstance(model, ForeignModel) else random_layer(model, noisy[:2])
     raise InputError(
         f"the model answers the same images differently from call to call{f', from layer {layer} on' if layer else ''} "
         "(dropout left on?); a certificate is about fixed answers: make every layer deterministic"

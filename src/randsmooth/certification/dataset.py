@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from randsmooth import data, models
-from randsmooth.certificates import Certificates, CertificationSettings
+from randsmooth.certificates import Certificates, CertificationSettings, Header
 from randsmooth.certification.backends import check_backend
+from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.resumable_run import certify_images, check_flags, header_of
 from randsmooth.certification.run_identity import check_fit, make_header
@@ -20,7 +22,7 @@ from randsmooth.progress import Progress, Reporter, silent
 
 
 def certify(
-    model: nn.Module | models.OnnxModel | Path | str,
+    model: object,
     dataset: str | None = None,
     settings: CertificationSettings | None = None,
     *,
@@ -30,6 +32,8 @@ def certify(
     skip: int | None = None,
     device: str = "auto",
     identity: str | None = None,
+    num_classes: int | None = None,
+    model_args: Mapping[str, Any] | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Progress = silent,
@@ -38,7 +42,9 @@ def certify(
     """Certify images of a data set into the Parquet file `out`, with the evidence; the finished table.
 
     Args:
-        model: a model folder, hub id or ONNX file, or any torch module in eval mode that takes images in [0, 1].
+        model: where it is, as in `load_model`, or the model itself: any torch module in eval mode that takes images in
+            [0, 1], TorchScript, a `torch.export` program, a scikit-learn estimator, or a function from images
+            (B, C, H, W) to logits (B, K) or labels (B,).
         dataset: name, or folder of images; default: the data set that the model was trained on, by its name. A
             folder named by the model is opened only if you pass it here.
         settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
@@ -48,7 +54,9 @@ def certify(
         take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
         device: auto, cpu or cuda.
         identity: a name, given to no other model of yours, for a model whose attributes do not determine its answers,
-            such as one that calls a server. Models with weights need none (see `models.identity_of`).
+            such as a function. Models with weights need none (see `models.identity_of`).
+        num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
+        model_args: arguments of what opens or makes the model that is named (see `load_model`).
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
             the backend and the batch that it had.
         progress: what shows how far the run is.
@@ -69,15 +77,18 @@ def certify(
     check_backend(settings.backend)
     out = parquet(out)
     check_flags(out, resume=resume, overwrite=overwrite)
-    model = load_model(model) if isinstance(model, str | Path) else model
-    trained = provenance(model)
+    source = str(model) if isinstance(model, str | Path) else None
+    base = opened(model, model_args or {}, num_classes)
+    trained = provenance(base)
     dataset, settings = completed(dataset, settings, trained)
     place = models.pick_device(device)
-    smoothed = SmoothedClassifier(model, begun_with(out, settings) if resume else settings, device=place)
     images = data.load(dataset, split)
-    check_fit(model, images.spec)
+    check_fit(base, images.spec)
+    base = base.for_classes(images.spec.classes) if isinstance(base, models.ForeignModel) else base
+    smoothed = SmoothedClassifier(base, begun_with(out, settings) if resume else settings, device=place)
     indices, selection = choose(len(images), take, skip)
-    header = make_header(smoothed, model, images, indices, selection=selection, identity=identity)
+    header = make_header(smoothed, base, images, indices, selection=selection, identity=identity)
+    header = with_source(header, source, model_args or {})
     with progress(f"certify {out.stem}", len(indices), "images") as reporter:
         note_differences(trained, smoothed.sigma, dataset, reporter)
         for note in (*chosen(smoothed.engine), *header.notes):
@@ -115,8 +126,44 @@ def begun_with(out: Path, settings: CertificationSettings) -> CertificationSetti
     return settings.having(backend=backend, batch=header.batch if settings.batch is None else settings.batch)
 
 
-def load_model(source: Path | str) -> models.Classifier | models.OnnxModel:
-    """The base classifier in a model folder, on the hub or in an ONNX file.
+def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None) -> models.BaseClassifier:
+    """The base classifier that is named, or is meant by an object; modules are in eval mode."""
+    if isinstance(model, str | Path):
+        model = load_model(model, **model_args)
+    elif model_args:
+        raise InputError(f"model_args={dict(model_args)} are for a model that is named; got a {type(model).__name__}")
+    base = models.adapt(model, num_classes=num_classes)
+    if isinstance(base, nn.Module):
+        check_eval_mode(base)
+    return base
+
+
+def with_source(header: Header, source: str | None, model_args: Mapping[str, Any]) -> Header:
+    """The header with what made the model, where that is code or was given arguments."""
+    if source is None or not (":" in source or model_args):
+        return header
+    said = {"source": source} | ({"arguments": dict(model_args)} if model_args else {})
+    return header.having(model=(header.model or {}) | said)
+
+
+def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
+    """The base classifier that is named: a folder, `user/name` on the hub, a file, or code that makes it.
+
+    | written | what it is |
+    | --- | --- |
+    | `FOLDER`, `user/name` | a model folder, here or on the Hugging Face hub |
+    | `NET.onnx`, `NET.xml` | an ONNX file, an OpenVINO IR; arguments: `output`, `layout` (see `models.OnnxModel`) |
+    | `NET.pt2`, `NET.pt` | what `torch.export.save` or `torch.jit.save` wrote |
+    | `package.module:NAME`, `file.py:NAME` | a function that returns any model, called with `model_args`; or a model |
+
+    `NET.pt2`, `NET.pt` and the last row are code, which is run: open only what you trust.
+
+    Args:
+        source: written as in the table.
+        model_args: for what opens or makes the model.
+
+    Raises:
+        InputError: there is no such thing, or it cannot be opened; the message lists the forms.
 
     Example:
         >>> import tempfile
@@ -126,7 +173,7 @@ def load_model(source: Path | str) -> models.Classifier | models.OnnxModel:
         ...     load_model(folder).classes
         ['cat', 'dog']
     """
-    return models.OnnxModel(source) if Path(source).suffix == ".onnx" else models.load(source)
+    return models.adapt(models.open_source(source, **model_args))
 
 
 def chosen(engine: Engine) -> list[str]:
@@ -137,7 +184,7 @@ def chosen(engine: Engine) -> list[str]:
     return [f"backend {engine.backend.name}, batches of {engine.size} (images per second: {rates})"]
 
 
-def provenance(model: nn.Module | models.OnnxModel) -> dict[str, Any]:
+def provenance(model: models.BaseClassifier) -> dict[str, Any]:
     """How a model of ours was trained; nothing is known of another's."""
     return model.provenance if isinstance(model, models.Classifier) else {}
 

@@ -35,7 +35,7 @@ from randsmooth.certification.segments import (
 from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel
 from randsmooth.noise import Stream, address_of, check_on_grid, grid_sampler, perturb
 
 TRIALS = 5
@@ -68,7 +68,7 @@ class Engine:
 
     def __init__(
         self,
-        model: nn.Module | OnnxModel,
+        model: nn.Module | ForeignModel,
         settings: CertificationSettings | None = None,
         *,
         device: torch.device,

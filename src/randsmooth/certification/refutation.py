@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ class Attacks:
 
 
 def attack(
-    model: nn.Module | Path | str,
+    model: object,
     table: Certificates,
     images: Images | str | None = None,
     *,
@@ -95,6 +96,7 @@ def attack(
     device: str = "auto",
     seed: int = 0,
     identity: str | None = None,
+    model_args: Mapping[str, Any] | None = None,
     progress: Progress = silent,
 ) -> Attacks:
     """Search the ball around each certified image for another class, and run PREDICT at the point found.
@@ -104,7 +106,7 @@ def attack(
     probability at most the table's alpha, so among very many some may fail. Finding no change proves nothing.
 
     Args:
-        model: the base classifier of the table, or its folder or hub id.
+        model: the base classifier of the table, or its name (see `load_model`).
         table: certificates with their header.
         images: the split, or the name or folder of its data set; default: the data set that the table names.
         scale: radius of the search, as a multiple of the certified radius; beyond 1, changes are to be expected.
@@ -114,6 +116,7 @@ def attack(
         device: auto, cpu or cuda.
         seed: seed of the noise.
         identity: the `identity` under which the model was certified, if any.
+        model_args: arguments of what opens or makes the model that is named.
 
     Raises:
         InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
@@ -135,17 +138,18 @@ def attack(
     rows, n = certified_rows(table, take), whole("n", n)
     check_level(n, alpha, len(rows))
     settings = certified_as(table)
-    check_gradient(model, table)
-    model = models.load(model) if isinstance(model, str | Path) else model
-    check_same(model, table, identity)
+    check_rounding(table)
+    base = models.adapt(models.open_source(model, **(model_args or {})) if isinstance(model, str | Path) else model)
+    base = with_gradient(base)
+    check_same(base, table, identity)
     place = models.pick_device(device)
-    smoothed = SmoothedClassifier(model, settings, device=place, seed=seed)
+    smoothed = SmoothedClassifier(base, settings, device=place, seed=seed)
     images = images if isinstance(images, Images) else _load(table, images)
-    check_fit(model, images.spec)
+    check_fit(base, images.spec)
     check_rows(rows, images)
     check_answers(smoothed, images.spec.shape, table)
     where: dict[str, Any] = {"sigma": smoothed.sigma, "device": place, "seed": seed}
-    search = Search(model=differentiable_copy(model, place), steps=steps, m=m, restarts=restarts, **where)
+    search = Search(model=differentiable_copy(base, place), steps=steps, m=m, restarts=restarts, **where)
     with progress(f"attack {table.name}", len(rows), "images") as reporter:
         found = _attack_rows(search, smoothed.engine, rows, images, scale, n, alpha / len(rows), reporter)
     return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha)
@@ -217,12 +221,16 @@ def certified_rows(table: Certificates, take: int | None) -> Certificates:
     return table.rows(np.isin(np.arange(len(table)), certified))
 
 
-def check_gradient(model: object, table: Certificates) -> None:
-    """Raise InputError for a base classifier without a gradient with respect to its input."""
-    if isinstance(model, str | Path) and Path(model).suffix == ".onnx":
-        raise InputError(f"{model} is an ONNX file, which has no gradient: attack the model that it was exported from")
-    if not isinstance(model, nn.Module | str | Path):
-        raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module, which has gradients")
+def with_gradient(model: models.BaseClassifier) -> nn.Module:
+    """The model itself; InputError for a kind without a gradient with respect to its input."""
+    if isinstance(model, nn.Module):
+        return model
+    way_out = ": attack the torch model that it was exported from" if isinstance(model, models.GraphFile) else ""
+    raise InputError(f"the model ({model.kind}) has no gradient, which this attack needs{way_out}")
+
+
+def check_rounding(table: Certificates) -> None:
+    """Raise InputError for a table whose base classifier rounds its input."""
     if table.header.sound:
         raise InputError(
             f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), which "

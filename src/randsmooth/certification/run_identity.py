@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
 
+from randsmooth import models
 from randsmooth.certificates import Header, guarantee_of, rule_origin
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.behaviour import behaviour
@@ -18,7 +18,7 @@ from randsmooth.certification.segments import usual_block
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
-from randsmooth.models import Classifier, OnnxModel
+from randsmooth.models import Classifier, ForeignModel
 from randsmooth.noise import address_of
 from randsmooth.versions import versions
 
@@ -27,7 +27,7 @@ TOGETHER = 64  # images that are hashed at once
 
 def make_header(
     smoothed: SmoothedClassifier,
-    model: nn.Module | OnnxModel,
+    model: object,
     images: Images,
     indices: Sequence[int],
     *,
@@ -49,13 +49,14 @@ def make_header(
 
     Example:
         >>> from randsmooth import data
-        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> smoothed = SmoothedClassifier(model, sigma=0.5, n=1000, seed=0)
         >>> header = make_header(smoothed, model, data.load("digits"), [0, 1, 2], selection="take 3")
         >>> header.dataset, header.settings.n, header.precision
         ('digits', 1000, 'float32')
     """
-    described = describe_model(model, identity)
+    base = models.adapt(model)
+    described = describe_model(base, identity)
     settings, engine = smoothed.settings, smoothed.engine
     rule = settings.stopping_rule()
     backend = engine.prepare(images.spec.shape)
@@ -65,7 +66,7 @@ def make_header(
     decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
     header = Header(
         **dict(settings) | decided,
-        notes=rule.notes,
+        notes=(*rule.notes, *getattr(base, "notes", ())),
         noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})",
         dataset=images.spec.name,
         split=images.split,
@@ -98,7 +99,7 @@ def _generator(engine: Engine) -> str:
     return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
 
 
-def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
+def check_fit(model: object, spec: DatasetSpec) -> None:
     """Raise InputError unless the model takes the images of `spec` and knows their classes.
 
     Modules from elsewhere do not say what they take; the engine finds out when it tries the model.
@@ -111,19 +112,26 @@ def check_fit(model: nn.Module | OnnxModel, spec: DatasetSpec) -> None:
         ...
         randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
     """
-    if not isinstance(model, Classifier | OnnxModel):
-        return
     trained_on = model.provenance.get("dataset", "not recorded") if isinstance(model, Classifier) else "not recorded"
-    if model.num_classes not in (None, spec.num_classes):
+    width, shape = _known(model, "num_classes"), _known(model, "shape")
+    if width not in (None, spec.num_classes):
         raise InputError(
-            f"the model has {model.num_classes} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
+            f"the model has {width} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
             f"it was trained on ({trained_on})"
         )
-    if tuple(model.shape) != tuple(spec.shape):
+    if shape is not None and tuple(shape) != tuple(spec.shape):
         raise InputError(
-            f"the model takes images of shape {model.shape} and those of {spec.name} are {spec.shape}: pass the "
+            f"the model takes images of shape {tuple(shape)} and those of {spec.name} are {spec.shape}: pass the "
             f"--dataset it was trained on ({trained_on})"
         )
+
+
+def _known(model: object, name: str) -> Any:
+    """What a model of ours, or one that was adapted, says of itself; another's attribute may mean something else."""
+    value = getattr(model, name, None)
+    if isinstance(model, Classifier | ForeignModel):
+        return value
+    return value if name == "shape" and isinstance(value, tuple) and len(value) == 3 else None
 
 
 def _check_classes(width: int, spec: DatasetSpec) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import torch
 from torch import nn
 
 from randsmooth import models
@@ -20,7 +21,8 @@ from randsmooth.certificates import (
 from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
-from randsmooth.models import Classifier, OnnxModel
+from randsmooth.models import BaseClassifier, Classifier, ForeignModel
+from randsmooth.models.adapters.exported import Program
 from randsmooth.versions import versions
 
 
@@ -56,23 +58,31 @@ def certified_as(table: Certificates) -> CertificationSettings:
         raise InputError(f"{called(table)}: {error}") from error
 
 
-def describe_model(model: nn.Module | OnnxModel, identity: str | None = None) -> dict[str, Any]:
+def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:
     """What identifies a base classifier and, where it is known, how it was trained.
 
     Raises:
         InputError: it needs an `identity` (see `models.identity_of`).
     """
     known = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
-    known |= {} if identity is None else {"called": identity}
-    if isinstance(model, OnnxModel):
-        return known | {"arch": "ONNX file"}
+    called = model.called if identity is None and isinstance(model, ForeignModel) else identity
+    known |= {} if called is None else {"called": called}
+    if isinstance(model, ForeignModel):
+        return known | {"arch": model.kind}
     inner = models.unwrapped(model)
     if not isinstance(inner, Classifier):
-        return known | {"arch": type(inner).__qualname__}
+        return known | {"arch": _kind(inner)}
     return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
 
 
-def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str | None = None) -> None:
+def _kind(module: nn.Module) -> str:
+    """What a module is: the name of its class, beside what holds it."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return f"TorchScript {module.original_name}"
+    return "torch.export program" if isinstance(module, Program) else type(module).__qualname__
+
+
+def check_same(model: object, table: Certificates, identity: str | None = None) -> None:
     """Check that `model` has the same weights, layers and attributes as the table's base classifier.
 
     It is quick, and meant to come before long work; `check_answers` compares outputs too.
@@ -92,7 +102,7 @@ def check_same(model: nn.Module | OnnxModel, table: Certificates, identity: str 
         ...
         randsmooth.errors.InputError: mine is about another model: weights ...
     """
-    difference = classifier_difference(table.header, Header(model=describe_model(model, identity)))
+    difference = classifier_difference(table.header, Header(model=describe_model(models.adapt(model), identity)))
     if difference is not None:
         raise _another(table, difference.detail)
 

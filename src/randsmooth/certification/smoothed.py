@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from randsmooth.certification.jobs import Job, SampleRange, T, count_once
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
-from randsmooth.models import OnnxModel
 from randsmooth.noise import fresh_seed
 
 OF_THE_CLASSIFIER = ("sigma", "sound", "backend", "precision", "batch", "seed")  # settings that one call cannot change
@@ -57,10 +57,12 @@ class SmoothedClassifier:
 
     Args:
         model: the base classifier, in eval mode: logits (B, K) for images (B, C, H, W) in [0, 1]. Any
-            normalisation must be inside it. A copy of it is taken. Or an ONNX file, as `OnnxModel` reads it.
+            normalisation must be inside it. A copy of it is taken. Or whatever else `models.adapt` makes one of (a
+            `torch.export` program, a scikit-learn estimator, a function), or the name of a model as in `load_model`.
         settings: how to certify (see `CertificationSettings`); sigma must be among them. Or as keywords, each in
             place of the one in `settings`. Without a seed one is drawn from the operating system.
         device: where to run; default: where the model is.
+        num_classes: K, for a function that answers with labels.
 
     Raises:
         InputError: a setting that cannot be used, or no sigma; or the model is in train mode.
@@ -71,6 +73,7 @@ class SmoothedClassifier:
     for one that is certified falsely, so give none where images come from strangers.
 
     Attributes:
+        model: the base classifier, adapted.
         settings: those given, with the seed that was drawn: given to another, they repeat all answers.
 
     Example:
@@ -83,18 +86,21 @@ class SmoothedClassifier:
 
     def __init__(
         self,
-        model: nn.Module | OnnxModel,
+        model: object,
         settings: CertificationSettings | None = None,
         *,
         device: torch.device | str | None = None,
+        num_classes: int | None = None,
         **fields: Any,
     ) -> None:
-        if not isinstance(model, nn.Module | OnnxModel):
-            raise InputError(f"the model is a {type(model).__name__}; expected a torch.nn.Module that gives logits")
+        model = models.adapt(
+            models.open_source(model) if isinstance(model, str | Path) else model, num_classes=num_classes
+        )
         settings = settings_from(CertificationSettings, settings, fields)
         self.settings = settings.having(seed=fresh_seed()) if settings.seed is None else settings
         if isinstance(model, nn.Module):
             check_eval_mode(model)
+        self.model = model
         shape = getattr(model, "shape", None)
         self.shape = None if shape is None else tuple(shape)
         self.engine = Engine(model, self.settings, device=_device(model, device))
@@ -210,7 +216,7 @@ def top_if_clear(counts: NDArray[np.int64], alpha: float) -> int:
     return int(counts.argmax()) if clear else ABSTAIN
 
 
-def _device(model: nn.Module | OnnxModel, device: torch.device | str | None) -> torch.device:
+def _device(model: models.BaseClassifier, device: torch.device | str | None) -> torch.device:
     if device is None:
         parameters = model.parameters() if isinstance(model, nn.Module) else ()
         return next((parameter.device for parameter in parameters), torch.device("cpu"))

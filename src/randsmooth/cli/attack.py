@@ -9,6 +9,7 @@ import typer
 
 from randsmooth import bounds
 from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
 from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import printable, say, shortened
@@ -23,7 +24,8 @@ HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAIL
 class Attack(Settings):
     """Settings of `randsmooth attack`."""
 
-    model: str = argument("Model folder, or `user/name` on the Hugging Face hub: the one that was certified.")
+    model: str = argument(f"The model that was certified. {MODEL}")
+    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     certificates: Path = argument("Parquet file of `randsmooth certify`.")
     dataset: str | None = option("Name or folder of the images. (default: the data set that the file names)")
     scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
@@ -34,6 +36,7 @@ class Attack(Settings):
     alpha: float = option("Probability that any reported change, over all images, is false.", 0.001)
     take: int | None = option("Attack this many, evenly spread over the certified images. (default: all)")
     device: str = option("auto, cpu or cuda.", "auto")
+    identity: str | None = option("The name under which the model was certified, if it was given one.")
     seed: int = certification_option("seed", 0)
     format: str = option("text, csv or json.", "text")
 
@@ -51,9 +54,11 @@ def attack(settings: Attack) -> None:
     from randsmooth.progress import console, silent
 
     table = certificates.read(settings.certificates)
-    values = settings.model_dump(exclude={"model", "certificates", "dataset", "format"})
+    values = settings.model_dump(exclude={"model", "model_arg", "certificates", "dataset", "format"})
     progress = console if settings.format == "text" else silent  # progress lines would break CSV and JSON
-    attacks = certification.attack(settings.model, table, settings.dataset, **values, progress=progress)
+    attacks = certification.attack(
+        settings.model, table, settings.dataset, **values, model_args=settings.model_arg, progress=progress
+    )
     answers = [answer(attacks, table, row) for row in range(len(attacks))]
     if settings.format == "text":
         say("\n".join([*summary(attacks, table), *grid(answers)]))

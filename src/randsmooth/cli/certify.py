@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.certificates import RULES, CertificationSettings
+from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 class Certify(Settings, CertificationSettings):
     """Settings of `randsmooth certify`."""
 
-    model: str = argument("Model folder, `user/name` on the Hugging Face hub, or ONNX file.")
+    model: str = argument(MODEL)
+    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     dataset: str | None = option(
         "Name or folder of the images. (default: the data set by whose name the model was trained)"
     )
@@ -25,6 +27,8 @@ class Certify(Settings, CertificationSettings):
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
     device: str = option("auto, cpu or cuda.", "auto")
+    num_classes: int | None = option(NUM_CLASSES)
+    identity: str | None = option(IDENTITY)
     out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet)")
     resume: bool = option("Go on with an interrupted run into the file.", False)
     overwrite: bool = option("Discard what is in the file.", False)
@@ -57,18 +61,18 @@ def run(settings: Certify, progress: Progress) -> Certificates:
     """Certify as `settings` say; the finished table."""
     from randsmooth.certification.backends import check_backend
     from randsmooth.data.registry import check_dataset
-    from randsmooth.models.place import check_place
+    from randsmooth.models.sources import check_source
 
     check_backend(settings.backend)  # this and the following before torch is loaded
-    if Path(settings.model).suffix != ".onnx":
-        check_place(settings.model)
+    check_source(settings.model)
     if settings.dataset is not None:
         check_dataset(settings.dataset)
     from randsmooth.certification import certify as certify_dataset
 
-    values = settings.model_dump(exclude={"model", "dataset", "out"})
-    return certify_dataset(settings.model, settings.dataset, **values, out=out_file(settings), progress=progress)
+    values = settings.model_dump(exclude={"model", "model_arg", "dataset", "out"})
+    values |= {"model_args": settings.model_arg, "out": out_file(settings), "progress": progress}
+    return certify_dataset(settings.model, settings.dataset, **values)
 
 
 def out_file(settings: Certify) -> Path:
-    return settings.out or Path(settings.model.rstrip("/") + ".parquet")
+    return settings.out or Path(settings.model.rstrip("/").replace(":", "-") + ".parquet")

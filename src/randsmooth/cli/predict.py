@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.print_answers import check_format, show
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
@@ -14,7 +15,7 @@ from randsmooth.escape import say
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates, CertificationSettings
     from randsmooth.data import DatasetSpec
-    from randsmooth.models import Classifier, OnnxModel
+    from randsmooth.models import BaseClassifier
 
 BASE = ("sigma", "precision", "backend")  # options that decide which classifier answers
 MOST_CLASSES = 100_000  # class names to have ready for an ONNX file that does not say how many classes it has
@@ -23,7 +24,8 @@ MOST_CLASSES = 100_000  # class names to have ready for an ONNX file that does n
 class Predict(Settings):
     """Settings of `randsmooth predict`."""
 
-    model: str = argument("Model folder, `user/name` on the Hugging Face hub, or ONNX file.")
+    model: str = argument(MODEL)
+    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     images: list[Path] = argument("Image files.")
     sigma: float | None = certification_option("sigma")
     n: int = certification_option("n", 10_000)
@@ -36,6 +38,11 @@ class Predict(Settings):
     precision: str | None = certification_option("precision", stands_for="32")
     device: str = option("auto, cpu or cuda.", "auto")
     seed: int | None = certification_option("seed", stands_for="a new one, which is printed so that you can repeat it")
+    dataset: str | None = option(
+        "Data set or folder whose images and classes the model is for. (default: what the model says)"
+    )
+    num_classes: int | None = option(NUM_CLASSES)
+    identity: str | None = option(IDENTITY)
     format: str = option("text, csv or json.", "text")
 
 
@@ -50,13 +57,18 @@ def predict(settings: Predict) -> None:
     from randsmooth import certificates, certification, data, models
 
     asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
-    model = certification.load_model(settings.model)
+    models.check_source(settings.model)
+    model = certification.load_model(settings.model, **settings.model_arg)
+    spec = spec_of(model, settings)
+    if isinstance(model, models.ForeignModel):
+        model = model.for_classes(spec.classes) if settings.dataset else model
     table = None if settings.like is None else certificates.read(settings.like)
     how = completed(asked, settings, model, table)
-    smoothed = certification.SmoothedClassifier(model, how, device=models.pick_device(settings.device))
+    smoothed = certification.SmoothedClassifier(
+        model, how, device=models.pick_device(settings.device), num_classes=settings.num_classes
+    )
     if table is not None:
-        certification.check_answers(smoothed, model.shape, table)
-    spec = spec_of(model)
+        certification.check_answers(smoothed, spec.shape, table)
     x = torch.stack([data.read_image(path, spec) for path in settings.images])
     result = smoothed.certify(x)
     pairs = zip(settings.images, result.predict, result.radius, strict=True)
@@ -68,7 +80,7 @@ def predict(settings: Predict) -> None:
 
 
 def completed(
-    asked: CertificationSettings, settings: Predict, model: Classifier | OnnxModel, table: Certificates | None
+    asked: CertificationSettings, settings: Predict, model: BaseClassifier, table: Certificates | None
 ) -> CertificationSettings:
     """`asked`, completed by the settings of the classifier: those of `table`, if given, else the options.
 
@@ -79,7 +91,7 @@ def completed(
 
     given = {key: value for key in BASE if (value := getattr(settings, key)) is not None}
     if table is not None:
-        certification.check_same(model, table)
+        certification.check_same(model, table, settings.identity)
         certified = certification.certified_as(table)
         for key, value in given.items():
             if (was := getattr(certified, key)) != value:
@@ -91,22 +103,35 @@ def completed(
     return asked.having(**given)
 
 
-def spec_of(model: Classifier | OnnxModel) -> DatasetSpec:
-    """What the model's images look like: the spec of a registered data set, else one made from the model's shape."""
+def spec_of(model: BaseClassifier, settings: Predict) -> DatasetSpec:
+    """What the model's images look like: the spec of a registered data set, else one made from the model's shape.
+
+    Raises:
+        InputError: nothing says it.
+    """
     from randsmooth import data
+
+    if settings.dataset is not None:
+        return data.describe(settings.dataset)
 
     recorded = getattr(model, "provenance", {}).get("dataset")
     if isinstance(recorded, str) and recorded in data.DATASETS:
         return data.DATASETS[recorded]
-    numbers = map(str, range(getattr(model, "num_classes", None) or MOST_CLASSES))
+    shape = getattr(model, "shape", None)
+    if not isinstance(shape, tuple):
+        raise InputError(
+            f"{settings.model} does not say what images it takes: name the data set, or a folder of it, that it is for "
+            "(--dataset)"
+        )
+    numbers = map(str, range(settings.num_classes or getattr(model, "num_classes", None) or MOST_CLASSES))
     return data.DatasetSpec(
         name=str(recorded or "the model's images"),
-        shape=model.shape,
-        classes=tuple(getattr(model, "classes", numbers)),
+        shape=shape,
+        classes=tuple(getattr(model, "classes", None) or numbers),
         mean=None,
         std=None,
         augment="none",
-        arch=getattr(model, "arch", "ONNX file"),
+        arch=getattr(model, "arch", ""),
         hub=None,
         sizes={"test": 1},
         description="",

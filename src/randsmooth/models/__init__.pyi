@@ -1,3 +1,8 @@
+from .adapters.estimator import EstimatorModel as EstimatorModel
+from .adapters.function import FunctionModel as FunctionModel
+from .adapters.python_model import PythonModel as PythonModel
+from .adapters.registry import BaseClassifier as BaseClassifier
+from .adapters.registry import adapt as adapt
 from .checks import check_images as check_images
 from .checks import check_labels as check_labels
 from .classifier import Classifier as Classifier
@@ -9,12 +14,18 @@ from .diffusion import DiffusionDenoiser as DiffusionDenoiser
 from .folder import check_folder as check_folder
 from .folder import load as load
 from .folder import save as save
+from .foreign_model import ForeignModel as ForeignModel
+from .foreign_model import votes as votes
+from .graph_file import GraphFile as GraphFile
 from .identity import identity_of as identity_of
 from .identity import unwrapped as unwrapped
 from .importing.checkpoint import import_checkpoint as import_checkpoint
+from .ir_model import IrModel as IrModel
 from .meter import EndpointError as EndpointError
 from .onnx_model import OnnxModel as OnnxModel
 from .registry import ARCHITECTURES as ARCHITECTURES
 from .registry import Architecture as Architecture
 from .registry import build as build
+from .sources import check_source as check_source
+from .sources import open_source as open_source
 from .weights import weights_hash as weights_hash

@@ -6,10 +6,11 @@ from typing import Any
 
 import torch
 from torch import fx, nn
+from torch.utils._pytree import TreeSpec
 
 from randsmooth.errors import InputError
 from randsmooth.models.canonical import Reader, Unreadable, digest, plain_names
-from randsmooth.models.onnx_model import OnnxModel
+from randsmooth.models.foreign_model import ForeignModel, NoIdentity
 from randsmooth.models.weights import weights_hash
 
 LONGEST = 200  # characters of a name that a user gives
@@ -20,20 +21,21 @@ HOUSEKEEPING = {*vars(nn.Module()), *COMPILED}
 OF_A_GRAPH = set(vars(fx.GraphModule(nn.Module(), fx.Graph()))) - HOUSEKEEPING
 WAY_ON = (
     'give it a name that no other model of yours has: identity="forest of 3 May", in `randsmooth.certify` '
-    "and wherever its certificates are used"
+    "and wherever its certificates are used (--identity on the command line)"
 )
 
 
-def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> str:
+def identity_of(model: nn.Module | ForeignModel, identity: str | None = None) -> str:
     """A hash that equal models share on any device, in any memory format, compiled or not, and in any process.
 
     For a module, these are hashed: parameters, buffers (saved or not), packed parameters of quantised layers, the
     names, order and classes of its modules, and their attributes: numbers, text, tensors, arrays, containers and plain
     objects of them, TorchScript's code and constants. Python code is hashed only by the names of classes and functions.
-    For an ONNX file, its bytes are hashed, and those of the files that hold its weights.
+    For an ONNX file or an OpenVINO IR, its bytes are hashed, and those of the files that hold its weights; of a
+    scikit-learn estimator, what it would be pickled as.
 
     Args:
-        model: the base classifier.
+        model: the base classifier, as `adapt` makes it.
         identity: a name for a model that does not hold everything that decides its answers, such as one that asks
             scikit-learn or a server. The hash is then of this name and of `weights_hash`.
 
@@ -54,10 +56,15 @@ def identity_of(model: nn.Module | OnnxModel, identity: str | None = None) -> st
         >>> before == identity_of(model)
         False
     """
+    if identity is None and isinstance(model, ForeignModel):
+        identity = model.called
     if identity is not None:
         return _shown(digest("called", _checked(identity), weights_hash(model)))
-    if isinstance(model, OnnxModel):
-        return weights_hash(model)
+    if isinstance(model, ForeignModel):
+        try:
+            return model.identity()
+        except NoIdentity as error:
+            raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
     reader = ModelReader()
     try:
         hashed = reader.read(model, "the model")
@@ -92,6 +99,8 @@ class ModelReader(Reader):
         self._known: dict[nn.Module, bytes] = {}  # one module may be in many places
 
     def other(self, value: Any, where: str) -> bytes:
+        if isinstance(value, TreeSpec):  # how an exported graph takes its inputs
+            return digest("tree", repr(value))
         if not isinstance(value, nn.Module):
             return super().other(value, where)
         module = unwrapped(value)

@@ -8,23 +8,35 @@ from pathlib import Path
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
+from randsmooth.models.graph_file import GraphFile, Port, asked, chosen
+from randsmooth.models.image_input import ImageInput
 from randsmooth.models.onnx_external import external_files
+from randsmooth.models.place import check_file
 
-FLOAT = "tensor(float)"
-FLOATS = (FLOAT, "tensor(float16)", "tensor(bfloat16)", "tensor(double)")
+# ONNX Runtime's names of types -> NumPy's.
+TAKEN = {
+    "tensor(float)": "float32",
+    "tensor(float16)": "float16",
+    "tensor(double)": "float64",
+    "tensor(uint8)": "uint8",
+}
+FLOATS = ("tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)")
+WHOLE = ("tensor(int64)", "tensor(int32)")
 
 
-class OnnxModel:
-    """A file whose first input is a batch of images (N, C, H, W) in [0, 1] and whose first output is logits (N, K).
+class OnnxModel(GraphFile):
+    """A file whose only input is a batch of images in [0, 1] and that gives logits (N, K), or labels (N,).
 
-    Any normalisation must be inside it.
+    Images are (N, C, H, W), or (N, H, W, C) where the last axis has 1, 3 or 4 entries and the second has not; float32,
+    float16, float64, or uint8, to which noisy images are rounded and clipped. Any normalisation must be inside.
+
+    Args:
+        path: of the file.
+        output: the name of the output with the logits. Default: the first that has floats and two axes, else the first.
+        layout: "NCHW" or "NHWC", where the axes do not show which it is.
 
     Attributes:
-        path: of the file.
-        input, output: their names in the graph.
-        shape: (C, H, W) of an image.
-        batch: N where the file fixes it, else None.
-        num_classes: K where the file says it, else None.
+        path, input, output, shape, batch, num_classes: see `GraphFile`.
         external: the files beside it that hold weights, as it names them.
 
     Raises:
@@ -42,10 +54,11 @@ class OnnxModel:
         ((1, 8, 8), 4, 10)
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = str(path)
-        if not Path(path).is_file():
-            raise InputError(f"no ONNX file at {path}")
+    kind = "ONNX file"
+
+    def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
+        self.path, self.asked = str(path), asked(output=output, layout=layout)
+        check_file(self.path, "ONNX file")
         self.external = external_files(Path(path))
         with needs(str(path)):
             import onnxruntime
@@ -54,17 +67,17 @@ class OnnxModel:
             session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
             inputs, outputs = session.get_inputs(), session.get_outputs()
             taken = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)  # raises for names in bytes
-            given = ", ".join(f"{each.name} {each.type}{each.shape}" for each in outputs[:1]) or "nothing"
+            given = ", ".join(f"{each.name} {each.type}{each.shape}" for each in outputs) or "nothing"
         except Exception as error:  # ONNX Runtime's own errors have no other base class in common
             raise InputError(f"{path} is no ONNX file that can be run ({shown(_first_line(error))})") from error
-        if len(inputs) != 1 or inputs[0].type != FLOAT:
-            raise InputError(f"{path} takes {shown(taken)}; expected one float32 batch of images (N, C, H, W)")
-        if not outputs or outputs[0].type not in FLOATS:
+        if len(inputs) != 1 or inputs[0].type not in TAKEN:
+            raise InputError(f"{path} takes {shown(taken)}; expected one float32 or uint8 batch of images (N, C, H, W)")
+        ports = [Port((each.name,), each.type in FLOATS, each.type in WHOLE, tuple(each.shape)) for each in outputs]
+        place = chosen(ports, output, self.path)
+        if not ports or not (ports[place].floats or ports[place].gives_labels):
             raise InputError(f"{path} gives {shown(given)} first; expected logits (N, K), which are floats")
-        self.input, self.output = inputs[0].name, outputs[0].name
-        self.batch, self.shape = self._axes(inputs[0].shape)
-        classes = outputs[0].shape[1] if len(outputs[0].shape) == 2 else None
-        self.num_classes: int | None = classes if isinstance(classes, int) else None
+        self._takes(ImageInput.of_axes(inputs[0].name, TAKEN[inputs[0].type], inputs[0].shape, self.path, layout))
+        self._gives(ports, place)
 
     def weights_hash(self) -> str:
         """SHA-256 of the file's bytes; if other files hold weights, of this hash and of their names and hashes."""
@@ -73,18 +86,6 @@ class OnnxModel:
             named = [f"{name}\n{_hash(Path(self.path).parent / name)}" for name in self.external]
             hashed = hashlib.sha256("\n".join([hashed, *named]).encode()).hexdigest()
         return f"sha256:{hashed}"
-
-    def _axes(self, axes: list[int | str | None]) -> tuple[int | None, tuple[int, int, int]]:
-        if len(axes) != 4:
-            raise InputError(
-                f"{self.path} takes input of shape {shown(axes)}, without a batch axis: expected (N, C, H, W); export "
-                "it again with a batch of images as example"
-            )
-        batch, *image = axes
-        if not all(isinstance(side, int) and side > 0 for side in image):
-            raise InputError(f"{self.path} takes input of shape {shown(axes)}: C, H and W must be fixed numbers")
-        channels, height, width = (int(side) for side in image if isinstance(side, int))
-        return (batch if isinstance(batch, int) else None), (channels, height, width)
 
 
 def _hash(path: Path) -> str:

@@ -8,15 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.models.canonical import Reader, Unreadable, raw
-from randsmooth.models.onnx_model import OnnxModel
+from randsmooth.models.foreign_model import ForeignModel
 
 
-def weights_hash(model: nn.Module | OnnxModel) -> str:
+def weights_hash(model: nn.Module | ForeignModel) -> str:
     """SHA-256 over names, types, shapes and raw bytes of the state dict, in the order of the names.
 
     Equal weights have equal hashes on any device, in any memory format, compiled or not. Whatever else a model holds,
-    such as its normalisation, is not included (see `identity_of`). For an ONNX file, its bytes are hashed, and those
-    of the files that hold its weights.
+    such as its normalisation, is not included (see `identity_of`). Models of other kinds say what is
+    hashed of them.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
@@ -27,7 +27,7 @@ def weights_hash(model: nn.Module | OnnxModel) -> str:
         >>> weights_hash(model) == weights_hash(copy.deepcopy(model)), weights_hash(model)[:7]
         (True, 'sha256:')
     """
-    if isinstance(model, OnnxModel):
+    if isinstance(model, ForeignModel):
         return model.weights_hash()
     state = {name.replace("_orig_mod.", ""): value for name, value in model.state_dict().items()}
     digest = hashlib.sha256()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certification.backends import BACKENDS, Backend
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel
 from randsmooth.testing.requirements import Contract, one_line
 
 BATCH, SIDE, CLASSES = 32, 8, 5
@@ -17,12 +17,13 @@ CLOSE = 1e-3  # between logits of about 1 in float32
 CPU = torch.device("cpu")
 
 
-def check_backend(backend: str | type[Backend], model: OnnxModel | None = None) -> None:
+def check_backend(backend: str | type[Backend], model: ForeignModel | None = None) -> None:
     """Check a backend on the CPU in float32: its logits are torch's, always the same, and each image's own.
 
     Args:
         backend: a name in BACKENDS, or the class; what it needs must be installed.
-        model: an ONNX file for a backend that accepts no torch modules; its logits cannot be compared with torch's.
+        model: of another kind, for a backend that accepts no torch modules, such as an `OnnxModel`, and of a known
+            shape; its logits cannot be compared with torch's.
 
     Raises:
         AssertionError: saying what does not hold.
@@ -35,7 +36,7 @@ def check_backend(backend: str | type[Backend], model: OnnxModel | None = None) 
     _check_class(contract, kind)
     if isinstance(backend, str):
         contract.require(kind.name == backend, f"has a class of the name {kind.name!r}")
-    network, noisy = _example() if model is None else (model, torch.rand(model.batch or BATCH, *model.shape))
+    network, noisy = _example() if model is None else (model, torch.rand(BATCH, *(model.shape or (1, SIDE, SIDE))))
     contract.require(kind.accepts(network), f"does not accept a {type(network).__name__}: it {kind.runs}")
     make = partial(kind, network, CPU, "32")
     made = contract.works("cannot be made for the CPU and precision 32", make)

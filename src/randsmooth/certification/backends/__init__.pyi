@@ -1,4 +1,5 @@
 from .base import Backend as Backend
+from .base import frozen as frozen
 from .base import own_copy as own_copy
 from .base import refused as refused
 from .choose import CLEARLY as CLEARLY

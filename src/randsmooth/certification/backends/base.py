@@ -16,7 +16,9 @@ from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.processor import processor, with_torch
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel
+
+RAISED = ("RuntimeError:", "ValueError:", "AssertionError:", "TypeError:")  # begin the last line of a script's error
 
 
 class Backend(ABC):
@@ -35,7 +37,7 @@ class Backend(ABC):
         device: where the noisy images are made and the logits end up.
         packages: modules that it needs, on whose versions the logits depend besides torch's.
         workers: how many threads will ask at once; set before the first answer, above 1 only where `parallel`.
-        padded: whether batches are filled up to one size.
+        padded: whether batches are filled up to one size, with images whose answers are thrown away.
         metered: whether every image answered costs, so that none is sent to measure speed or to try the model out.
         batch: samples a batch where the settings give none; None: what suits device and image.
         side_by_side: how many threads should ask at once; None: what suits device and image.
@@ -72,7 +74,7 @@ class Backend(ABC):
         """Make ready to run `model`, which the class accepts. InputError where it cannot, in a sentence."""
 
     @classmethod
-    def accepts(cls, model: nn.Module | OnnxModel) -> bool:
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         """Whether it runs models of this kind: by default torch modules."""
         return isinstance(model, nn.Module)
 
@@ -84,6 +86,11 @@ class Backend(ABC):
     @classmethod
     def tried_by_auto(cls, device: torch.device) -> bool:
         """Whether `auto` measures how fast it is on `device`: by default it does not."""
+        return False
+
+    @property
+    def votes(self) -> bool:
+        """Whether its logits are votes, 1 for the label and 0 elsewhere; known once it has answered."""
         return False
 
     @property
@@ -150,16 +157,54 @@ def own_copy(model: nn.Module) -> nn.Module:
         ) from error
 
 
-def refused(noisy: Tensor, error: Exception) -> InputError:
-    """The error for images that a classifier cannot take, with the first line of the runtime's `error`.
+def frozen(model: nn.Module) -> nn.Module:
+    """The model, whose parameters ask for no gradients from now on; TorchScript has no `requires_grad_` for them all.
+
+    Example:
+        >>> any(parameter.requires_grad for parameter in frozen(nn.Linear(2, 2)).parameters())
+        False
+    """
+    for parameter in model.parameters():
+        if parameter.is_leaf:  # those of a copied script are not
+            parameter.requires_grad_(False)
+    return model
+
+
+def refused(noisy: Tensor, error: Exception, model: object = None) -> InputError:
+    """The error for images that a classifier cannot take.
+
+    Args:
+        noisy: (B, C, H, W) the images.
+        error: the runtime's own, of which the message keeps the line that says most.
+        model: the classifier; of a torch module the message says what its first layer takes.
 
     Example:
         >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("expected 3 channels")))
         the model refuses images of shape (1, 8, 8) (expected 3 channels): is it for images of another number of \
 channels or another size?
+        >>> print(refused(torch.zeros(4, 1, 8, 8), RuntimeError("so many words"), nn.Sequential(nn.Conv2d(3, 8, 3))))
+        the model refuses images of shape (1, 8, 8) (so many words): its first layer, 0, takes 3 channels
     """
-    reason = str(error).strip().split("\n", 1)[0]
+    way_out = _first_layer(model) if isinstance(model, nn.Module) else ""
     return InputError(
-        f"the model refuses images of shape {tuple(noisy.shape[1:])} ({reason}): is it for images of another "
-        "number of channels or another size?"
+        f"the model refuses images of shape {tuple(noisy.shape[1:])} ({_reason(error)}): "
+        + (way_out or "is it for images of another number of channels or another size?")
     )
+
+
+def _reason(error: Exception) -> str:
+    """The line of the error's message that says what was wrong: TorchScript's own words come before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    raised = [line for line in lines if line.startswith(RAISED)]
+    return shown((raised or lines or [type(error).__name__])[-1 if raised else 0])
+
+
+def _first_layer(model: nn.Module) -> str:
+    """What the first layer with weights takes, as far as it is a usual one; empty otherwise."""
+    for name, layer in model.named_modules():
+        channels, features = getattr(layer, "in_channels", None), getattr(layer, "in_features", None)
+        if type(channels) is int:
+            return f"its first layer, {name or type(layer).__name__}, takes {channels} channels"
+        if type(features) is int:
+            return f"its first layer, {name or type(layer).__name__}, takes {features} numbers an image"
+    return ""

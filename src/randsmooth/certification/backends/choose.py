@@ -11,12 +11,12 @@ from randsmooth.certificates import PRECISIONS, Precision
 from randsmooth.certification.backends.base import Backend
 from randsmooth.certification.backends.registry import BACKENDS, check_backend
 from randsmooth.errors import InputError, unknown
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel
 
 CLEARLY = 1.15  # another backend must be faster by this factor, so that two runs on one machine choose alike
 
 
-def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, precision: Precision) -> Backend:
+def make_backend(name: str, model: nn.Module | ForeignModel, device: torch.device, precision: Precision) -> Backend:
     """The backend called `name` around `model`.
 
     Raises:
@@ -38,7 +38,7 @@ def make_backend(name: str, model: nn.Module | OnnxModel, device: torch.device, 
     return kind(model, device, precision)
 
 
-def usual_backend(model: nn.Module | OnnxModel) -> str:
+def usual_backend(model: nn.Module | ForeignModel) -> str:
     """The backend of a model where the user names none.
 
     Example:
@@ -48,7 +48,7 @@ def usual_backend(model: nn.Module | OnnxModel) -> str:
     return next(name for name, kind in BACKENDS.items() if kind.accepts(model))
 
 
-def candidates(model: nn.Module | OnnxModel, device: torch.device) -> list[str]:
+def candidates(model: nn.Module | ForeignModel, device: torch.device) -> list[str]:
     """Backends that `auto` chooses among: the usual one first, then the others that are installed.
 
     Example:
@@ -62,7 +62,7 @@ def candidates(model: nn.Module | OnnxModel, device: torch.device) -> list[str]:
 
 def fastest(
     names: Sequence[str],
-    model: nn.Module | OnnxModel,
+    model: nn.Module | ForeignModel,
     device: torch.device,
     precision: Precision,
     measure: Callable[[Backend], float],

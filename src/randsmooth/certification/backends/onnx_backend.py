@@ -8,9 +8,10 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import Precision
 from randsmooth.certification.backends.base import Backend, refused
+from randsmooth.certification.backends.file_answers import as_logits, in_parts
 from randsmooth.certification.backends.processor import highest
 from randsmooth.errors import InputError
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel, OnnxModel
 
 
 class Onnx(Backend):
@@ -21,7 +22,7 @@ class Onnx(Backend):
     packages = ("onnxruntime",)
 
     @classmethod
-    def accepts(cls, model: nn.Module | OnnxModel) -> bool:
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
         return isinstance(model, OnnxModel)
 
     def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
@@ -45,19 +46,17 @@ class Onnx(Backend):
         """On a CPU, the highest instruction set, which ONNX Runtime's kernels may use."""
         return super().instructions if self.device.type == "cuda" else f"ONNX Runtime on {highest()}"
 
+    @property
+    def votes(self) -> bool:
+        return self.model.labels
+
     def answer(self, noisy: Tensor) -> Tensor:
-        images = noisy.cpu().numpy()
-        size = self.model.batch or len(images)
         try:
-            parts = [self._run(images[start : start + size], size) for start in range(0, len(images), size)]
+            found = in_parts(self._run, self.model.input.prepared(noisy.cpu().numpy()), self.model.batch)
         except Exception as error:  # ONNX Runtime's exceptions have no other common base class
             raise refused(noisy, error) from error
-        return torch.from_numpy(np.concatenate(parts)).to(self.device)
+        return as_logits(found, self.model).to(self.device)
 
-    def _run(self, images: np.ndarray, size: int) -> np.ndarray:
-        """Logits of at most `size` images; fewer are filled up with zeros, for files with a fixed batch."""
-        filled = images
-        if len(images) < size:
-            filled = np.concatenate([images, np.zeros((size - len(images), *images.shape[1:]), images.dtype)])
-        answer: np.ndarray = self.session.run([self.model.output], {self.model.input: filled})[0]
-        return answer[: len(images)]
+    def _run(self, images: np.ndarray) -> np.ndarray:
+        answer: np.ndarray = self.session.run([self.model.output], {self.model.input.name: images})[0]
+        return answer

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends.base import Backend, own_copy, refused
+from randsmooth.certification.backends.base import Backend, frozen, own_copy, refused
+from randsmooth.certification.backends.file_answers import as_logits, in_parts
 from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
-from randsmooth.models import OnnxModel
+from randsmooth.models import ForeignModel, GraphFile, IrModel
 
 HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
 TRIAL = (1, 8, 8, 8)
@@ -29,14 +29,14 @@ class OpenVINO(Backend):
     packages = ("openvino",)
 
     @classmethod
-    def accepts(cls, model: nn.Module | OnnxModel) -> bool:
-        return isinstance(model, nn.Module | OnnxModel)
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
+        return isinstance(model, nn.Module | GraphFile)
 
     @classmethod
     def tried_by_auto(cls, device: torch.device) -> bool:
         return device.type == "cpu"
 
-    def __init__(self, model: nn.Module | OnnxModel, device: torch.device, precision: Precision) -> None:
+    def __init__(self, model: nn.Module | GraphFile, device: torch.device, precision: Precision) -> None:
         try:
             import openvino
         except ImportError:
@@ -51,7 +51,7 @@ class OpenVINO(Backend):
                 "precision 32 or the torch backend"
             )
         self.device, self.precision = device, precision
-        self.model = model if isinstance(model, OnnxModel) else own_copy(model).float().cpu().eval()
+        self.model = model if isinstance(model, GraphFile) else own_copy(model).float().cpu().eval()
         self.threads = torch.get_num_threads()
         self.compiled: dict[tuple[int, ...], Any] = {}
         self.requests: dict[tuple[int, tuple[int, ...]], Any] = {}  # by thread and shape
@@ -66,13 +66,26 @@ class OpenVINO(Backend):
         """What the device lists, and the level of oneDNN, since the former ignores limits that the environment sets."""
         return f"OpenVINO {' '.join(sorted(self.capable))}, {onednn()}"
 
+    @property
+    def votes(self) -> bool:
+        return isinstance(self.model, GraphFile) and self.model.labels
+
     def answer(self, noisy: Tensor) -> Tensor:
-        images = noisy.numpy()
+        if not isinstance(self.model, GraphFile):
+            return torch.from_numpy(self._run(noisy.numpy()))
+        batch = self.model.batch if isinstance(self.model, IrModel) else None  # ONNX files are changed to any batch
+        try:
+            found = in_parts(self._run, self.model.input.prepared(noisy.numpy()), batch)
+        except RuntimeError as error:  # what OpenVINO raises for shapes that do not fit
+            raise refused(noisy, error) from error
+        return as_logits(found, self.model)
+
+    def _run(self, images: np.ndarray) -> np.ndarray:
         key = threading.get_ident(), images.shape
         if key not in self.requests:
             self.requests[key] = self._compiled(images.shape).create_infer_request()
         result = self.requests[key].infer({0: images}, share_inputs=True, share_outputs=True)
-        return torch.from_numpy(np.array(result[0]))
+        return np.array(result[self.model.place if isinstance(self.model, GraphFile) else 0])
 
     def _compiled(self, shape: tuple[int, ...]) -> Any:
         with self.compiling:
@@ -84,18 +97,17 @@ class OpenVINO(Backend):
 
     @torch.no_grad()
     def _converted(self, shape: tuple[int, ...]) -> Any:
+        if isinstance(self.model, GraphFile):
+            read = self.core.read_model(self.model.path)
+            read.reshape(list(shape))
+            return read
         example = torch.zeros(shape)
         try:
-            if isinstance(self.model, OnnxModel):
-                read = self.core.read_model(str(Path(self.model.path)))
-                read.reshape(list(shape))
-                return read
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", DeprecationWarning
-                )  # OpenVINO traces with torch.jit, which is deprecated
-                return self.convert(self.model.requires_grad_(False), example_input=example, input=[shape])
-        except RuntimeError as error:
+                for kind in (DeprecationWarning, torch.jit.TracerWarning):  # OpenVINO traces with torch.jit
+                    warnings.simplefilter("ignore", kind)
+                return self.convert(frozen(self.model), example_input=example, input=[shape])
+        except Exception as error:  # what the converter raises for operators that it does not know has no base class
             raise refused(example, error) from error
 
 

@@ -21,6 +21,7 @@ BACKENDS: Registry[type[Backend]] = Registry(
         "compile": "randsmooth.certification.backends.torch_backend:Compiled",
         "onnx": "randsmooth.certification.backends.onnx_backend:Onnx",
         "openvino": "randsmooth.certification.backends.openvino_backend:OpenVINO",
+        "python": "randsmooth.certification.backends.python_backend:Python",
     },
 )
 

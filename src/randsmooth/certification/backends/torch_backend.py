@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certificates import Precision
-from randsmooth.certification.backends.base import Backend, own_copy, refused
+from randsmooth.certification.backends.base import Backend, frozen, own_copy, refused
 from randsmooth.certification.backends.folding import fold_batch_norm
+from randsmooth.errors import InputError
 
+NEEDS_ROWS = "view size is not compatible"  # says torch of a view of what lies in channels-last memory
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -23,8 +25,9 @@ class Torch(Backend):
     def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
         self.device, self.precision = device, precision
         self.dtype = DTYPES[precision]
-        folded = fold_batch_norm(own_copy(model)).to(device, self.dtype).requires_grad_(False)
-        self.model = folded.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        folded = frozen(fold_batch_norm(own_copy(model)).to(device, self.dtype))
+        self.layout = torch.contiguous_format if getattr(model, "keeps_layout", False) else torch.channels_last
+        self.model = folded.to(memory_format=self.layout)  # type: ignore[call-overload]
 
     @property
     def arithmetic(self) -> str:
@@ -37,11 +40,19 @@ class Torch(Backend):
 
     def answer(self, noisy: Tensor) -> Any:
         try:
-            return self.model(noisy.to(self.dtype, memory_format=torch.channels_last))
-        except torch.OutOfMemoryError:
+            return self.model(noisy.to(self.dtype, memory_format=self.layout))
+        except (torch.OutOfMemoryError, InputError):
             raise
-        except RuntimeError as error:  # what torch raises for shapes that do not fit
-            raise refused(noisy, error) from error
+        except Exception as error:  # torch raises RuntimeErrors where shapes do not fit, a model's own checks others
+            if self.layout == torch.channels_last and NEEDS_ROWS in str(error):
+                return self._answer_in_rows(noisy)
+            raise refused(noisy, error, self.model) from error
+
+    def _answer_in_rows(self, noisy: Tensor) -> Any:
+        """The answer of a model whose `view` needs images row by row, from now on."""
+        self.layout = torch.contiguous_format
+        self.model = self.model.to(memory_format=self.layout)  # type: ignore[call-overload]
+        return self.answer(noisy)
 
 
 class Compiled(Torch):

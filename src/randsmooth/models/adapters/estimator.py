@@ -1,0 +1,156 @@
+"""Scikit-learn estimators, and whatever has their interface, as base classifiers of flattened images."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+from randsmooth.models.adapters.estimator_content import ContentReader
+from randsmooth.models.adapters.python_model import PythonModel
+from randsmooth.models.canonical import Unreadable, digest
+from randsmooth.models.foreign_model import NoIdentity, votes
+
+METHODS = ("predict_proba", "decision_function", "predict")  # in the order in which they are preferred
+NEVER = -1e30  # the logit of a class that the estimator does not know
+SMALLEST = 1e-30  # a probability below is taken for it, so that its logarithm is finite
+
+
+class EstimatorModel(PythonModel):
+    """A fitted classifier with scikit-learn's interface; an image's pixels in the order of C, H, W are its features.
+
+    Probabilities become logits by the logarithm, whose softmax they are; a binary decision function becomes two.
+    Classes that are whole numbers from 0 are the labels of the data set; others are matched with the names of its
+    classes. A class that the estimator was not fitted with is never its answer.
+
+    Args:
+        estimator: a classifier, fitted, or a pipeline or search that ends in one. A copy of it is taken.
+        method: what to ask: predict_proba, decision_function or predict. Default: the first of these that it has, but
+            for one-against-one decision functions, which are not about classes. What `predict` says are labels.
+
+    Raises:
+        InputError: it is not fitted, no classifier, or lacks the method.
+
+    Example:
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> model = EstimatorModel(KNeighborsClassifier(1).fit([[0.0], [1.0]], [0, 2]))
+        >>> model.kind, model.num_classes, model.answer(torch.ones(1, 1, 1, 1)).argmax(dim=1)
+        ('scikit-learn KNeighborsClassifier, predict_proba', 3, tensor([2]))
+    """
+
+    num_classes: int
+
+    def __init__(self, estimator: Any, *, method: str | None = None) -> None:
+        self.name = type(estimator).__qualname__
+        known = getattr(estimator, "classes_", None)
+        if known is None or isinstance(known, list):  # a list: of several outputs
+            raise InputError(
+                f"the estimator {self.name} has no classes_: expected a classifier of one output that was fitted, "
+                "estimator.fit(X, y)"
+            )
+        if method is not None and (method not in METHODS or not hasattr(estimator, method)):
+            raise unknown(f"method of {self.name}", method, [each for each in METHODS if hasattr(estimator, each)])
+        self.estimator, self.method = copy.deepcopy(estimator), method or _preferred(estimator)
+        self.known = np.asarray(known)
+        self.labels = self.method == "predict"
+        self.places, self.num_classes = _own_places(self.known)
+        self.features: int | None = getattr(estimator, "n_features_in_", None)
+        self.kind = f"scikit-learn {self.name}, {self.method}"
+
+    def weights_hash(self) -> str:
+        """Of all that the estimator holds; of its name, where that cannot be read."""
+        return f"sha256:{self._content.hex() if isinstance(self._content, bytes) else digest('estimator').hex()}"
+
+    def identity(self) -> str:
+        if not isinstance(self._content, bytes):
+            raise NoIdentity(str(self._content))
+        return f"sha256:{digest('estimator', self.method, self._content).hex()}"
+
+    @cached_property
+    def _content(self) -> bytes | Unreadable:
+        try:
+            return ContentReader().read(self.estimator, "the estimator")
+        except Unreadable as error:
+            return error
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        changed = copy.copy(self)
+        changed.places, changed.num_classes = _places(self.known, classes, self.name), len(classes)
+        return changed
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        features = noisy.flatten(1).cpu().double().numpy()
+        if self.features not in (None, features.shape[1]):
+            raise InputError(
+                f"the model refuses images of shape {tuple(noisy.shape[1:])}, which have {features.shape[1]} pixels: "
+                f"{self.name} was fitted with {self.features} features"
+            )
+        try:
+            found = np.asarray(getattr(self.estimator, self.method)(features))
+        except Exception as error:  # an estimator may raise anything
+            raise InputError(f"{self.name} failed on {features.shape} features ({shown(error)})") from error
+        if self.labels:
+            return votes(torch.from_numpy(self.places[np.searchsorted(self.known, found)]), self.num_classes)
+        return torch.from_numpy(self._logits(found)).to(noisy.device)
+
+    def _logits(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(B, K) of the columns (B, len(classes_)), or (B,), that the estimator gave."""
+        if self.method == "predict_proba":
+            found = np.log(np.maximum(found, SMALLEST))
+        elif found.ndim == 1:
+            found = np.stack([-found, found], axis=1)
+        if found.ndim != 2 or found.shape[1] != len(self.known):
+            raise InputError(f"{self.method} of {self.name} gives {found.shape} for {len(self.known)} classes")
+        logits = np.full((len(found), self.num_classes), NEVER)
+        logits[:, self.places] = found
+        return logits
+
+
+def recognises(model: object) -> bool:
+    """Whether it has scikit-learn's interface; no package is imported for this."""
+    return not isinstance(model, type) and all(hasattr(model, name) for name in ("get_params", "fit", "predict"))
+
+
+def adapt(estimator: Any) -> EstimatorModel:
+    return EstimatorModel(estimator)
+
+
+def _preferred(estimator: Any) -> str:
+    settings = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    pairwise = any(name.endswith("decision_function_shape") and how == "ovo" for name, how in settings.items())
+    left_out = {"decision_function"} if pairwise else set()
+    return next(method for method in METHODS if method not in left_out and hasattr(estimator, method))
+
+
+def _own_places(known: np.ndarray) -> tuple[NDArray[np.int64], int]:
+    """The class (len(classes_),) that each column stands for where no data set says more, and how many there are."""
+    if _numbers(known):
+        return known.astype(np.int64), max(2, int(known.max()) + 1)
+    return np.arange(len(known)), len(known)
+
+
+def _places(known: np.ndarray, classes: Sequence[str], name: str) -> NDArray[np.int64]:
+    """The place among the `classes` of each of the estimator's."""
+    if _numbers(known) and int(known.max()) < len(classes):
+        return known.astype(np.int64)
+    places = {each: place for place, each in enumerate(classes)}
+    missing = [each for each in known.tolist() if str(each) not in places]
+    if missing:
+        raise InputError(
+            f"{name} was fitted with the class {shown(repr(missing[0]))}; the data set has {len(classes)} classes, "
+            f"{shown(', '.join(classes))}: fit it with their numbers (0 to {len(classes) - 1}) or their names"
+        )
+    return np.array([places[str(each)] for each in known.tolist()], np.int64)
+
+
+def _numbers(known: np.ndarray) -> bool:
+    """Whether classes are whole numbers from 0."""
+    return known.dtype.kind in "biuf" and bool((known >= 0).all() and (known == np.floor(known)).all())

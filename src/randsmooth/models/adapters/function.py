@@ -1,0 +1,165 @@
+"""Any Python function as a base classifier: arrays in, logits or labels out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+from randsmooth.models.adapters.python_model import PythonModel
+from randsmooth.models.canonical import digest
+from randsmooth.models.foreign_model import NoIdentity, votes
+
+ARRAYS = ("numpy", "torch")
+OTHER_ARRAY = (TypeError, AttributeError)  # what code raises that was written for the other kind of array
+
+
+class FunctionModel(PythonModel):
+    """A function as a base classifier.
+
+    Args:
+        function: takes images (B, C, H, W) float32, in [0, 1] before noise was added, and gives logits (B, K), or
+            labels (B,): whole numbers from 0, or names of classes. Either may be NumPy's, torch's or a list.
+        takes: "numpy" or "torch", what the function is called with. By default NumPy's arrays, and torch's tensors if
+            it cannot take those.
+        num_classes: K, needed for labels unless the data set says it.
+        classes: names of the classes, for a function that answers with names.
+        identity: a name, given to no other model of yours: code cannot be compared.
+        padded: whether to call it with full batches only. By default no more images are asked about than are counted.
+
+    Example:
+        >>> bright = FunctionModel(lambda x: (x.mean(axis=(1, 2, 3)) > 0.5).astype(int), num_classes=2)
+        >>> bright.answer(torch.ones(2, 1, 8, 8))
+        tensor([[0., 1.],
+                [0., 1.]])
+    """
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        *,
+        takes: str | None = None,
+        num_classes: int | None = None,
+        classes: Sequence[str] | None = None,
+        identity: str | None = None,
+        padded: bool = False,
+    ) -> None:
+        if not callable(function):
+            raise InputError(f"{shown(repr(function))} cannot be called; expected a function of images")
+        if takes is not None and takes not in ARRAYS:
+            raise unknown("kind of array (takes)", takes, ARRAYS)
+        self.function, self.takes, self.called, self.padded = function, takes, identity, padded
+        self.classes = None if classes is None else tuple(classes)
+        self.num_classes = num_classes if classes is None else len(classes)
+        if self.num_classes is not None and (type(self.num_classes) is not int or self.num_classes < 2):
+            raise InputError(f"num_classes={num_classes!r} must be a whole number, at least 2")
+        self.name = getattr(function, "__qualname__", type(function).__qualname__)
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Whether it gives logits or labels is known once it was called."""
+        return f"Python function {self.name}" + (", labels only" if self.labels else "")
+
+    def weights_hash(self) -> str:
+        """That of the name given to it, since its code cannot be read."""
+        return f"sha256:{digest('function', self.called or '').hex()}"
+
+    def identity(self) -> str:
+        if self.called is None:
+            raise NoIdentity(f"the model is the function {self.name}, whose code cannot be compared")
+        return super().identity()
+
+    def having(self, *, num_classes: int) -> Self:
+        """A copy for `num_classes` classes."""
+        changed = copy.copy(self)
+        changed.num_classes = num_classes
+        return changed
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        if self.num_classes is not None and self.num_classes != len(classes):
+            raise InputError(f"the model was given {self.num_classes} classes; the data set has {len(classes)}")
+        changed = self.having(num_classes=len(classes))
+        changed.classes = self.classes or tuple(classes)
+        return changed
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        return self._logits(self._called(noisy), len(noisy)).to(noisy.device)
+
+    def _called(self, noisy: Tensor) -> Any:
+        """What the function says of a copy of `noisy`, so that it may write into what it is given."""
+        first: Exception | None = None
+        for takes in (self.takes,) if self.takes else ARRAYS:
+            given = noisy.clone() if takes == "torch" else noisy.cpu().numpy().copy()
+            try:
+                answer = self.function(given)
+            except InputError:
+                raise
+            except Exception as error:  # a user's function may raise anything
+                first = first or error
+                if not isinstance(error, OTHER_ARRAY):
+                    break
+            else:
+                self.takes = takes
+                return answer
+        assert first is not None
+        raise self._failed(noisy, first) from first
+
+    def _failed(self, noisy: Tensor, error: Exception) -> InputError:
+        how = f"called with {self.takes} arrays" if self.takes else "called with NumPy's arrays"
+        return InputError(
+            f"the function {self.name} failed on images {tuple(noisy.shape)} in float32, {how} "
+            f"({type(error).__name__}: {shown(error)})"
+        )
+
+    def _logits(self, answer: Any, images: int) -> Tensor:
+        if not isinstance(answer, Tensor):
+            answer = np.asarray(answer)
+            if answer.dtype.kind in "UO":
+                answer = self._numbered(answer)
+            answer = torch.from_numpy(np.array(answer)) if answer.dtype.kind in "biuf" else answer
+        if not isinstance(answer, Tensor):
+            raise InputError(f"the function {self.name} answers with {answer.dtype}; expected logits or labels")
+        answer = answer.detach()
+        if answer.dim() == 1 and len(answer) == images and not answer.is_floating_point():
+            return self._votes(answer)
+        if answer.dim() != 2 or len(answer) != images or answer.shape[1] < 2:
+            raise InputError(
+                f"the function {self.name} answers {images} images with {answer.dtype} {tuple(answer.shape)}; expected "
+                f"logits ({images}, K), K >= 2, or labels ({images},), which are whole numbers"
+            )
+        logits: Tensor = answer if answer.dtype == torch.float64 else answer.float()
+        return logits
+
+    def _votes(self, labels: Tensor) -> Tensor:
+        if self.num_classes is None:
+            raise InputError(
+                f"the function {self.name} answers with labels, which do not say how many classes there are: give "
+                "num_classes"
+            )
+        self.labels = True
+        return votes(labels, self.num_classes)
+
+    def _numbered(self, names: np.ndarray) -> np.ndarray:
+        """Names of classes as their places."""
+        if self.classes is None:
+            raise InputError(f"the function {self.name} answers with names; say which there are: classes=[...]")
+        places = {name: place for place, name in enumerate(self.classes)}
+        for name in names.reshape(-1).tolist():
+            if name not in places:
+                raise unknown(f"class from the function {self.name}", name, self.classes)
+        return np.array([places[name] for name in names.reshape(-1).tolist()], np.int64).reshape(names.shape)
+
+
+def recognises(model: object) -> bool:
+    """Whether it can be called and is no class, whose instance may be meant."""
+    return callable(model) and not isinstance(model, type)
+
+
+def adapt(function: Callable[[Any], Any]) -> FunctionModel:
+    return FunctionModel(function)

@@ -1,0 +1,81 @@
+"""A base classifier that is no torch module."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from randsmooth.errors import InputError
+
+
+class NoIdentity(InputError):
+    """What a model holds cannot be read: its user must give it a name."""
+
+
+class ForeignModel(ABC):
+    """A base classifier that is no torch module: what it takes and gives, and what it is known by. A backend runs it.
+
+    Attributes:
+        kind: what a certificate calls it, such as "ONNX file".
+        shape: (C, H, W) of the images that it takes; None where it does not say.
+        num_classes: K; None where it does not say.
+        labels: whether it answers with labels alone. They count as votes: logits of 1 and 0.
+        notes: what it does to a noisy image, or with its answer, that the reader of a certificate should know.
+        called: the name that its user gave it, where what it holds cannot be read.
+
+    Example:
+        >>> class Server(ForeignModel):
+        ...     kind = "server"
+        ...     def weights_hash(self):
+        ...         return "sha256:none"
+        >>> Server().kind, Server().shape
+        ('server', None)
+    """
+
+    kind: str
+    shape: tuple[int, int, int] | None = None
+    num_classes: int | None = None
+    labels: bool = False
+    notes: tuple[str, ...] = ()
+    called: str | None = None
+
+    @abstractmethod
+    def weights_hash(self) -> str:
+        """A hash of what decides its answers, as far as it can be read: "sha256:" and 64 hexadecimal digits."""
+
+    def identity(self) -> str:
+        """The same, where that is all; `NoIdentity` where a user must give a name (see `models.identity_of`)."""
+        return self.weights_hash()
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        """Itself, or a copy, that answers for these `classes` in their order.
+
+        Raises:
+            InputError: it knows classes that are not among them.
+        """
+        return self
+
+
+def votes(labels: Tensor, num_classes: int) -> Tensor:
+    """(B, K) float32: 1 for the label (B,) of each image, 0 elsewhere.
+
+    Raises:
+        InputError: a label is not one of 0 to num_classes - 1.
+
+    Example:
+        >>> votes(torch.tensor([1, 0]), 3)
+        tensor([[0., 1., 0.],
+                [1., 0., 0.]])
+    """
+    wrong = (labels < 0) | (labels >= num_classes)
+    if bool(wrong.any()):
+        raise InputError(
+            f"the model answers with the label {int(labels[wrong][0])}; expected 0 to {num_classes - 1}, the "
+            f"{num_classes} classes: is num_classes right?"
+        )
+    return F.one_hot(labels.long(), num_classes).to(torch.float32)

@@ -1,0 +1,86 @@
+"""A file that holds the graph of a base classifier: what ONNX files and OpenVINO IR have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from randsmooth.errors import unknown
+from randsmooth.models.canonical import digest
+from randsmooth.models.foreign_model import ForeignModel
+from randsmooth.models.image_input import ImageInput
+
+
+class Port(NamedTuple):
+    """An output of a graph: its names, whether it holds floats or whole numbers, and the lengths of its axes."""
+
+    names: tuple[str, ...]
+    floats: bool
+    whole: bool
+    axes: tuple[int | str | None, ...]
+
+    @property
+    def gives_labels(self) -> bool:
+        """Whether it looks like labels (N,)."""
+        return self.whole and len(self.axes) == 1
+
+
+class GraphFile(ForeignModel):
+    """A file that takes one batch of images in [0, 1] and gives logits (N, K), or labels (N,).
+
+    Attributes:
+        path: of the file.
+        input: how its input takes images: name, type, layout, batch.
+        output, place: name and place, among the outputs, of the one that is read.
+        shape: (C, H, W) of an image.
+        batch: N where the file fixes it, else None.
+        num_classes: K where the file says it, else None.
+        asked: what its user said of the graph, in place of what it shows: the output, the layout.
+    """
+
+    path: str
+    input: ImageInput
+    output: str
+    place: int
+    shape: tuple[int, int, int]
+    batch: int | None
+    asked: dict[str, str]
+
+    def identity(self) -> str:
+        """The hash of the files, and of what its user said of them."""
+        if not self.asked:
+            return self.weights_hash()
+        said = [part for name in sorted(self.asked) for part in (name, self.asked[name])]
+        return f"sha256:{digest('graph', self.weights_hash(), *said).hex()}"
+
+    def _takes(self, taken: ImageInput) -> None:
+        self.input, self.batch, self.shape, self.notes = taken, taken.batch, taken.shape, taken.notes
+
+    def _gives(self, ports: Sequence[Port], place: int) -> None:
+        port = ports[place]
+        self.output, self.place, self.labels = next(iter(port.names), "?"), place, port.gives_labels
+        classes = port.axes[1] if len(port.axes) == 2 else None
+        self.num_classes = classes if isinstance(classes, int) else None
+
+
+def chosen(ports: Sequence[Port], name: str | None, path: str) -> int:
+    """The place of the output called `name`; else of the first that has floats and two axes, else 0.
+
+    Raises:
+        InputError: none has this name.
+
+    Example:
+        >>> ports = [Port(("label",), False, True, (None,)), Port(("scores",), True, False, (None, 10))]
+        >>> chosen(ports, None, "net.onnx"), chosen(ports, "label", "net.onnx")
+        (1, 0)
+    """
+    if name is not None:
+        if not any(name in port.names for port in ports):
+            raise unknown(f"output of {path}", name, [each for port in ports for each in port.names])
+        return next(place for place, port in enumerate(ports) if name in port.names)
+    return next((place for place, port in enumerate(ports) if port.floats and len(port.axes) == 2), 0)
+
+
+def asked(**said: str | None) -> dict[str, str]:
+    """What a user said, without what was left out."""
+    return {name: value for name, value in said.items() if value is not None}
