@@ -186,8 +186,11 @@ def name(node: ast.expr) -> str:
 # Whatever these read can run code.
 UNSAFE = {
     *("pickle.load", "pickle.loads", "pickle.Unpickler", "dill.load", "dill.loads", "joblib.load", "shelve.open"),
-    *("pandas.read_pickle", "pd.read_pickle", "torch.jit.load", "yaml.load", "yaml.unsafe_load", "yaml.full_load"),
+    *("pandas.read_pickle", "pd.read_pickle", "torch.jit.load", "torch.export.load"),
+    *("yaml.load", "yaml.unsafe_load", "yaml.full_load"),
 }
+# Where a user names a program to be run, as with `file.py:NAME`; docs/security.md says so.
+PROGRAMS = {"models/programs.py": {"torch.jit.load", "torch.export.load"}}
 
 
 def unsafe(tree: ast.AST) -> list[str]:
@@ -203,7 +206,8 @@ def unsafe(tree: ast.AST) -> list[str]:
 
 @pytest.mark.parametrize("path", MODULES)
 def test_no_pickle_is_ever_loaded(path: Path) -> None:
-    assert unsafe(PARSED[path]) == []
+    allowed = PROGRAMS.get(path.relative_to(ROOT).as_posix(), set())
+    assert [found for found in unsafe(PARSED[path]) if found.rpartition(" ")[2] not in allowed] == []
     for module, line in imports(path):  # so that no call hides behind a shorter name
         hidden = module in UNSAFE | {"torch.load"} and not module.startswith("torch.jit")
         assert not hidden, f"line {line}: from-import of {module}"

@@ -72,7 +72,8 @@ SLOW = {"compile"}  # compiling takes longer than a quick test may
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in BACKENDS if name not in FOREIGN]
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in BACKENDS if name not in FOREIGN],
 )
 def test_backends(name: str) -> None:
     testing.check_backend(name)

@@ -40,7 +40,7 @@ def exported(source: Path | str) -> Any:
     Raises:
         InputError: it holds something else, keeps tensors as pickle, or is damaged.
     """
-    from torch.export import load
+    import torch.export
 
     names = _names(source)
     if any("aotinductor" in name for name in names):
@@ -49,7 +49,7 @@ def exported(source: Path | str) -> Any:
         raise InputError(f"{source} is no exported program: torch.export.save(program, ...) writes one")
     _check_plain(source, names)
     try:
-        return load(str(source))
+        return torch.export.load(str(source))
     except Exception as error:  # the reader raises whatever a damaged part makes it
         raise InputError(f"{source} is no exported program that can be run ({_last_line(error)})") from error
 
