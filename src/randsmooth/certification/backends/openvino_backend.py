@@ -104,8 +104,7 @@ class OpenVINO(Backend):
         example = torch.zeros(shape)
         try:
             with warnings.catch_warnings():
-                for kind in (DeprecationWarning, torch.jit.TracerWarning):  # OpenVINO traces with torch.jit
-                    warnings.simplefilter("ignore", kind)
+                warnings.simplefilter("ignore")  # OpenVINO traces with torch.jit, which is deprecated and says much
                 return self.convert(frozen(self.model), example_input=example, input=[shape])
         except Exception as error:  # what the converter raises for operators that it does not know has no base class
             raise refused(example, error) from error

@@ -51,7 +51,7 @@ class Torch(Backend):
     def _answer_in_rows(self, noisy: Tensor) -> Any:
         """The answer of a model whose `view` needs images row by row, from now on."""
         self.layout = torch.contiguous_format
-        self.model = self.model.to(memory_format=self.layout)  # type: ignore[call-overload]
+        self.model = self.model.to(memory_format=self.layout)
         return self.answer(noisy)
 
 
