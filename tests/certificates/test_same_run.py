@@ -107,7 +107,8 @@ def test_every_field_is_compared() -> None:
     """Of whatever a header tells: no field can be added and forgotten."""
     other: dict[str, Any] = {
         "version": 1, "sigma": 0.1, "n0": 1, "n": 2, "alpha": 0.5, "bound": "two-sided", "rule": "grid",
-        "guarantee": "?", "label_aware": True, "seed": 7, "sound": True, "noise": "?", "dataset": "?", "split": "train",
+        "guarantee": "?", "label_aware": True, "source": "?", "lumped": True, "seed": 7, "sound": True, "noise": "?",
+        "dataset": "?", "split": "train",
         "selection": "?", "data": "?", "classes": ("a", "b"), "model": {"weights": "?"}, "backend": "?",
         "behaviour": {"made-up images": "?"}, "precision": "?", "batch": 1, "device": "?", "instructions": "?",
         "versions": {}, "notes": ("?",),

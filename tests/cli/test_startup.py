@@ -51,6 +51,7 @@ LIGHT = [
     *(["certify", "m", *wrong] for wrong in (["--rule", "grd"], ["--rule", "grid", "--bound", "two-sided"])),
     *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"])),
     *(["certify", "m", "--backend", "tensorflow"], ["certify", "nomodel"], ["certify", "a/b", "--dataset", "nosuch"]),
+    *(["from-counts", "nofile.csv", "--sigma", "0.5"], ["from-counts", "a.csv"], ["from-counts", "a", "--sigma", "-1"]),
     *(["evaluate", "nofile.parquet"], ["verify", "nofolder"], ["verify", "nofolder", "--format", "json"]),
 ]
 
@@ -101,7 +102,7 @@ def test_a_verb_that_works_is_seen_to_load_what_it_needs(tmp_path: Path) -> None
 def test_the_list_of_verbs_says_what_the_verb_itself_says_first(name: str, verb: Verb) -> None:
     run = verb.load()
     assert verb.help == paragraphs(run.__doc__ or "").split("\n\n")[0]
-    assert run.__name__.rstrip("_") == name
+    assert run.__name__.rstrip("_").replace("_", "-") == name
     assert issubclass(settings_of(run), Settings)
 
 

@@ -176,7 +176,7 @@ def test_a_torn_journal_and_one_of_nothing_are_told(cli: Run, files: Path) -> No
     path = files / "b.parquet.partial"
     content = path.read_bytes()
     path.write_bytes(content[:-5])
-    assert "journal of a run under way: 3 images of digits; every line is" in (out := cli("verify", path).out)
+    assert "journal of a run under way: 3 of 4 images of digits; every line is" in (out := cli("verify", path).out)
     assert "the unfinished one behind them does not count" in out
     assert path.read_bytes() == content[:-5]
     path.write_bytes(content[:9])

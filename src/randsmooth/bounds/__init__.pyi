@@ -1,3 +1,4 @@
+from .any_class import any_class_tail as any_class_tail
 from .assurance import assured_accuracy as assured_accuracy
 from .binomial import (
     check_counts as check_counts,

@@ -7,14 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth.certificates.columns import open_parquet
+from randsmooth.certificates.derived import derived
 from randsmooth.certificates.files import read
 from randsmooth.certificates.journal import read_journal
-from randsmooth.certificates.parquet import DIGESTS, derived, read_parquet
+from randsmooth.certificates.parquet import DIGESTS, read_parquet
 from randsmooth.certificates.table import Certificates
+from randsmooth.certificates.unfinished import UNFINISHED, images_planned
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 AGREE = 1e-9  # relative: radii computed on another processor or with another library agree to this
-JOURNAL = ".partial"  # suffix of a run's journal
 
 
 def check_file(path: Path | str) -> str:
@@ -33,7 +35,7 @@ def check_file(path: Path | str) -> str:
     path = Path(path)
     if path.suffix == ".parquet":
         return _check_table(path)
-    return _check_journal(path) if path.suffix == JOURNAL else _check_log(path)
+    return _check_journal(path) if path.suffix == UNFINISHED else _check_log(path)
 
 
 def _check_table(path: Path) -> str:
@@ -44,7 +46,22 @@ def _check_table(path: Path) -> str:
         stored = {name: column.to_numpy() for name, column in zip(names, file.read(names).columns, strict=True)}
     _check_derived(table, stored, path)
     vouched = "header and evidence are as they were written" if signed else "it has no digests"
-    return f"certificate table: {_about(table)}; {vouched}, and {', '.join(names)} follow from the counts"
+    follow = f"{', '.join(names)} follow from the counts"
+    return f"certificate table: {_about(table)}; {vouched}, and {follow}{_unchecked(table)}"
+
+
+def _unchecked(table: Certificates) -> str:
+    """What nothing in a table of another program's counts can show; empty for one of our own."""
+    header = table.header
+    if header.source is None:
+        return ""
+    facts = {"seed": header.seed, "model": header.model, "images": header.data, "n0": header.n0}
+    unknown = [name for name, value in facts.items() if value is None]
+    picked = "" if header.bound == "any-class" else ", that the class was picked without them"
+    return (
+        f". The counts are another program's ({shown(header.source)}): that its noise was Gaussian of this sigma, that "
+        f"the samples were independent{picked} could not be checked; not known are {', '.join(unknown)}"
+    )
 
 
 def _check_derived(table: Certificates, stored: dict[str, np.ndarray], path: Path) -> None:
@@ -67,7 +84,8 @@ def _check_journal(path: Path) -> str:
     content = read_journal(path)
     if content is None:
         return "journal of a run that stopped before its first line"
-    images = f"{len(content.rows)} image{'s' * (len(content.rows) != 1)}"
+    planned = images_planned(content.header)
+    images = f"{len(content.rows)}{f' of {planned}' if planned else ''} image{'s' * (len(content.rows) != 1)}"
     vouched = "every line is as it was written" if not content.bare else f"{content.bare} of its lines have no digest"
     torn = "; the unfinished one behind them does not count" if content.size < path.stat().st_size else ""
     return f"journal of a run under way: {images} of {content.header.dataset or 'unnamed data'}; {vouched}{torn}"

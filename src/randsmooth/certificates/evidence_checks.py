@@ -20,21 +20,25 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
     """Raise InputError unless a certification under `header` by `rule` can have given these counts and labels.
 
     Args:
-        header: of the table; its classes, n0 and label_aware are used.
+        header: of the table; its classes, n0, bound, lumped and label_aware are used.
         rule: the one that it names.
         evidence: the samples of N images that bound p_A.
         counts0: (N, K) class counts of the samples that picked the class.
         label: (N,) true classes, or NO_LABEL for all images.
     """
-    _check_classes(header, evidence.counts)
-    _check_sums("counts0", counts0, np.full(len(evidence.idx), header.n0), evidence.idx)
+    num_classes = evidence.counts.shape[1] - header.lumped
+    _check_classes(header, num_classes)
+    _check_sums("counts0", counts0, np.full(len(evidence.idx), header.selected), evidence.idx)
     _check_paths(header, rule, evidence, label)
-    _check_labels(header, label, evidence.counts.shape[1], evidence.idx)
+    _check_labels(header, label, num_classes, evidence.idx)
+    _check_known("picked class", evidence.picked, num_classes, evidence.idx)
 
 
-def _check_classes(header: Header, counts: Ints) -> None:
-    if header.classes is not None and len(header.classes) != counts.shape[1]:
-        raise InputError(f"the header names {len(header.classes)} classes, and {counts.shape[1]} are counted")
+def _check_classes(header: Header, num_classes: int) -> None:
+    if header.classes is not None and len(header.classes) != num_classes:
+        raise InputError(f"the header names {len(header.classes)} classes, and {num_classes} are counted")
+    if header.lumped and header.bound == "two-sided":
+        raise InputError("the two-sided bound needs the counts of all classes, and only the picked one was counted")
 
 
 def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
@@ -68,7 +72,11 @@ def _check_labels(header: Header, label: Ints, num_classes: int, idx: Ints) -> N
         if header.label_aware:
             raise InputError("the header is label-aware, and the images have no labels: certify without --label-aware")
         return
-    wrong = np.flatnonzero((label < 0) | (label >= num_classes))
+    _check_known("label", label, num_classes, idx)
+
+
+def _check_known(what: str, classes: Ints, num_classes: int, idx: Ints) -> None:
+    wrong = np.flatnonzero((classes < 0) | (classes >= num_classes))
     if len(wrong):
         row = wrong[0]
-        raise InputError(f"label {label[row]} of image {idx[row]} is not among the {num_classes} counted classes")
+        raise InputError(f"{what} {classes[row]} of image {idx[row]} is not among the {num_classes} counted classes")

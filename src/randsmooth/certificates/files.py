@@ -9,15 +9,17 @@ from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.table import Certificates
+from randsmooth.certificates.unfinished import UNFINISHED, read_unfinished
 from randsmooth.errors import InputError
 
-UNFINISHED = ".partial"  # suffix of a journal
 SUFFIXES = (".parquet", ".tsv", ".mat")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 
 
 def read(path: Path | str) -> Certificates:
     """Read a certificate table, named after its file: Parquet if the suffix says so, anything else as a TSV log.
+
+    Of an unfinished run, `read` takes the journal, OUT.parquet.partial: the table holds the images finished so far.
 
     Raises:
         InputError: there is no such file, it is damaged, or it holds no certificates.
@@ -33,9 +35,7 @@ def read(path: Path | str) -> Certificates:
         what = "no file of certificates" if path.exists() else "not there"
         raise InputError(f"{path} is {what}; `randsmooth certify` writes them")
     if path.suffix == UNFINISHED:
-        raise InputError(
-            f"{path} is the journal of an unfinished run: the command that began it ends it, with --resume"
-        )
+        return read_unfinished(path)
     if path.suffix != ".parquet":
         return read_tsv(path)
     from randsmooth.certificates.parquet import read_parquet  # here, since logs need no Arrow

@@ -11,6 +11,10 @@ from randsmooth.certificates.rules import Rule, make_rule
 from randsmooth.errors import InputError, Note
 
 LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
+FOREIGN = (
+    " That holds if the counts, which another program made, are of independent samples of Gaussian noise of this sigma"
+)
+PICKED = ", and the class was picked without them"
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?)"
 _THINNED = re.compile(rf"n {_NUMBER} thinned to {_NUMBER}, seed -?\d{{1,20}}", re.ASCII)
@@ -42,7 +46,7 @@ def rule_of(header: Header) -> Rule:
 
 
 def guarantee_of(header: Header) -> str:
-    """What a certificate under `header` guarantees: a sentence, and a second one if it is label-aware.
+    """What a certificate under `header` guarantees, and a second sentence where that depends on more than its rule.
 
     Errors as `rule_of`.
 
@@ -50,7 +54,9 @@ def guarantee_of(header: Header) -> str:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
         Each certificate is wrong with probability at most 0.001: 1000 samples per image, p_A is bounded by ...
     """
-    return rule_of(header).guarantee() + (LABEL_AWARE if header.label_aware else "")
+    aware = LABEL_AWARE if header.label_aware else ""
+    picked = "" if header.bound == "any-class" else PICKED
+    return rule_of(header).guarantee() + aware + (f"{FOREIGN}{picked}." if header.source else "")
 
 
 def thinned(n: int | None, to: int, seed: int) -> str:

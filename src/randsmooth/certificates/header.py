@@ -31,11 +31,14 @@ class Header(FrozenRecord):
     Attributes:
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         n0, n: samples per image that picked the class, and the most further ones, which bounded its probability.
+            Counts of another program may come without n0: counts0 then marks the class that it picked with a 1.
         alpha: probability that one image's certificate is wrong.
-        bound: the confidence bound on p_A: of the fixed rule, "clopper-pearson", "two-sided" or "randomised".
+        bound: the confidence bound on p_A, of the fixed rule (see `CONFIDENCE_BOUNDS`).
         rule: how many samples each image takes (see `make_rule`).
         guarantee: what a certificate says, in one sentence; on reading it is made anew from the rule.
         label_aware: an image whose picked class is not its label took no further samples. For evaluation only.
+        source: where the counts come from, if another program made them (see `from_counts`).
+        lumped: whether only the picked class was counted; the last column then counts all other answers together.
         seed: seed of the noise streams.
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
         noise: how a sample's noise is addressed and generated.
@@ -76,6 +79,8 @@ class Header(FrozenRecord):
     rule: str = "fixed"
     guarantee: str | None = None
     label_aware: bool = False
+    source: str | None = None
+    lumped: bool = False
     seed: int | None = None
     sound: bool = False
     noise: str | None = None
@@ -99,6 +104,16 @@ class Header(FrozenRecord):
         check_facts(self)
         check_size(len(self.model_dump_json()))
         return self
+
+    @property
+    def selected(self) -> int:
+        """What the counts0 of an image add up to: n0, or the 1 that marks the class; 0 where neither is known."""
+        return int(self.source is not None) if self.n0 is None else self.n0
+
+    @property
+    def columns(self) -> int:
+        """How many columns the counts have; 0 where the header does not say."""
+        return len(self.classes) + self.lumped if self.classes else 0
 
     @property
     def settings(self) -> CertificationSettings:

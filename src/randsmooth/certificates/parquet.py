@@ -6,19 +6,16 @@ import io
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.columns import Columns, open_parquet, read_columns
+from randsmooth.certificates.derived import derived
 from randsmooth.certificates.digest import damaged, digests
 from randsmooth.certificates.header import WITH_DIGESTS, Header
 from randsmooth.certificates.rows import check_images
-from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import ForeignFile, InputError, NoDigest
@@ -62,22 +59,6 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
     write_atomically(Path(path), buffer.getvalue())
 
 
-def derived(table: Certificates) -> dict[str, NDArray[Any]]:
-    """The columns for people who open the file: they follow from the evidence, and are not read back."""
-    counts0, counts = table.evidence()
-    evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
-    q = table.rule.claims(evidence)[0] if table.q is None else table.q  # a table made by hand has none yet
-    correct = {"correct": table.correct} if table.labelled else {}
-    return {
-        "predict": table.predict,
-        "radius": table.radius,
-        **correct,
-        "picked": evidence.picked,
-        "n_A": np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0],
-        "p_lower": 1.0 - q,
-    }
-
-
 def read_parquet(path: Path | str) -> Certificates:
     """Read a table that `write_parquet` wrote; its radii are computed again from the counts.
 
@@ -109,7 +90,7 @@ def read_parquet(path: Path | str) -> Certificates:
         if KEY not in metadata:
             raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
         header = parse_header(metadata[KEY], path)
-        columns = read_columns(file, path, len(header.classes or ()))
+        columns = read_columns(file, path, header.columns)
     _check_digests(metadata, header, columns, path)
     try:
         return from_evidence(

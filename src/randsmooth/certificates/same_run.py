@@ -29,6 +29,8 @@ NEEDED = {
     "noise": "the kind of device and the version that it was begun with (an older version addressed the noise in "
     "another way)",
     "classes": "the class names that it was begun with",
+    "source": "the program that made its counts",
+    "lumped": "the program that counted the picked class alone",
     "version": "the older version that it was begun with",
 }
 ARITHMETIC = ("precision", "device", "instructions", "versions")

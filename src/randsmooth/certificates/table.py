@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ABSTAIN = -1
 
@@ -36,7 +40,8 @@ class Certificates:
         radius: (N,) certified L2 radius in units of pixels in [0, 1]; 0 where abstained.
         seconds: (N,) time that each image took.
         counts0: (N, K) how often each class came out in the n0 samples that picked the class; None for a log.
-        counts: (N, K) how often each class came out in the samples that bound p_A; None for a log.
+        counts: (N, K) how often each class came out in the samples that bound p_A; None for a log. Both have one more
+            column, for all other answers, where only the picked class was counted (see `Header.lumped`).
         paths: for each image, how often the picked class had come out at each look; None as for counts.
         q: (N,) upper bound on 1 - p_A that the counts prove; None as for counts.
 
@@ -93,9 +98,10 @@ class Certificates:
 
     @property
     def samples(self) -> Ints:
-        """(N,) how many samples each image took, including those that picked the class."""
+        """(N,) how many samples each image took, including those that picked the class, where they are known."""
         counts0, counts = self.evidence()
-        return np.asarray(counts0.sum(axis=1) + counts.sum(axis=1))
+        picking = 0 if self.header.n0 is None else counts0.sum(axis=1)
+        return np.asarray(picking + counts.sum(axis=1))
 
     @property
     def rule(self) -> Rule:
@@ -108,7 +114,7 @@ class Certificates:
         if self.header.classes:
             return len(self.header.classes)
         if self.counts is not None:
-            return int(self.counts.shape[1])
+            return int(self.counts.shape[1]) - self.header.lumped
         return int(max(self.label.max(initial=0), self.predict.max(initial=0))) + 1
 
     def class_name(self, index: int) -> str:
@@ -177,6 +183,39 @@ class Certificates:
             paths=None if self.paths is None else tuple(self.paths[i] for i in np.arange(len(self))[keep]),
             q=None if self.q is None else self.q[keep],
         )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A DataFrame with one row an image: the evidence, what follows from it, and the header in `attrs`.
+
+        Columns: idx, label, predict, radius, correct, picked, n_A, p_lower, path, counts0, counts and seconds, where
+        path and counts are lists; of a log idx, label, predict, radius, correct and seconds. counts0 is left out where
+        n0 is not known, and of counts of the picked class alone there are n_A and n.
+
+        Example:
+            >>> from randsmooth.certificates import from_counts
+            >>> table = from_counts([990, 480], n=1000, picked=[3, 5], label=[3, 5], sigma=0.5, name="mine")
+            >>> frame = table.to_pandas()
+            >>> frame[["label", "predict", "n_A"]].values.tolist()
+            [[3, 3, 990], [5, -1, 480]]
+            >>> Certificates.from_pandas(frame[frame.correct])
+            Certificates('mine': 1 images, sigma 0.5, n 1,000, rule fixed)
+        """
+        from randsmooth.certificates.frames import to_frame
+
+        return to_frame(self)
+
+    @staticmethod
+    def from_pandas(frame: pd.DataFrame) -> Certificates:
+        """The table of a DataFrame that `to_pandas` made, or of some of its rows; radii are computed from the counts.
+
+        For a DataFrame of another program's counts, see `from_counts`.
+
+        Raises:
+            InputError: its `attrs` are lost, a column is missing, or its counts are impossible.
+        """
+        from randsmooth.certificates.frames import from_frame
+
+        return from_frame(frame)
 
     def renamed(self, name: str) -> Certificates:
         return replace(self, name=name)
@@ -269,7 +308,7 @@ def from_evidence(
         ([0, -1], [0.989, 0.0])
     """
     rule = rule_of(header)
-    check_budget(header.n0 or 0, rule.n, rule.alpha)
+    check_budget(header.selected, rule.n, rule.alpha)
     check_rows(idx, label, counts0, counts, seconds, paths)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
     check_evidence(header, rule, evidence, counts0, label)

@@ -80,7 +80,7 @@ def read_lines(path: Path, names: Sequence[str] | None = None) -> Lines:
     Raises:
         InputError: it is empty, too large or no text, its rows differ in length, or two columns have one name.
     """
-    text = _text(path)
+    text = read_text(path)
     rows = _rows(text)
     if names is None:
         place, first = next(rows, (0, ""))
@@ -106,12 +106,17 @@ def _refuse_ragged(path: Path, place: int, got: int, expected: int) -> NoReturn:
     raise InputError(f"{path}, line {place}: {got} cells instead of {expected} (row cut short?)")
 
 
-def _text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text in the file at `path`, with one kind of line break.
+
+    Raises:
+        InputError: it is too large, or no text in UTF-8.
+    """
     raw = read_file(path, MOST_BYTES)
     at = raw.find(b"\0")
     if at >= 0:
         line = raw.count(b"\n", 0, at) + 1
-        raise InputError(f"{path}, line {line}: a zero byte; it is not a certification log")
+        raise InputError(f"{path}, line {line}: a zero byte; it is no text")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -119,7 +124,7 @@ def _text(path: Path) -> str:
         raise InputError(f"{path}, line {line}: byte 0x{raw[error.start]:02x} is no text in UTF-8") from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.count("\n") > MOST_LINES:
-        raise InputError(f"{path} has more than {MOST_LINES:,} lines, which is more than any log of ours")
+        raise InputError(f"{path} has more than {MOST_LINES:,} lines, which is more than any file of ours")
     return text
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-FILES = "Parquet files of `randsmooth certify`, or TSV logs as the literature publishes them."
+FILES = (
+    "Parquet files of `randsmooth certify` (of an unfinished run its journal, OUT.parquet.partial), or TSV logs as the "
+    "literature publishes them."
+)
 SIGMA = (
     "Standard deviation sigma of the noise that TSV logs were made with. "
     "(default: what their paths say, such as noise_0.50)"

@@ -47,6 +47,10 @@ VERBS = {
         "attack:attack",
         "Try to refute certificates: search each certified ball for a point with another prediction.",
     ),
+    "from-counts": Verb(
+        "from_counts:from_counts",
+        "Turn the counts of another program into a table of certificates, whose radii are computed here.",
+    ),
     "evaluate": Verb(
         "evaluate:evaluate",
         "Print the metrics of certificate files, one row a file: ACR, certified accuracies, abstention.",

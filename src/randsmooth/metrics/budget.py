@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates, check_budget
+from randsmooth.certificates import CONFIDENCE_BOUNDS, Certificates, check_budget
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import Estimate, mean, require_images
@@ -204,10 +204,10 @@ def _require_fixed(table: Certificates) -> None:
             f"{name} is label-aware: an image whose picked class is not its label took no samples, so it cannot be "
             "judged at another budget; certify without --label-aware"
         )
-    if header.bound in ("two-sided", "randomised"):
+    if header.bound in CONFIDENCE_BOUNDS[1:]:
         raise InputError(
-            f"{name} was judged by the {header.bound} bound, which needs more than the picked class's count; certify "
-            "with the clopper-pearson bound"
+            f"{name} was judged by the {header.bound} bound; only the clopper-pearson bound can be judged at another "
+            "budget: certify with it"
         )
 
 

@@ -23,10 +23,11 @@ class ImageProbabilities:
     """The p_A of each image: the share of its noisy samples that got its label.
 
     A log determines it for right images only. Those of the others lie below 1/2, so that the curve is known from there.
+    So do counts of the picked class alone, if the others cannot have got their label in half of the samples.
 
     Attributes:
         values: (N,) the shares; NaN where they are unknown.
-        known_from: the smallest x at which the share of images with p_A >= x is known: 0 with counts, 1/2 without.
+        known_from: the smallest x at which the share of images with p_A >= x is known: 0 with all counts, else 1/2.
 
     Example:
         >>> measured = ImageProbabilities(np.array([0.2, 0.7, 0.95]), known_from=0.0)
@@ -44,7 +45,7 @@ class ImageProbabilities:
             InputError: the curve is unknown at x.
         """
         if x < self.known_from:
-            raise InputError(f"p_A >= {x} is unknown: a log determines p_A from {self.known_from} upward only")
+            raise InputError(f"p_A >= {x} is unknown: the table determines p_A from {self.known_from} upward only")
         return np.asarray(np.nan_to_num(self.values, nan=-1.0) >= x)
 
     def share(self, x: float) -> Estimate:
@@ -65,7 +66,7 @@ def knows_p_a(table: Certificates) -> bool:
     header = table.header
     if table.is_log:
         return None not in (header.sigma, header.n, header.alpha)
-    return not (table.rule.sequential or header.label_aware)
+    return not (table.rule.sequential or header.label_aware or _may_be_half(table).any())
 
 
 def p_a(table: Certificates) -> ImageProbabilities:
@@ -88,7 +89,21 @@ def p_a(table: Certificates) -> ImageProbabilities:
         raise InputError(_why_unknown(table))
     _, counts = table.evidence()
     of_label = np.take_along_axis(counts, table.label[:, None], axis=1)[:, 0]
-    return ImageProbabilities(of_label / counts.sum(axis=1), known_from=0.0)
+    lumped = _lumped(table)
+    values = np.where(lumped, np.nan, of_label / counts.sum(axis=1))
+    return ImageProbabilities(values, known_from=0.5 if lumped.any() else 0.0)
+
+
+def _lumped(table: Certificates) -> NDArray[np.bool_]:
+    """(N,) whether an image's label was not counted by itself, but among all classes that were not picked."""
+    counts0, _ = table.evidence()
+    return np.asarray((counts0.argmax(axis=1) != table.label) & table.header.lumped)
+
+
+def _may_be_half(table: Certificates) -> NDArray[np.bool_]:
+    """(N,) whether a label that was not counted by itself may have come out in half of the samples or more."""
+    _, counts = table.evidence()
+    return np.asarray(_lumped(table) & (2 * counts[:, -1] >= counts.sum(axis=1)))
 
 
 def _why_unknown(table: Certificates) -> str:
@@ -101,6 +116,8 @@ def _why_unknown(table: Certificates) -> str:
         ),
         (table.header.label_aware, "where the label was missed", "without --label-aware"),
     ]
+    if not any(applies for applies, _, _ in reasons):
+        return f"{table.name}: only the picked class was counted, so that p_A is unknown where it is not the label"
     stops, ways = zip(*[(stop, way) for applies, stop, way in reasons if applies], strict=True)
     return (
         f"{table.name}: samples stopped {' or '.join(stops)}, so they do not measure p_A; certify {' and '.join(ways)}"

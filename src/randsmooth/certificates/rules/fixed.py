@@ -1,4 +1,4 @@
-"""The rule of the original CERTIFY: the same number of samples for every image, with a choice of three bounds."""
+"""The rule of the original CERTIFY: the same number of samples for every image, with a choice of bounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Fixed(Rule):
     """n samples of every image, whatever they show (Cohen et al. 2019, CERTIFY).
 
     Attributes:
-        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; or "randomised".
+        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; "randomised"; or "any-class", which holds
+            for a class that the same samples picked.
         seed: together with the image's index, it fixes in advance the uniform number that the randomised bound needs.
 
     Example:
@@ -44,14 +45,15 @@ class Fixed(Rule):
 
     @property
     def level(self) -> float:
-        """The failure probability that is left to the bound on p_A: the two-sided one spends half on the runner-up."""
-        return self.alpha / 2.0 if self.bound == "two-sided" else self.alpha
+        """The failure probability that is left to the bound on p_A; half of alpha may go to other classes."""
+        return self.alpha / 2.0 if self.bound in ("two-sided", "any-class") else self.alpha
 
     def guarantee(self) -> str:
         how = {
             "clopper-pearson": "p_A is bounded by one-sided Clopper-Pearson",
             "two-sided": "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each",
             "randomised": f"p_A is bounded by randomised Clopper-Pearson with the uniform numbers of seed {self.seed}",
+            "any-class": "p_A is bounded by Clopper-Pearson at alpha/2, whichever class these samples picked",
         }[self.bound]
         return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples per image, {how}."
 
@@ -64,7 +66,8 @@ class Fixed(Rule):
         return None if len(path) else self.n
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_tail(float(bounds.lower_tail(path[-1], self.n, self.alpha)))
+        tail = bounds.any_class_tail if self.bound == "any-class" else bounds.lower_tail
+        return self.by_tail(float(tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         if self.bound == "two-sided":
@@ -74,6 +77,8 @@ class Fixed(Rule):
         if self.bound == "randomised":
             u = np.array([_uniform(self.seed, int(index)) for index in evidence.idx])
             q = bounds.randomised_lower_tail(n_a, n, self.alpha, u)
+        elif self.bound == "any-class":
+            q = bounds.any_class_tail(n_a, n, self.alpha)
         else:
             q = bounds.lower_tail(n_a, n, self.alpha)
         return q, bounds.radius_of_tail(q, self.sigma)

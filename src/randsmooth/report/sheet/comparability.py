@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import CONFIDENCE_BOUNDS, Certificates
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, shortened
 
 SETTINGS = ("sigma", "n", "alpha")
+FOREIGN = "the counts are another program's; its noise, and how it picked the classes, could not be checked"
+OTHER_BOUNDS = CONFIDENCE_BOUNDS[1:]  # than Clopper-Pearson's
 
 
 def settings(tables: Sequence[Certificates]) -> list[str]:
@@ -45,6 +47,9 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
             f"The tables were judged in different ways ({', '.join(judged)}), so that what differs between them is not "
             "the classifiers alone."
         )
+    foreign = [table.name for table in tables if table.header.source is not None]
+    if foreign:
+        found.append(f"{_subject(foreign, tables)}: {FOREIGN}.")
     found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
     found += [f"{_subject(names, tables)}: {note}." for note, names in notes(tables).items()]
     return [shortened(remark, LONG) for remark in found]
@@ -109,7 +114,7 @@ def _way_of_judging(table: Certificates) -> str:
     """The rule, or the bound of the fixed one; empty for a log, which does not say."""
     if table.is_log:
         return ""
-    bound = table.header.bound if table.header.bound in ("two-sided", "randomised") else "Clopper-Pearson"
+    bound = table.header.bound if table.header.bound in OTHER_BOUNDS else "Clopper-Pearson"
     return f"{bound} bound" if table.header.rule == "fixed" else f"--rule {table.header.rule}"
 
 

@@ -79,11 +79,19 @@ def view(content: PageContent) -> PanelView:
 
 
 def _facts(table: Certificates) -> dict[str, str]:
-    facts = {"images": f"{len(table):,}"}
+    facts = {"images": f"{len(table):,}", "origin of the counts": _origin(table)}
     facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items()}
     if not table.header.model:
         return facts | {"model": NOT_RECORDED}
     return facts | {_model_fact(str(key)): setting(value) for key, value in table.header.model.items()}
+
+
+def _origin(table: Certificates) -> str:
+    """Who counted: randsmooth, or another program, in the words of whoever brought its counts; a log does not say."""
+    if table.header.source is None:
+        return NOT_RECORDED if table.is_log else "randsmooth"
+    few = "; only the picked class was counted" if table.header.lumped else ""
+    return f"another program ({setting(table.header.source)}){few}"
 
 
 def _model_fact(key: str) -> str:

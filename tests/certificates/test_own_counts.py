@@ -1,0 +1,336 @@
+"""Counts of another program become tables, whose radii are ours and which claim no more than the counts do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from certificates.walks import HEADER, table_of
+from randsmooth import bounds, metrics
+from randsmooth.certificates import (
+    Certificates,
+    Header,
+    check_file,
+    from_counts,
+    make_rule,
+    read,
+    write_parquet,
+    write_tsv,
+)
+from randsmooth.errors import InputError
+from randsmooth.report import remarks
+
+Ints = NDArray[np.int64]
+
+COUNTS = np.array([[990, 5, 5], [100, 880, 20], [300, 300, 400], [20, 0, 980]])
+COUNTS0 = np.array([[98, 1, 1], [10, 85, 5], [20, 30, 50], [99, 0, 1]])
+LABEL = [0, 1, 2, 2]
+FACTS: dict[str, Any] = {"sigma": 0.5, "alpha": 0.001}
+
+
+def radius(n_a: int, alpha: float = 0.001) -> float:
+    return float(bounds.radius_of_tail(bounds.lower_tail(n_a, 1000, alpha), 0.5))
+
+
+def test_counts_of_all_classes_are_judged_as_a_run_of_ours_would_be() -> None:
+    table = from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS)
+    assert table.predict.tolist() == [0, 1, -1, -1]
+    assert table.radius.tolist() == [radius(990), radius(880), 0.0, 0.0]  # the last picked a class that it lost
+    assert (table.header.n0, table.header.n, table.header.lumped) == (100, 1000, False)
+    assert table.samples.tolist() == [1100] * 4
+    assert metrics.p_a(table).values.tolist() == [0.99, 0.88, 0.4, 0.98]
+
+
+def test_what_cannot_be_known_stays_unknown_and_the_guarantee_says_on_what_it_rests() -> None:
+    table = from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS)
+    unknown = ("seed", "noise", "model", "data", "backend", "behaviour", "device")
+    assert [getattr(table.header, name) for name in unknown] == [None] * len(unknown)
+    assert table.header.source == "arrays"
+    assert str(table.header.guarantee).endswith(
+        "That holds if the counts, which another program made, are of independent samples of Gaussian noise of this "
+        "sigma, and the class was picked without them."
+    )
+    assert "the counts are another program's" in " ".join(remarks([table]))
+
+
+def test_a_class_that_was_picked_before_leaves_n0_unknown() -> None:
+    table = from_counts([990, 880, 400], n=1000, picked=[0, 1, 2], label=[0, 1, 1], **FACTS)
+    assert table.radius.tolist() == [radius(990), radius(880), 0.0]
+    assert table.header.n0 is None and table.header.lumped
+    assert table.samples.tolist() == [1000] * 3 and table.num_classes == 3
+    same = from_counts(COUNTS, picked=[0, 1, 2, 0], label=LABEL, **FACTS)
+    assert same.header.n0 is None and not same.header.lumped and same.predict.tolist() == [0, 1, -1, -1]
+
+
+def test_counts_that_do_not_say_how_the_class_was_picked_are_refused() -> None:
+    with pytest.raises(InputError, match=r"how the class was picked.*counts0.*picked.*any-class"):
+        from_counts(COUNTS, label=LABEL, **FACTS)
+    with pytest.raises(InputError, match="picked is missing"):
+        from_counts([990], n=1000, label=[0], **FACTS)
+    with pytest.raises(InputError, match="picked is missing"):
+        from_counts([990], n=1000, label=[0], bound="any-class", **FACTS)
+
+
+def test_the_most_frequent_class_of_the_same_samples_is_judged_at_half_of_alpha() -> None:
+    table = from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS)
+    assert table.predict.tolist() == [0, 1, -1, 2]
+    assert table.radius[0] == radius(990, 0.0005) < radius(990)
+    assert "picked without them" not in str(table.header.guarantee)
+    assert "alpha/2, whichever class these samples picked" in str(table.header.guarantee)
+
+
+def test_it_errs_no_more_often_than_alpha_where_the_plain_bound_does() -> None:
+    rng, alpha, images = np.random.default_rng(1), 0.1, 4000
+    counts = rng.multinomial(200, [0.5, 0.5], size=images)
+    label = np.zeros(images, np.int64)
+    facts: dict[str, Any] = {"label": label, "sigma": 0.5, "alpha": alpha}
+    honest = from_counts(counts, bound="any-class", **facts)
+    cheated = from_counts(counts, picked=counts.argmax(axis=1), **facts)  # which says what is not so
+    allowed = alpha + 3.0 * np.sqrt(alpha / images)
+    assert np.mean(honest.predict >= 0) <= allowed < np.mean(cheated.predict >= 0)
+
+
+@pytest.mark.parametrize("rule", ["radius=0.5", "grid", "union", "anytime", "tolerance=0.3"])
+def test_the_looks_of_a_rule_are_judged_as_that_rule_does(rule: str) -> None:
+    ours = table_of(HEADER.having(rule=rule), 20)
+    counts0, counts = ours.evidence()
+    facts: dict[str, Any] = {"label": ours.label, "path": ours.paths, "rule": rule, "sigma": 0.5, "alpha": 0.05}
+    table = from_counts(counts, counts0=counts0, n=2000, idx=ours.idx, **facts)
+    assert np.array_equal(table.radius, ours.radius) and np.array_equal(table.predict, ours.predict)
+    alone = from_counts(n=2000, picked=counts0.argmax(axis=1), **facts)  # the last look is n_A
+    assert np.array_equal(alone.radius, ours.radius) and np.array_equal(alone.samples, counts.sum(axis=1))
+    with pytest.raises(InputError, match="decides at its looks: give path"):
+        from_counts(counts, counts0=counts0, label=ours.label, n=2000, rule=rule, sigma=0.5)
+
+
+def test_images_without_labels_are_certified_all_the_same(tmp_path: Path) -> None:
+    table = from_counts(COUNTS, counts0=COUNTS0, **FACTS)
+    assert not table.labelled and table.predict.tolist() == [0, 1, -1, -1]
+    write_parquet(table, tmp_path / "t.parquet")
+    assert same(read(tmp_path / "t.parquet"), table) and same(Certificates.from_pandas(table.to_pandas()), table)
+
+
+def test_looks_that_a_rule_does_not_take_are_refused() -> None:
+    made = make_rule("anytime", sigma=0.5, n=1000, alpha=0.001)
+    facts: dict[str, Any] = {"n": 1000, "picked": [0], "label": [0], "rule": "anytime", **FACTS}
+    first = made.next_look([])
+    assert first is not None
+    with pytest.raises(InputError, match="is none that rule anytime takes"):
+        from_counts(path=[[first + 1]], **facts)
+    with pytest.raises(InputError, match="do not fit"):
+        from_counts(path=[[first]], **facts)  # the rule would have gone on
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"counts": [[990, 10]], "picked": [0], "label": [-2]}, "label holds -2"),
+        ({"counts": None, "label": [0]}, "counts are missing"),
+        ({"counts": [[990, 10], [480]], "label": [0, 0], "picked": [0, 0]}, "counts has rows of different lengths"),
+        ({"counts": [[990, 10], [480, 20]], "label": [0, 0], "picked": [0, 0]}, "from 500 to 1,000 samples.*anytime"),
+        ({"counts": [990, 480], "n": [1000, 500], "label": [0, 0], "picked": [0, 0]}, "from 500 to 1,000 samples"),
+        ({"counts": [[990, 10]], "n": 1001, "label": [0], "picked": [0]}, "n=1001, and the counts .* add up to 1000"),
+        ({"counts": [990], "label": [0], "picked": [0]}, "n is missing"),
+        ({"counts": [1001], "n": 1000, "label": [0], "picked": [0]}, "came out 1001 times in 1000 samples"),
+        ({"counts": [[990.5, 10]], "label": [0], "picked": [0]}, "counts holds 990.5 in row 0"),
+        ({"counts": [[-1, 1001]], "label": [0], "picked": [0]}, "counts holds -1 in row 0"),
+        ({"counts": [["a", "b"]], "label": [0], "picked": [0]}, "counts holds 'a'"),
+        ({"counts": [[990, 10]], "label": [0, 1], "picked": [0]}, r"label has shape \(2,\); expected \(1\)"),
+        ({"counts": [[990, 10]], "label": [2], "picked": [0]}, "label 2 of image 0 is not among the 2"),
+        ({"counts": [[990, 10]], "label": [0], "picked": [2]}, "picked=2 in row 0 is not among the 2 classes"),
+        ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]}, "counts0 counts 3 classes, and there are 2"),
+        (
+            {"counts": [[990, 10]] * 2, "label": [0, 0], "counts0": [[9, 1], [10, 1]]},
+            "counts0 adds up to 10 for one image and to 11",
+        ),
+        ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1]], "picked": [1]}, "picked is not the most frequent"),
+        ({"counts": [[990, 10]], "label": [0], "picked": [0], "bound": "bayes"}, "unknown bound"),
+        ({"counts": [990], "n": 1000, "label": [0], "picked": [0], "bound": "two-sided"}, "needs the counts of all"),
+        ({"counts": [[5, 0]], "label": [0], "picked": [0]}, "alpha=0.001 needs n >= 10"),
+        ({"counts": {"label": [0], "n_A": [5]}, "label": [0]}, "label is given twice"),
+        ({"counts": {"label": [0], "votes": [5]}}, "holds no counts: it has the columns label, votes"),
+        ({"counts": {"label": [0], "counts_0": [5], "counts_2": [5]}}, "and not all from counts_0 on"),
+        ({"counts": [10**6] * 100, "n": 10**6, "label": [10**6] * 100, "picked": [0] * 100}, "than a table holds"),
+        ({"counts": [[990, 10]], "label": [0], "picked": [0], "idx": [0], "seconds": ["x"]}, "seconds holds"),
+        ({"counts": [[990, 10]] * 2, "label": [0, 0], "picked": [0, 0], "idx": [3, 3]}, "image 3 twice"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        from_counts(**given, **FACTS)
+
+
+def comma(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_csv(path, index=False)
+
+
+def tab(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_csv(path, index=False, sep="\t")
+
+
+def json_lines(frame: pd.DataFrame, path: Path) -> None:
+    frame.to_json(path, orient="records", lines=True)
+
+
+def frame(*, lists: bool) -> pd.DataFrame:
+    columns: dict[str, Any] = {"idx": [3, 6, 9, 12], "label": LABEL, "seconds": [0.5, 1.0, 1.5, 2.0], "remark": "abcd"}
+    if lists:
+        return pd.DataFrame(columns | {"counts": COUNTS.tolist(), "counts0": COUNTS0.tolist()})
+    wide = {f"counts_{k}": COUNTS[:, k] for k in range(3)} | {f"counts0_{k}": COUNTS0[:, k] for k in range(3)}
+    return pd.DataFrame(columns | wide)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a.csv", comma), ("a.tsv", tab), ("a.jsonl", json_lines), ("a.txt", comma)]
+)
+@pytest.mark.parametrize("lists", [False, True])
+def test_files_and_frames_say_what_arrays_do(tmp_path: Path, name: str, write: Any, lists: bool) -> None:
+    rows = frame(lists=lists)
+    write(rows, tmp_path / name)
+    given = from_counts(COUNTS, counts0=COUNTS0, label=LABEL, idx=[3, 6, 9, 12], seconds=[0.5, 1.0, 1.5, 2.0], **FACTS)
+    for table in (from_counts(tmp_path / name, **FACTS), from_counts(str(tmp_path / name), **FACTS)):
+        assert same(table, given)
+        assert table.name == "a" and table.header.source == name
+    assert same(from_counts(rows, **FACTS), given)
+    assert same(from_counts({key: list(rows[key]) for key in rows}, **FACTS), given)
+
+
+def same(a: Certificates, b: Certificates) -> bool:
+    """Whether two tables hold the same evidence, and claim the same."""
+    columns = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts")
+    alike = all(np.array_equal(getattr(a, column), getattr(b, column)) for column in columns)
+    return alike and [list(path) for path in a.paths or ()] == [list(path) for path in b.paths or ()]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "empty"),
+        ("a.csv", "label,picked,n_A\n", "n is missing"),  # nothing says it where no image is counted
+        ("a.csv", "label,picked,n_A,n\n0,0,990\n", "line 2: 3 cells under 4 column names"),
+        ("a.csv", "label,picked,n_A,n\n0,0,many,1000\n", "line 2: n_A='many' is no number"),
+        ("a.csv", "label,label\n0,0\n", "column twice"),
+        ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, ten]"\n', "line 2: counts=.* is no list of whole numbers"),
+        ("a.csv", 'label,picked\n0,"0\n', "line 2"),
+        ("a.jsonl", "", "empty"),
+        ("a.jsonl", "[1, 2]\n", "line 1: expected a JSON object"),
+        ("a.jsonl", '{"label": 0, "n_A": true}\n', "line 1: n_A=True is no number"),
+        ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "line 2: it has other keys than the first line"),
+        ("a.jsonl", '{"label": 0, "n_A": NaN}\n', "line 1 is not JSON"),
+        ("a.parquet", "PAR1", "let pandas read it"),
+        ("none.csv", None, "no file at"),
+    ],
+)
+def test_files_that_hold_something_else_are_refused_by_their_line(
+    tmp_path: Path, name: str, text: str | None, message: str
+) -> None:
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        from_counts(path, **FACTS)
+
+
+TABLES = {
+    "all counts": lambda: from_counts(COUNTS, counts0=COUNTS0, label=LABEL, dataset="digits", **FACTS),
+    "picked before": lambda: from_counts(COUNTS, picked=[0, 1, 2, 0], label=LABEL, **FACTS),
+    "picked class alone": lambda: from_counts([990, 880], n=1000, picked=[0, 1], label=[0, 5], **FACTS),
+    "alone, with votes": lambda: from_counts([990, 880], n=1000, counts0=COUNTS0[:2], label=[0, 1], **FACTS),
+    "same samples": lambda: from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS),
+    "a run of ours": lambda: table_of(HEADER.having(rule="grid"), 12),
+    "two-sided": lambda: table_of(HEADER.having(bound="two-sided"), 12),
+}
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
+def test_tables_are_stored_and_framed_and_come_back(make: Any, tmp_path: Path) -> None:
+    table: Certificates = make()
+    write_parquet(table, tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").header == table.header and same(read(tmp_path / "t.parquet"), table)
+    made = table.to_pandas()
+    back = Certificates.from_pandas(made)
+    assert back.header == table.header and same(back, table) and back.name == table.name
+    assert made["radius"].tolist() == table.radius.tolist()
+    some = Certificates.from_pandas(made[made["label"] == 0])
+    assert same(some, table.rows(table.label == 0))
+
+
+def test_a_log_becomes_a_frame_and_comes_back(tmp_path: Path) -> None:
+    write_tsv(table_of(HEADER.having(rule="fixed", bound="clopper-pearson"), 12), tmp_path / "a.tsv")
+    log = read(tmp_path / "a.tsv")
+    back = Certificates.from_pandas(log.to_pandas())
+    assert back.is_log and np.array_equal(back.radius, log.radius) and np.array_equal(back.correct, log.correct)
+
+
+def test_a_frame_without_its_header_says_how_to_go_on() -> None:
+    made = from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS).to_pandas()
+    made.attrs = {}
+    with pytest.raises(InputError, match=r"from_counts\(frame, sigma=...\)"):
+        Certificates.from_pandas(made)
+    with pytest.raises(InputError, match="how the class was picked"):  # what any-class picked is not called picked
+        from_counts(made, **FACTS)
+    assert same(
+        from_counts(made, bound="any-class", **FACTS), from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS)
+    )
+
+
+def test_a_frame_of_other_counts_is_judged_again() -> None:
+    made = from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS).to_pandas()
+    made.at[0, "radius"] = 9.0  # which is not read
+    assert same(Certificates.from_pandas(made), from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS))
+    with pytest.raises(InputError, match="lacks the column 'label'"):
+        Certificates.from_pandas(made.drop(columns="label"))
+
+
+@pytest.mark.parametrize("make", [TABLES["picked class alone"], TABLES["same samples"]])
+def test_verify_says_what_could_not_be_checked(make: Any, tmp_path: Path) -> None:
+    write_parquet(make(), tmp_path / "t.parquet")
+    found = check_file(tmp_path / "t.parquet")
+    assert "The counts are another program's (arrays)" in found and "could not be checked" in found
+    assert "not known are seed, model, images, n0" in found
+    write_parquet(TABLES["a run of ours"](), tmp_path / "ours.parquet")
+    assert "another program" not in check_file(tmp_path / "ours.parquet")
+
+
+def test_p_a_of_the_picked_class_alone_is_known_where_it_must_lie_below_a_half() -> None:
+    facts: dict[str, Any] = {"n": 1000, **FACTS}
+    right = from_counts([990, 300], picked=[0, 1], label=[0, 1], **facts)
+    assert metrics.p_a(right).values.tolist() == [0.99, 0.3] and metrics.p_a(right).known_from == 0.0
+    wrong = from_counts([990, 600], picked=[0, 1], label=[0, 2], **facts)
+    assert np.isnan(metrics.p_a(wrong).values[1]) and metrics.p_a(wrong).known_from == 0.5
+    open_ = from_counts([990, 400], picked=[0, 1], label=[0, 2], **facts)  # the label may have come out 600 times
+    assert not metrics.knows_p_a(open_)
+    with pytest.raises(InputError, match="only the picked class was counted"):
+        metrics.p_a(open_)
+
+
+def test_another_budget_is_judged_from_the_same_counts() -> None:
+    table = from_counts([990, 880], n=1000, picked=[0, 1], label=[0, 1], **FACTS)
+    assert np.all(table.at(n=100).evidence()[1].sum(axis=1) == 100)
+    assert table.at(alpha=0.01).radius[0] > table.radius[0]
+    assert metrics.acr_at(table, n=100).value < metrics.acr(table).value
+    both = from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS).at(alpha=0.01)
+    assert both.radius[0] == radius(990, 0.005)
+
+
+def test_a_log_cannot_say_that_the_same_samples_picked_the_class(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="judged by the any-class bound"):
+        write_tsv(from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS), tmp_path / "a.tsv")
+    write_tsv(from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS), tmp_path / "b.tsv")
+
+
+@pytest.mark.parametrize("change", [{"source": None}, {"n0": 100}, {"lumped": False}, {"bound": "two-sided"}])
+def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(change: dict[str, Any], tmp_path: Path) -> None:
+    """Whoever strikes out where the counts come from is found out: a run of ours has n0 samples."""
+    table = from_counts([990, 880], n=1000, picked=[0, 1], label=[0, 1], classes=("a", "b"), **FACTS)
+    forged = json.loads(table.header.model_dump_json()) | change
+    write_parquet(replace(table, header=Header(**forged)), tmp_path / "t.parquet")
+    with pytest.raises(InputError):
+        read(tmp_path / "t.parquet")
