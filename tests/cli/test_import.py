@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from cli.run import Run
-from randsmooth import data, models
+from randsmooth import certify, data, models
 from randsmooth.models import build
 from randsmooth.models.importing.choice import ALPHA
 from randsmooth.models.importing.normalisation import Normalisation, candidates
@@ -123,7 +123,19 @@ def test_published_containers_of_random_weights_are_refused(cli: Run, name: str,
 
 
 def test_the_command_needs_a_data_set_and_a_file(cli: Run, tmp_path: Path) -> None:
-    torch.save({}, tmp_path / "a.pth")
+    torch.save(build("resnet8", in_channels=3, image_size=32, num_classes=10).state_dict(), tmp_path / "a.pth")
     assert "does not say which data set it is for" in cli("import", tmp_path / "a.pth").err
     assert "no checkpoint at none.pth" in cli("import", "none.pth", "--dataset", "digits").err
     assert "did you mean 'digits'" in cli("import", tmp_path / "a.pth", "--dataset", "digit").err
+
+
+def test_a_denoiser_certifies_with_a_classifier(cli: Run, folder: Path, tmp_path: Path) -> None:
+    weights = models.Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
+    torch.save({"arch": "cifar_dncnn", "state_dict": weights}, tmp_path / "best.pth.tar")
+    torch.save(build("resnet8", in_channels=3, image_size=SIDE, num_classes=4).state_dict(), tmp_path / "net.pth")
+    done = cli("import", tmp_path / "best.pth.tar", "--sigma", SIGMA)
+    assert done.code == 0 and "denoiser dncnn-5x8 in runs/best" in done.out, done.err
+    assert cli("import", tmp_path / "net.pth", "--dataset", folder, "--normalise", "none").code == 0
+    base = models.Denoised("runs/best", "runs/net")
+    table = certify(base, str(folder), sigma=SIGMA, take=2, n=100, n0=20, out=tmp_path / "both.parquet")
+    assert len(table) == 2

@@ -70,6 +70,17 @@ def lenet(state: State, x: Tensor) -> Tensor:
     return F.linear(x, state["fc2.weight"], state["fc2.bias"])
 
 
+def dncnn(state: State, x: Tensor, depth: int) -> Tensor:
+    """Zhang et al. 2017, as microsoft/denoised-smoothing: the network predicts the noise."""
+    hidden = F.relu(F.conv2d(x, state["dncnn.0.weight"], state["dncnn.0.bias"], padding=1))
+    for place in range(2, 2 + 3 * (depth - 2), 3):
+        hidden = F.conv2d(hidden, state[f"dncnn.{place}.weight"], padding=1)
+        at = f"dncnn.{place + 1}"
+        mean, var = state[f"{at}.running_mean"], state[f"{at}.running_var"]
+        hidden = F.relu(F.batch_norm(hidden, mean, var, state[f"{at}.weight"], state[f"{at}.bias"], eps=1e-4))
+    return x - F.conv2d(hidden, state[f"dncnn.{3 * depth - 4}.weight"], padding=1)
+
+
 # The authors' name, our architecture, how many classes, and the network.
 PLAIN: list[tuple[str, str, int, Callable[[State, Tensor], Tensor]]] = [
     ("cifar_resnet20", "resnet20", 10, lambda state, x: cifar_resnet(state, x, 3)),

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from models.plain_networks import PLAIN, State, wide_resnet
+from models.plain_networks import PLAIN, State, dncnn, wide_resnet
 from randsmooth import models
 from randsmooth.errors import InputError
 from randsmooth.models import import_checkpoint
@@ -278,3 +278,37 @@ def test_what_a_file_says_of_itself_is_read(tmp_path: Path) -> None:
         None,
         "state dict under 'net' beside net, epoch, scheduler",
     )
+
+
+@pytest.mark.parametrize("prefix", ["", "module."], ids=["CIFAR-10", "ImageNet, in nn.DataParallel"])
+def test_a_denoiser_of_denoised_smoothing_is_one_for_denoised(tmp_path: Path, prefix: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    state = models.Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
+    state = {name: 0.1 + 0.2 * torch.rand(each.shape, generator=generator) for name, each in state.items()}
+    arch = "imagenet_dncnn" if prefix else "cifar_dncnn"
+    held = {"epoch": 9, "arch": arch, "state_dict": {f"{prefix}{name}": each for name, each in state.items()}}
+    torch.save(held, tmp_path / "best.pth.tar")
+    with pytest.raises(models.HoldsDenoiser, match="import_denoiser reads it"):
+        import_checkpoint(tmp_path / "best.pth.tar", "cifar10")
+    models.import_denoiser(tmp_path / "best.pth.tar", sigma=0.25, out=tmp_path / "denoiser")
+    denoiser = models.load_denoiser(tmp_path / "denoiser")
+    assert isinstance(denoiser, models.Denoiser)
+    assert (denoiser.arch, denoiser.sigma, denoiser.provenance["imported"]["arch"]) == ("dncnn-5x8", 0.25, arch)
+    noisy = torch.rand(2, 3, 16, 16)
+    classifier = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 256, 10)).eval()
+    base = models.Denoised(tmp_path / "denoiser", classifier)
+    with torch.inference_mode():
+        expected = dncnn(state, noisy, 5)
+        torch.testing.assert_close(denoiser(noisy), expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(base(noisy), classifier(expected), atol=1e-5, rtol=1e-5)
+
+
+def test_a_classifier_needs_a_data_set_and_a_memnet_is_refused_by_name(tmp_path: Path) -> None:
+    torch.save(state_of("resnet8"), tmp_path / "a.pth")
+    with pytest.raises(InputError, match="does not say which data set it is for"):
+        import_checkpoint(tmp_path / "a.pth", None, normalise="none")
+    with pytest.raises(InputError, match="holds no DnCNN"):
+        models.import_denoiser(tmp_path / "a.pth")
+    torch.save({"arch": "memnet", "state_dict": {"feature_extractor.conv.weight": torch.ones(1)}}, tmp_path / "b.pth")
+    with pytest.raises(InputError, match="architecture 'memnet', which cannot be built here"):
+        import_checkpoint(tmp_path / "b.pth", "cifar10", normalise="none")

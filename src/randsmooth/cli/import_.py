@@ -15,7 +15,7 @@ class Import(Settings):
     """Settings of `randsmooth import`."""
 
     checkpoint: Path = argument("Checkpoint of another project: a file that torch.save or safetensors wrote.")
-    dataset: str | None = option("Name or folder of the data set that it was trained on.")
+    dataset: str | None = option("Name or folder of the data set that it was trained on; a denoiser needs none.")
     arch: str | None = option(
         "Architecture, by its name here or its authors'. (default: what the file says, or its tensors)"
     )
@@ -42,19 +42,23 @@ def import_(settings: Import) -> None:
     """
     if not settings.checkpoint.is_file():
         raise InputError(f"no checkpoint at {settings.checkpoint}: give a file that torch.save or safetensors wrote")
-    if settings.dataset is None:
-        raise InputError(
-            "a checkpoint does not say which data set it is for; give its name or folder: --dataset cifar10"
-        )
-    from randsmooth.data.registry import check_dataset
+    if settings.dataset is not None:
+        from randsmooth.data.registry import check_dataset
 
-    check_dataset(settings.dataset)  # before torch is loaded
+        check_dataset(settings.dataset)  # before torch is loaded
     from randsmooth import models
     from randsmooth.progress import console
 
     out = settings.out or default_folder(settings.checkpoint)
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out"})
-    model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
+    try:
+        model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
+    except models.HoldsDenoiser:
+        values = settings.model_dump(include={"dataset", "sigma", "overwrite"})
+        denoiser = models.import_denoiser(settings.checkpoint, **values, out=out)
+        say(printable(f"denoiser {denoiser.arch} in {out}"))
+        say(printable(f"put it before a classifier with: randsmooth certify CLASSIFIER --denoiser {out}"))
+        return
     layer = model.provenance["normalisation"]
     say(printable(f"{model.arch} for {model.num_classes} classes; normalisation {layer['layer']}: {layer['why']}"))
     say(printable(f"model in {out}; certify it with: randsmooth certify {out}"))

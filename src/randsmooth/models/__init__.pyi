@@ -19,7 +19,9 @@ from .foreign_model import votes as votes
 from .graph_file import GraphFile as GraphFile
 from .identity import identity_of as identity_of
 from .identity import unwrapped as unwrapped
+from .importing.checkpoint import HoldsDenoiser as HoldsDenoiser
 from .importing.checkpoint import import_checkpoint as import_checkpoint
+from .importing.checkpoint import import_denoiser as import_denoiser
 from .ir_model import IrModel as IrModel
 from .meter import EndpointError as EndpointError
 from .onnx_model import OnnxModel as OnnxModel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -14,23 +14,36 @@ from randsmooth.data import DatasetSpec, Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting
 from randsmooth.models.classifier import Classifier
+from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.devices import pick_device
 from randsmooth.models.folder import save
 from randsmooth.models.importing.choice import try_layers
 from randsmooth.models.importing.containers import Checkpoint, read_checkpoint
-from randsmooth.models.importing.known_networks import chosen_arch, our_tensors, outputs_and_channels, recognised
+from randsmooth.models.importing.known_networks import (
+    chosen_arch,
+    denoiser_size,
+    is_denoiser,
+    our_tensors,
+    outputs_and_channels,
+    recognised,
+)
 from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation
 from randsmooth.models.importing.tensor_names import Stored, unwrapped_names
 from randsmooth.models.size_limit import SizeLimit
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS
 from randsmooth.progress import Progress, silent
 
+M = TypeVar("M", Classifier, Denoiser)
 COUNTER = "num_batches_tracked"  # of a batch norm that has a momentum, it changes nothing; torch before 0.4.1 had none
+
+
+class HoldsDenoiser(InputError):
+    """A checkpoint of a denoiser where one of a classifier was expected."""
 
 
 def import_checkpoint(
     checkpoint: Path | str,
-    dataset: str,
+    dataset: str | None,
     *,
     out: Path | str | None = None,
     arch: str | None = None,
@@ -64,6 +77,7 @@ def import_checkpoint(
         progress: what shows how far it is.
 
     Raises:
+        HoldsDenoiser: it is no classifier (see `import_denoiser`).
         InputError: the file holds code, no weights, or those of no architecture that is known; it does not fit the data
             set; no normalisation is clearly the best; or `out` must not be written to.
 
@@ -77,21 +91,78 @@ def import_checkpoint(
         >>> model.arch, model.classes[:2], model.provenance["imported"]["epoch"]
         ('resnet8', ['airplane', 'automobile'], 440)
     """
+    folder = _folder(out, overwrite)
     _check_options(sigma, images)
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        _check_folder(folder, overwrite)
-    spec = data.describe(dataset)
+    spec = None if dataset is None else data.describe(dataset)
     found = read_checkpoint(Path(checkpoint))
     stored = unwrapped_names(found.state)
+    if is_denoiser(stored.network):
+        raise HoldsDenoiser(f"{found.path} holds a denoiser, no classifier: randsmooth.models.import_denoiser reads it")
+    if spec is None or dataset is None:
+        raise InputError(
+            f"{found.path} does not say which data set it is for: give its name or folder (dataset=, --dataset cifar10)"
+        )
     name = chosen_arch(arch) if arch else recognised(found.arch, stored.network)
     network = _network(name, found, stored, spec)
     layer, why = _layer(stored, normalise, spec)
     if layer is None:
         layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, progress)
-    provenance: dict[str, Any] = {"dataset": spec.name} | ({} if sigma is None else {"sigma": sigma})
-    provenance |= {"imported": found.origin, "normalisation": {"layer": layer.name, **why}}
-    model = _classifier(name, network, layer, spec, provenance)
+    known = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name, **why}}
+    return _kept(_classifier(name, network, layer, spec, known), folder)
+
+
+def import_denoiser(
+    checkpoint: Path | str,
+    *,
+    out: Path | str | None = None,
+    dataset: str | None = None,
+    sigma: float | None = None,
+    overwrite: bool = False,
+) -> Denoiser:
+    """A DnCNN of microsoft/denoised-smoothing, in eval mode, as `Denoised` takes it; saved in `out`.
+
+    It is read as `import_checkpoint` reads classifiers.
+
+    Args:
+        checkpoint: the file.
+        out: the folder to write; None: nothing is written.
+        dataset: the name of the data set that it was trained on, to be recorded.
+        sigma: the noise that it was trained with, to be recorded.
+        overwrite: replace a model in `out`.
+
+    Raises:
+        InputError: the file holds code, no weights or no DnCNN; or `out` must not be written to.
+
+    Example:
+        >>> import tempfile
+        >>> weights = Denoiser(channels=3, arch="dncnn-5x8").network.state_dict()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     torch.save({"arch": "cifar_dncnn", "state_dict": weights}, f"{folder}/best.pth.tar")
+        ...     denoiser = import_denoiser(f"{folder}/best.pth.tar", sigma=0.25)
+        >>> denoiser.arch, denoiser.sigma
+        ('dncnn-5x8', 0.25)
+    """
+    folder = _folder(out, overwrite)
+    _check_options(sigma, 1)
+    found = read_checkpoint(Path(checkpoint))
+    tensors = unwrapped_names(found.state).network
+    if not is_denoiser(tensors):
+        raise InputError(f"{found.path} holds no DnCNN, whose tensors are called dncnn.0.weight and so on")
+    channels, arch = denoiser_size(tensors)
+    with torch.random.fork_rng(devices=[]), SizeLimit(sum(tensor.numel() for tensor in tensors.values())):
+        denoiser = Denoiser(channels=channels, arch=arch, provenance=_facts(found, dataset, sigma))
+    _load(denoiser.network, found, arch, tensors)
+    return _kept(denoiser.eval(), folder)
+
+
+def _facts(found: Checkpoint, dataset: str | None, sigma: float | None) -> dict[str, Any]:
+    """What is known of the weights, for their provenance."""
+    facts = {"dataset": dataset, "sigma": sigma, "imported": found.origin}
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _kept(model: M, folder: Path | None) -> M:
+    """`model`, saved in `folder`, if one is given."""
     if folder is not None:
         with claimed(folder):
             save(model, folder)
@@ -105,8 +176,11 @@ def _check_options(sigma: float | None, images: int) -> None:
         raise InputError(f"images={images!r} must be 1 or more")
 
 
-def _check_folder(folder: Path, overwrite: bool) -> None:
-    """Raise InputError unless an imported model may be written to `folder`."""
+def _folder(out: Path | str | None, overwrite: bool) -> Path | None:
+    """The folder to write, if any; InputError unless an imported model may be written to it."""
+    if out is None:
+        return None
+    folder = Path(out)
     if folder.is_file():
         raise InputError(f"{folder} is a file; --out names a folder")
     present = sorted(path.name for path in folder.iterdir() if path.name[0] != ".") if folder.is_dir() else []
@@ -115,6 +189,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
         raise InputError(f"{folder} holds {foreign[0]}, which no import wrote; use another --out")
     if present and not overwrite:
         raise InputError(f"{folder} holds a model. To replace it: {setting(overwrite=True)}, or another out (--out)")
+    return folder
 
 
 def _network(arch: str, found: Checkpoint, stored: Stored, spec: DatasetSpec) -> nn.Module:
@@ -137,11 +212,16 @@ def _network(arch: str, found: Checkpoint, stored: Stored, spec: DatasetSpec) ->
             network = _classifier(arch, None, Normalisation("none", None, None), spec, {}).network
     except RuntimeError as error:  # there was not enough memory for a single layer
         raise InputError(f"{found.path}: {arch} cannot be built for it ({shown(error)})") from error
+    _load(network, found, arch, tensors)
+    return network.eval()
+
+
+def _load(network: nn.Module, found: Checkpoint, arch: str, tensors: dict[str, Any]) -> None:
+    """Give the network the file's weights; InputError where they do not fit it."""
     expected = network.state_dict()
     tensors = {name: torch.zeros_like(value) for name, value in expected.items() if name.endswith(COUNTER)} | tensors
     _check_fit(found, arch, expected, tensors)
     network.load_state_dict(tensors)
-    return network.eval()
 
 
 def _check_fit(found: Checkpoint, arch: str, expected: dict[str, Any], tensors: dict[str, Any]) -> None:

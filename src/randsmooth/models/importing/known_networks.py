@@ -102,6 +102,24 @@ def our_tensors(arch: str, state: State) -> State:
     return state
 
 
+def is_denoiser(state: State) -> bool:
+    """Whether these are the tensors of a DnCNN, as Salman et al. 2020 released them."""
+    return all(name.startswith("dncnn.") for name in state)
+
+
+def denoiser_size(state: State) -> tuple[int, str]:
+    """The image channels of a DnCNN, and our name for one of its depth and width.
+
+    Raises:
+        InputError: it does not begin with a convolution.
+    """
+    first = _shape(state, "dncnn.0.weight")
+    if len(first) != 4:
+        raise InputError("the file has the names of a DnCNN, but its dncnn.0.weight is no kernel of a convolution")
+    depth = sum(tensor.dim() == 4 for tensor in state.values())
+    return first[1], f"dncnn-{depth}x{first[0]}"
+
+
 def outputs_and_channels(state: State) -> tuple[int | None, int | None]:
     """The number of logits, from the last matrix, and of image channels, from the first kernel; None where none is."""
     matrices = [len(tensor) for tensor in state.values() if tensor.dim() == 2]
