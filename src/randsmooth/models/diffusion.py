@@ -14,6 +14,7 @@ from randsmooth.errors import InputError
 
 Prediction = Literal["epsilon", "v_prediction", "sample"]
 PREDICTIONS: tuple[Prediction, ...] = ("epsilon", "v_prediction", "sample")
+ROUNDING = 1e-6  # of noise levels that come from a schedule in float32
 
 
 class DiffusionDenoiser(nn.Module):
@@ -112,7 +113,7 @@ class DiffusionDenoiser(nn.Module):
 def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
     """(T,) sqrt((1 - abar_t) / abar_t), the noise beside the image itself. InputError for what is no schedule."""
     try:
-        abar = torch.as_tensor(alphas_cumprod).detach().cpu().double()
+        abar = torch.as_tensor(alphas_cumprod, dtype=torch.float64).detach().cpu()
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"alphas_cumprod cannot be read as numbers ({shown(error)})") from None
     if (

@@ -1,0 +1,86 @@
+"""The objectives of denoisers against slow derivations in NumPy: value and gradient, and what stays as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector
+
+from noise import slow
+from noise.slow import PIXELS, SHAPE, Floats
+from randsmooth.errors import InputError
+from randsmooth.methods import LossInputs
+from randsmooth.methods.denoising import OBJECTIVES
+
+IMAGES = 5
+
+
+class Linear(nn.Module):
+    """A denoiser v -> W v in float64."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        weight = np.eye(PIXELS) + 0.3 * np.random.default_rng(seed).standard_normal((PIXELS, PIXELS))
+        self.weight = nn.Parameter(torch.from_numpy(weight))
+
+    def forward(self, noisy: Tensor) -> Tensor:
+        return (noisy.flatten(1) @ self.weight.T).view(-1, *SHAPE)
+
+
+def slow_loss(objective: str, weights: Floats, theta: Floats, x: Floats, noise: Floats) -> float:
+    """The objective of a denoiser's weights, by a loop over noises and images."""
+    matrix, total = weights.reshape(PIXELS, PIXELS), 0.0
+    for delta in noise:
+        for i, image in enumerate(x):
+            denoised = matrix @ (image + delta[i])
+            if objective == "mse":
+                total += float(((denoised - image) ** 2).sum()) / PIXELS
+            else:
+                own = int(slow.logits(theta, image).argmax())
+                total += float(-np.log(slow.softmax(slow.logits(theta, denoised))[own]))
+    return total / (len(noise) * len(x))
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_value_and_gradient_are_those_of_the_definition(objective: str, seed: int, m: int) -> None:
+    denoiser, classifier = Linear(seed), slow.TinyNet(seed, scale=0.8).requires_grad_(False)
+    x, y, noise = slow.batch(IMAGES, m, seed, sigma=0.5)
+    loss = OBJECTIVES[objective](m=m).loss(denoiser, x, y, noise, LossInputs(classifier=classifier))
+    loss.total.backward()
+    theta, flat_noise = slow.parameters(classifier), slow.flat(noise)
+
+    def of(weights: Floats) -> float:
+        return slow_loss(objective, weights, theta, slow.flat(x), flat_noise)
+
+    at = parameters_to_vector(denoiser.parameters()).detach().numpy().copy()
+    assert float(loss.total.detach()) == pytest.approx(of(at), rel=1e-12)
+    assert denoiser.weight.grad is not None
+    np.testing.assert_allclose(denoiser.weight.grad.flatten().numpy(), slow.gradient(of, at), rtol=1e-6, atol=1e-8)
+    assert all(parameter.grad is None for parameter in classifier.parameters())
+    assert torch.equal(loss.total.detach(), sum(loss.terms.values(), torch.tensor(0.0)))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_labels_do_not_matter(objective: str) -> None:
+    denoiser, inputs = Linear(0), LossInputs(classifier=slow.TinyNet(0).requires_grad_(False))
+    x, y, noise = slow.batch(IMAGES, 2, 0)
+    first, second = (OBJECTIVES[objective](m=2).loss(denoiser, x, each, noise, inputs).total for each in (y, 2 - y))
+    assert torch.equal(first, second)
+
+
+def test_a_perfect_denoiser_has_no_squared_error_and_full_agreement() -> None:
+    x, y, _ = slow.batch(IMAGES, 1, 0)
+    none = torch.zeros(1, *x.shape, dtype=x.dtype)
+    inputs = LossInputs(classifier=slow.TinyNet(0).requires_grad_(False))
+    assert float(OBJECTIVES["mse"]().loss(nn.Identity(), x, y, none).total) == 0.0
+    assert float(OBJECTIVES["stability"]().loss(nn.Identity(), x, y, none, inputs).figures["agreement"]) == 1.0
+
+
+def test_stability_without_a_classifier_is_refused() -> None:
+    x, y, noise = slow.batch(IMAGES, 1, 0)
+    with pytest.raises(InputError, match=r"stability needs inputs\.classifier"):
+        OBJECTIVES["stability"]().loss(Linear(0), x, y, noise)
