@@ -84,7 +84,8 @@ def certify(
     place = models.pick_device(device)
     images = data.load(dataset, split)
     check_fit(base, images.spec)
-    base = base.for_classes(images.spec.classes) if isinstance(base, models.ForeignModel) else base
+    if isinstance(base, models.ForeignModel | models.Denoised):
+        base = base.for_classes(images.spec.classes)
     smoothed = SmoothedClassifier(base, begun_with(out, settings) if resume else settings, device=place)
     indices, selection = choose(len(images), take, skip)
     header = make_header(smoothed, base, images, indices, selection=selection, identity=identity)
@@ -106,7 +107,7 @@ def completed(
     Raises:
         InputError: neither says the data set or sigma, or one of them cannot be used.
     """
-    sigma = trained.get("sigma") if settings.sigma is None else settings.sigma
+    sigma = trained.get("sigma") or None if settings.sigma is None else settings.sigma  # 0: trained without noise
     if dataset is None and trained.get("dataset") is not None:
         dataset = data.registered(trained["dataset"], "the model")
     if sigma is None or dataset is None:
@@ -186,7 +187,7 @@ def chosen(engine: Engine) -> list[str]:
 
 def provenance(model: models.BaseClassifier) -> dict[str, Any]:
     """How a model of ours was trained; nothing is known of another's."""
-    return model.provenance if isinstance(model, models.Classifier) else {}
+    return model.provenance if isinstance(model, models.Classifier | models.Denoised) else {}
 
 
 def parquet(out: Path | str) -> Path:

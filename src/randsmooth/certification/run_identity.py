@@ -18,7 +18,7 @@ from randsmooth.certification.segments import usual_block
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
-from randsmooth.models import Classifier, ForeignModel
+from randsmooth.models import Classifier, Denoised, ForeignModel
 from randsmooth.noise import address_of
 from randsmooth.versions import versions
 
@@ -112,7 +112,8 @@ def check_fit(model: object, spec: DatasetSpec) -> None:
         ...
         randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
     """
-    trained_on = model.provenance.get("dataset", "not recorded") if isinstance(model, Classifier) else "not recorded"
+    ours = isinstance(model, Classifier | Denoised)
+    trained_on = model.provenance.get("dataset", "not recorded") if ours else "not recorded"
     width, shape = _known(model, "num_classes"), _known(model, "shape")
     if width not in (None, spec.num_classes):
         raise InputError(
@@ -129,7 +130,7 @@ def check_fit(model: object, spec: DatasetSpec) -> None:
 def _known(model: object, name: str) -> Any:
     """What a model of ours, or one that was adapted, says of itself; another's attribute may mean something else."""
     value = getattr(model, name, None)
-    if isinstance(model, Classifier | ForeignModel):
+    if isinstance(model, Classifier | ForeignModel | Denoised):
         return value
     return value if name == "shape" and isinstance(value, tuple) and len(value) == 3 else None
 

@@ -21,7 +21,7 @@ from randsmooth.certificates import (
 from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
-from randsmooth.models import BaseClassifier, Classifier, ForeignModel
+from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.exported import Program
 from randsmooth.versions import versions
 
@@ -70,6 +70,8 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
     if isinstance(model, ForeignModel):
         return known | {"arch": model.kind}
     inner = models.unwrapped(model)
+    if isinstance(inner, Denoised):
+        return known | inner.facts()
     if not isinstance(inner, Classifier):
         return known | {"arch": _kind(inner)}
     return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.models.adapters.registry import adapt
+from randsmooth.models.classifier import Classifier
+from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.denoiser_sources import load_denoiser
-from randsmooth.models.folder import load
+from randsmooth.models.diffusion import DiffusionDenoiser
+from randsmooth.models.foreign_part import ForeignPart
+from randsmooth.models.sources import open_source
+from randsmooth.models.weights import weights_hash
 
 
 class Denoised(nn.Module):
@@ -21,9 +29,9 @@ class Denoised(nn.Module):
 
     Args:
         denoiser: images (B, C, H, W) of noisy ones: a module, such as `Denoiser` or `DiffusionDenoiser`; a folder that
-            `load_denoiser` reads; or any function of tensors.
-        classifier: logits (B, K) of images (B, C, H, W) in [0, 1], which the denoiser may leave a little: a module, a
-            model folder, or any function of tensors.
+            `load_denoiser` reads; or a function of tensors.
+        classifier: logits (B, K) of images (B, C, H, W) in [0, 1], or nearly: a denoiser may leave that range a little.
+            Any model that `adapt` takes, but for those in files of other runtimes; or its name, as in `load_model`.
 
     Raises:
         InputError: one of the two cannot be loaded or called, or they are for images of different channels.
@@ -32,7 +40,6 @@ class Denoised(nn.Module):
         denoiser, classifier: the two, as modules.
 
     Example:
-        >>> import torch
         >>> classifier = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> base = Denoised(lambda noisy: noisy.clamp(0, 1), classifier)
         >>> base(torch.randn(3, 1, 8, 8)).shape
@@ -42,32 +49,42 @@ class Denoised(nn.Module):
     def __init__(
         self,
         denoiser: nn.Module | Callable[[Tensor], Tensor] | Path | str,
-        classifier: nn.Module | Callable[[Tensor], Tensor] | Path | str,
+        classifier: object,
     ) -> None:
         super().__init__()
-        self.denoiser = as_module(load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser, "denoiser")
-        self.classifier = as_module(
-            load(classifier) if isinstance(classifier, str | Path) else classifier, "classifier"
-        )
+        self.denoiser = _denoiser(load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser)
+        base = adapt(open_source(classifier) if isinstance(classifier, str | Path) else classifier)
+        self.classifier = base if isinstance(base, nn.Module) else ForeignPart(base)
         self.training = self.denoiser.training or self.classifier.training
         self._check_channels()
 
     @property
     def shape(self) -> tuple[int, int, int] | None:
         """(C, H, W) of an image, where the classifier says it."""
-        shape = getattr(self.classifier, "shape", None)
-        return None if shape is None else tuple(shape)
+        return _said(self.classifier, "shape")  # type: ignore[no-any-return]
 
     @property
     def num_classes(self) -> int | None:
         """K, where the classifier says it."""
-        return getattr(self.classifier, "num_classes", None)
+        return _said(self.classifier, "num_classes")  # type: ignore[no-any-return]
 
     @property
     def provenance(self) -> dict[str, Any]:
         """The classifier's data set and the denoiser's sigma, as far as they say them."""
-        facts = {"dataset": _provenance(self.classifier).get("dataset"), "sigma": getattr(self.denoiser, "sigma", None)}
+        dataset = _provenance(self.classifier).get("dataset")
+        facts = {"dataset": dataset, "sigma": sigma_of(self.denoiser)}
         return {name: value for name, value in facts.items() if value is not None}
+
+    def facts(self) -> dict[str, Any]:
+        """What a certificate says of the two parts."""
+        parts = {"classifier": _facts(self.classifier), "denoiser": _facts(self.denoiser)}
+        return {"arch": f"{parts['classifier']['arch']} behind {parts['denoiser']['arch']}", **parts}
+
+    def for_classes(self, classes: Sequence[str]) -> Denoised:
+        """Itself, or one whose classifier answers for these `classes` in their order."""
+        if not isinstance(self.classifier, ForeignPart):
+            return self
+        return Denoised(self.denoiser, self.classifier.for_classes(classes))
 
     def forward(self, noisy: Tensor) -> Tensor:
         """Logits (B, K) of noisy images (B, C, H, W)."""
@@ -75,7 +92,7 @@ class Denoised(nn.Module):
 
     def _check_channels(self) -> None:
         channels = getattr(self.denoiser, "channels", None)
-        if channels is not None and self.shape is not None and channels != self.shape[0]:
+        if isinstance(self.denoiser, Denoiser) and self.shape is not None and channels != self.shape[0]:
             raise InputError(
                 f"the denoiser is for images of {channels} channels, the classifier for those of {self.shape[0]}: take "
                 "two that were trained on the same data set"
@@ -91,21 +108,48 @@ class Called(nn.Module):
         self.training = False
 
     def forward(self, x: Tensor) -> Tensor:
+        if torch.jit.is_tracing():  # a trace would keep what a function computes outside of torch
+            raise RuntimeError("a function cannot be traced; use the torch backend")
         return self.function(x)
 
 
-def as_module(part: nn.Module | Callable[[Tensor], Tensor], name: str) -> nn.Module:
-    """`part` itself, or a module that calls it. InputError where it cannot be called."""
-    if isinstance(part, nn.Module):
-        return part
-    if not callable(part):
+def sigma_of(denoiser: nn.Module) -> float | None:
+    """The noise that a denoiser of ours is made for; None where that is not known."""
+    return denoiser.sigma if isinstance(denoiser, Denoiser | DiffusionDenoiser) else None
+
+
+def _denoiser(denoiser: object) -> nn.Module:
+    """`denoiser` itself, or a module that calls it. InputError where it cannot be called."""
+    if isinstance(denoiser, nn.Module):
+        return denoiser
+    if not callable(denoiser):
         raise InputError(
-            f"the {name} is a {type(part).__name__}; expected a torch.nn.Module, a folder or a function of tensors"
+            f"the denoiser is a {type(denoiser).__name__}, {shown(repr(denoiser))}; expected a torch.nn.Module, a "
+            "folder or a function of tensors"
         )
-    return Called(part)
+    return Called(denoiser)
+
+
+def _said(part: nn.Module, name: str) -> Any:
+    """What a part of ours says of itself; an attribute of another's may mean something else."""
+    return getattr(part, name) if isinstance(part, Classifier | ForeignPart) else None
 
 
 def _provenance(part: nn.Module) -> dict[str, Any]:
-    """How a part was trained, where it says so."""
-    provenance = getattr(part, "provenance", None)
-    return provenance if isinstance(provenance, dict) else {}
+    return part.provenance if isinstance(part, Classifier | Denoiser) else {}
+
+
+def _facts(part: nn.Module) -> dict[str, Any]:
+    """What a part is, and how it was trained where it says so."""
+    known = {**_provenance(part), "weights": weights_hash(part)}
+    if isinstance(part, DiffusionDenoiser):
+        told = {name: getattr(part, name) for name in ("sigma", "timestep", "alpha_bar", "mismatch", "prediction")}
+        return known | told | {"arch": f"one step of the diffusion model {_name(part.network)}"}
+    if isinstance(part, Classifier | Denoiser):
+        return known | {"arch": part.arch}
+    return known | {"arch": part.kind if isinstance(part, ForeignPart) else _name(part)}
+
+
+def _name(part: object) -> str:
+    part = part.function if isinstance(part, Called) else part
+    return str(getattr(part, "__qualname__", type(part).__qualname__))

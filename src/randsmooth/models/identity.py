@@ -68,7 +68,7 @@ def identity_of(model: nn.Module | ForeignModel, identity: str | None = None) ->
     reader = ModelReader()
     try:
         hashed = reader.read(model, "the model")
-    except Unreadable as error:
+    except (Unreadable, NoIdentity) as error:
         raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
     except RecursionError:
         raise InputError(f"the model holds lists or objects nested too deep to be read: {WAY_ON}") from None
@@ -101,6 +101,9 @@ class ModelReader(Reader):
     def other(self, value: Any, where: str) -> bytes:
         if isinstance(value, TreeSpec):  # how an exported graph takes its inputs
             return digest("tree", repr(value))
+        if isinstance(value, ForeignModel):  # a part of a module
+            self.numbers += 1
+            return digest("foreign", value.called or "", value.identity())
         if not isinstance(value, nn.Module):
             return super().other(value, where)
         module = unwrapped(value)

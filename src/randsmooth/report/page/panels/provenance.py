@@ -56,6 +56,8 @@ MODEL_FACTS = {
     "versions": "versions at the training",
     "mean": "mean of the pixels, subtracted by the model",
     "std": "standard deviation of the pixels, divided by in the model",
+    "classifier": "classifier behind the denoiser",
+    "denoiser": "denoiser, before the classifier",
     "weights": "weights, SHA-256",
     "identity": "contents, SHA-256",
     "called": "identity that the user gave",
