@@ -112,8 +112,8 @@ def check_fit(model: object, spec: DatasetSpec) -> None:
         ...
         randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
     """
-    ours = isinstance(model, Classifier | Denoised)
-    trained_on = model.provenance.get("dataset", "not recorded") if ours else "not recorded"
+    trained = model.provenance if isinstance(model, Classifier | Denoised) else {}
+    trained_on = trained.get("dataset", "not recorded")
     width, shape = _known(model, "num_classes"), _known(model, "shape")
     if width not in (None, spec.num_classes):
         raise InputError(

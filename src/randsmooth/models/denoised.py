@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from randsmooth.documents import shown
@@ -16,7 +15,7 @@ from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.denoiser_sources import load_denoiser
 from randsmooth.models.diffusion import DiffusionDenoiser
-from randsmooth.models.foreign_part import ForeignPart
+from randsmooth.models.foreign_part import ForeignPart, is_traced
 from randsmooth.models.sources import open_source
 from randsmooth.models.weights import weights_hash
 
@@ -40,6 +39,7 @@ class Denoised(nn.Module):
         denoiser, classifier: the two, as modules.
 
     Example:
+        >>> import torch
         >>> classifier = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> base = Denoised(lambda noisy: noisy.clamp(0, 1), classifier)
         >>> base(torch.randn(3, 1, 8, 8)).shape
@@ -108,7 +108,7 @@ class Called(nn.Module):
         self.training = False
 
     def forward(self, x: Tensor) -> Tensor:
-        if torch.jit.is_tracing():  # a trace would keep what a function computes outside of torch
+        if is_traced():  # a trace would keep what a function computes outside of torch
             raise RuntimeError("a function cannot be traced; use the torch backend")
         return self.function(x)
 

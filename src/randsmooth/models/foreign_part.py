@@ -14,6 +14,11 @@ from randsmooth.models.adapters.python_model import PythonModel
 from randsmooth.models.foreign_model import ForeignModel
 
 
+def is_traced() -> bool:
+    """Whether torch records what is called, to replay it on other images without calling it."""
+    return bool(torch.jit.is_tracing())  # type: ignore[attr-defined, no-untyped-call]
+
+
 class ForeignPart(nn.Module):
     """A scikit-learn estimator or a function as a module; it takes no gradient, and is called by one thread at a time.
 
@@ -54,7 +59,7 @@ class ForeignPart(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits or votes (B, K), float32."""
-        if torch.jit.is_tracing():  # a trace would keep this answer for all images
+        if is_traced():  # a trace would keep this answer for all images
             raise RuntimeError(f"a {self.kind} cannot be traced; use the torch backend")
         with self._turn:
             return self.model.answer(x.detach().float()).to(x.device, torch.float32)
