@@ -9,6 +9,8 @@ from .files import (
 from .files import (
     write_tsv as write_tsv,
 )
+from .from_arrays import CertificatesLike as CertificatesLike
+from .from_arrays import as_certificates as as_certificates
 from .from_arrays import from_radii as from_radii
 from .guarantee_text import guarantee_of as guarantee_of
 from .guarantee_text import rule_of as rule_of

@@ -1,14 +1,98 @@
-"""A table of radii that are at hand as arrays, such as another program's."""
+"""Tables of what is at hand as plain arrays: radii of another program, or whatever a metric is asked about."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from randsmooth.certificates.frames import ATTRS
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.own_counts import from_counts
 from randsmooth.certificates.rows import check_predictions
 from randsmooth.certificates.table import ABSTAIN, Certificates
-from randsmooth.errors import InputError
+from randsmooth.certificates.whole_numbers import whole_numbers
+from randsmooth.errors import InputError, unknown
+
+# What the metrics take for a table: one, or columns by name (also a DataFrame), or certified radii alone.
+CertificatesLike = Certificates | Mapping[str, Any] | ArrayLike
+RADII = ("radius", "correct", "label", "predict", "idx", "sigma", "n", "alpha", "name")  # columns and facts
+COUNTS = ("counts", "counts0", "n_A", "picked", "path", "seconds", "rule", "bound", "classes")  # and those of counts
+
+
+def as_certificates(given: CertificatesLike) -> Certificates:
+    """The table that is meant by `given`, as every function of `rs.metrics` takes it; a table is returned as it is.
+
+    Args:
+        given: a table; or a DataFrame of `Certificates.to_pandas`; or columns by name, of N images each:
+
+            - radius: certified L2 radii, in units of pixels in [0, 1]; 0 where nothing was certified.
+            - correct: whether the certified class is right; or label and predict, the classes, -1 for an abstention.
+              Without them, every radius above 0 is that of a right image. An image that is not correct abstained if
+              its radius is 0.
+            - idx: positions of the images; without it two tables are about the same images in the same order.
+
+            with the facts sigma, n and alpha, which metrics of p_A need, and a name; or the columns and facts of
+            `from_counts`. An array alone is taken for the radius.
+
+    Raises:
+        InputError: a column that is unknown, missing or impossible.
+
+    Example:
+        >>> table = as_certificates({"radius": [0.0, 0.4, 0.7], "correct": [False, True, False]})
+        >>> table.correct.tolist(), table.predict.tolist()
+        ([False, True, False], [-1, 0, 1])
+        >>> as_certificates(table) is table
+        True
+    """
+    if isinstance(given, Certificates):
+        return given
+    if ATTRS in getattr(given, "attrs", ()):
+        return Certificates.from_pandas(given)
+    columns = _columns(given)
+    if columns.keys() & {"counts", "n_A", "path"}:
+        facts = {
+            key: columns.pop(key) for key in ("sigma", "alpha", "rule", "bound", "classes", "name") if key in columns
+        }
+        if "sigma" not in facts:
+            raise InputError("sigma is missing: counts prove a radius only with the standard deviation of their noise")
+        return from_counts(columns, **facts)
+    if "radius" not in columns:
+        raise InputError(f"radius is missing among the columns {', '.join(columns)}; or give counts (see from_counts)")
+    return _of_radii(columns)
+
+
+def _columns(given: Any) -> dict[str, Any]:
+    """The known columns by name. A mapping may hold no others, for they are misspelt ones; a DataFrame may."""
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in (*RADII, *COUNTS):
+                raise unknown("column", name, (*RADII, *COUNTS))
+        return dict(given)
+    if hasattr(given, "columns"):
+        return {name: given[name] for name in given.columns if name in (*RADII, *COUNTS)}
+    return {"radius": given}
+
+
+def _of_radii(columns: dict[str, Any]) -> Certificates:
+    given = dict(columns)
+    idx, correct = given.pop("idx", None), given.pop("correct", None)
+    if correct is not None and "predict" not in given:
+        given["predict"] = _predicted(correct, given.get("label"), given["radius"])
+    table = from_radii(**given)
+    return table if idx is None else replace(table, idx=whole_numbers("idx", idx, (len(table),)))
+
+
+def _predicted(correct: ArrayLike, label: ArrayLike | None, radius: ArrayLike) -> np.ndarray:
+    """(N,) the label where it is correct, ABSTAIN where it is not and the radius is 0, else another class."""
+    right, reach = np.asarray(correct), np.asarray(radius, np.float64)
+    if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
+        raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
+    own = np.zeros(reach.shape, np.int64) if label is None else _classes("label", label, reach.shape)
+    return np.where(right.astype(bool), own, np.where(reach > 0.0, own + 1, ABSTAIN))
 
 
 def from_radii(

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import ABSTAIN, Certificates
+from randsmooth.certificates import ABSTAIN, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, mean, share
 
@@ -26,7 +26,7 @@ def check_radius(r: float) -> None:
         raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
 
 
-def certified(table: Certificates, r: float) -> NDArray[np.bool_]:
+def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:
     """(N,) whether each image is classified correctly with a certified radius of at least `r`.
 
     Example:
@@ -35,11 +35,12 @@ def certified(table: Certificates, r: float) -> NDArray[np.bool_]:
         >>> certified(table, 0.5).tolist()
         [False, False, True, True]
     """
+    table = as_certificates(table)
     check_radius(r)
     return np.asarray(table.correct & (table.radius >= r))
 
 
-def certified_accuracy(table: Certificates, r: float) -> Estimate:
+def certified_accuracy(table: CertificatesLike, r: float) -> Estimate:
     """Certified accuracy at `r`: the share of *all* images that are right and certified there (Cohen et al. 2019).
 
     Example:
@@ -51,7 +52,7 @@ def certified_accuracy(table: Certificates, r: float) -> Estimate:
     return share(certified(table, r))
 
 
-def certified_shares(table: Certificates, radii: NDArray[np.float64]) -> NDArray[np.float64]:
+def certified_shares(table: CertificatesLike, radii: NDArray[np.float64]) -> NDArray[np.float64]:
     """`certified_accuracy` at many radii at once: (M,) shares of all images for `radii` (M,).
 
     Example:
@@ -64,7 +65,7 @@ def certified_shares(table: Certificates, radii: NDArray[np.float64]) -> NDArray
     return np.asarray(np.append(shares, 0.0)[np.searchsorted(steps, radii, side="left")])
 
 
-def knows_abstention(table: Certificates) -> bool:
+def knows_abstention(table: CertificatesLike) -> bool:
     """Whether `table` determines the share of abstentions.
 
     A label-aware one does not: an image whose picked class missed the label took no further samples, so that it is
@@ -76,10 +77,11 @@ def knows_abstention(table: Certificates) -> bool:
         >>> knows_abstention(table)
         True
     """
+    table = as_certificates(table)
     return not table.header.label_aware
 
 
-def abstention(table: Certificates) -> Estimate:
+def abstention(table: CertificatesLike) -> Estimate:
     """Share of images on which the certification abstained.
 
     Raises:
@@ -91,6 +93,7 @@ def abstention(table: Certificates) -> Estimate:
         >>> abstention(table).value
         0.25
     """
+    table = as_certificates(table)
     if not knows_abstention(table):
         raise InputError(
             f"{table.name or 'this table'} is label-aware: images whose picked class is not their label took no "
@@ -99,7 +102,7 @@ def abstention(table: Certificates) -> Estimate:
     return share(table.predict == ABSTAIN)
 
 
-def acr(table: Certificates) -> Estimate:
+def acr(table: CertificatesLike) -> Estimate:
     """Average certified radius: mean over all images of radius * correct (Zhai et al. 2020).
 
     Known to reward giving up on hard images (Sun et al. 2025): read it beside the p_A curve.
@@ -110,10 +113,11 @@ def acr(table: Certificates) -> Estimate:
         >>> acr(table).value  # (0.3 + 0.8 + 1.2) / 4
         0.575
     """
+    table = as_certificates(table)
     return mean(table.radius * table.correct)
 
 
-def accuracy_curve(table: Certificates) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Certified accuracy at every radius, which is a staircase.
 
     Returns:
@@ -127,6 +131,7 @@ def accuracy_curve(table: Certificates) -> tuple[NDArray[np.float64], NDArray[np
         >>> radii.tolist(), shares.tolist()
         ([0.0, 0.3, 0.8, 1.2], [0.75, 0.75, 0.5, 0.25])
     """
+    table = as_certificates(table)
     held = np.sort(table.radius[table.correct])
     radii = np.unique(np.concatenate(([0.0], held)))
     return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(1, len(table))

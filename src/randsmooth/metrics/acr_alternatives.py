@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean
 from randsmooth.metrics.p_a_estimates import ImageProbabilities, p_a
 
 
-def accuracy_area(table: Certificates, up_to: float) -> Estimate:
+def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     """Area under the certified-accuracy curve from radius 0 to `up_to`, in units of pixels in [0, 1].
 
     It is the mean of min(radius, up_to) * correct, with its bootstrap interval, and ACR when `up_to` is beyond every
@@ -34,13 +34,14 @@ def accuracy_area(table: Certificates, up_to: float) -> Estimate:
         >>> accuracy_area(table, up_to=1.0).value  # (0.3 + 0.8 + 1.0) / 4
         0.525
     """
+    table = as_certificates(table)
     check_radius(up_to)
     if up_to == 0.0:
         raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")
     return mean(np.minimum(table.radius, up_to) * table.correct)
 
 
-def p_a_quantiles(table: Certificates, q: Sequence[float]) -> dict[float, Estimate]:
+def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Estimate]:
     """The p_A that a share `q` of the images does not exceed, for each q, with an exact 95% interval.
 
     The value is the order statistic ceil(q N). The interval runs between two other ones and covers the population's

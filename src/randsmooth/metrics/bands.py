@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.metrics.estimate import LEVEL, require_images
 from randsmooth.metrics.p_a_estimates import p_a_curve
 
@@ -58,7 +58,7 @@ def dkw(images: int) -> float:
     return math.sqrt(math.log(2.0 / (1.0 - LEVEL)) / (2.0 * images))
 
 
-def p_a_band(table: Certificates, x: ArrayLike) -> ProbabilityBand:
+def p_a_band(table: CertificatesLike, x: ArrayLike) -> ProbabilityBand:
     """`p_a_curve` at `x` (M,) with a 95% band that holds at all x simultaneously.
 
     It is about fresh images whose p_A is measured with as many samples. That two bands overlap does not mean that two
@@ -74,6 +74,7 @@ def p_a_band(table: Certificates, x: ArrayLike) -> ProbabilityBand:
         >>> band.share.tolist(), band.low.round(2).tolist()
         ([0.75, 0.5], [0.07, 0.0])
     """
+    table = as_certificates(table)
     x = np.asarray(x, np.float64)
     share = p_a_curve(table, x)
     half = dkw(len(table))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import CONFIDENCE_BOUNDS, Certificates, check_budget
+from randsmooth.certificates import CONFIDENCE_BOUNDS, Certificates, CertificatesLike, as_certificates, check_budget
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import Estimate, mean, require_images
@@ -36,7 +36,7 @@ class Stored(NamedTuple):
     alpha: float
 
 
-def acr_at(table: Certificates, n: int | None = None, alpha: float | None = None) -> Estimate:
+def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = None) -> Estimate:
     """The expected ACR of a certification with `n` samples at `alpha`, given the stored samples.
 
     The value is exactly the mean ACR of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds. The interval is
@@ -51,7 +51,7 @@ def acr_at(table: Certificates, n: int | None = None, alpha: float | None = None
     return mean(expected_radius(table, n, alpha))
 
 
-def accuracy_at(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
+def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
     """The expected certified accuracy at radius `r` with `n` samples at `alpha`; see `acr_at`.
 
     Raises:
@@ -66,7 +66,7 @@ def accuracy_at(table: Certificates, r: float, n: int | None = None, alpha: floa
     return mean(chance_certified(table, r, n, alpha))
 
 
-def expected_radius(table: Certificates, n: int | None = None, alpha: float | None = None) -> Floats:
+def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float | None = None) -> Floats:
     """(N,) expected radius * correct of each image, in units of pixels in [0, 1].
 
     Of the stored samples a random n, without replacement, hold k of the picked class with the hypergeometric
@@ -91,11 +91,12 @@ def expected_radius(table: Certificates, n: int | None = None, alpha: float | No
         >>> expected_radius(table, n=100).round(2).tolist()
         [0.0, 0.15, 0.57, 0.74]
     """
+    table = as_certificates(table)
     stored, n, alpha = _stored(table, n, alpha)
     return _over_images(stored, n, lambda k: bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), stored.sigma))
 
 
-def chance_certified(table: Certificates, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
+def chance_certified(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
     """(N,) probability that each image is right and certified at `r`; arguments and errors as `expected_radius`.
 
     Example:
@@ -104,6 +105,7 @@ def chance_certified(table: Certificates, r: float, n: int | None = None, alpha:
         >>> chance_certified(table, 0.5, n=100).round(3).tolist()
         [0.0, 0.0, 0.897, 1.0]
     """
+    table = as_certificates(table)
     check_radius(r)
     stored, n, alpha = _stored(table, n, alpha)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, mean
 
 
-def require_same_images(a: Certificates, b: Certificates) -> None:
+def require_same_images(a: CertificatesLike, b: CertificatesLike) -> None:
     """Raise InputError unless both tables are about the same images in the same order.
 
     Example:
@@ -20,6 +20,7 @@ def require_same_images(a: Certificates, b: Certificates) -> None:
             ...
         randsmooth.errors.InputError: a (2 images) and b (1 images) are not about the same images, ...
     """
+    a, b = as_certificates(a), as_certificates(b)
     if not (np.array_equal(a.idx, b.idx) and np.array_equal(a.label, b.label)):
         raise InputError(
             f"{a.name} ({len(a)} images) and {b.name} ({len(b)} images) are not about the same images, so "
@@ -27,7 +28,7 @@ def require_same_images(a: Certificates, b: Certificates) -> None:
         )
 
 
-def acr_difference(a: Certificates, b: Certificates, *, resamples: int = 2000) -> Estimate:
+def acr_difference(a: CertificatesLike, b: CertificatesLike, *, resamples: int = 2000) -> Estimate:
     """ACR of `a` minus ACR of `b`, with the paired bootstrap interval: images are redrawn with both radii.
 
     The interval is for this one difference; of several methods, take `compare`.
@@ -42,5 +43,6 @@ def acr_difference(a: Certificates, b: Certificates, *, resamples: int = 2000) -
         >>> round(acr_difference(a, b).value, 6)  # (1.5 - 1.1) / 4
         0.1
     """
+    a, b = as_certificates(a), as_certificates(b)
     require_same_images(a, b)
     return mean(a.radius * a.correct - b.radius * b.correct, resamples=resamples)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified_shares, check_radius
 from randsmooth.metrics.difference import require_same_images
@@ -47,7 +47,7 @@ class Envelope:
     best: NDArray[np.int64]
 
 
-def envelope(tables: Sequence[Certificates], radii: ArrayLike | None = None) -> Envelope:
+def envelope(tables: Sequence[CertificatesLike], radii: ArrayLike | None = None) -> Envelope:
     """The best certified accuracy at each radius among tables of the same images, usually at several sigmas.
 
     Sun et al. (2025, section 7) propose to report it beside certified accuracy at fixed radii, since a model and its
@@ -69,15 +69,16 @@ def envelope(tables: Sequence[Certificates], radii: ArrayLike | None = None) -> 
         >>> best.share.tolist(), best.best.tolist()
         ([0.75, 0.25], [0, 1])
     """
-    if not tables:
+    given = [as_certificates(table) for table in tables]
+    if not given:
         raise InputError("an envelope is of one table or more; got none")
-    require_images(len(tables[0]))
-    for table in tables[1:]:
-        require_same_images(tables[0], table)
-    x = _steps(tables) if radii is None else _checked(radii)
-    shares = np.stack([certified_shares(table, x) for table in tables])  # (tables, M)
-    images = len(tables[0])
-    low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(tables))
+    require_images(len(given[0]))
+    for table in given[1:]:
+        require_same_images(given[0], table)
+    x = _steps(given) if radii is None else _checked(radii)
+    shares = np.stack([certified_shares(table, x) for table in given])  # (tables, M)
+    images = len(given[0])
+    low, high = wilson(np.rint(shares * images), images, level=1.0 - (1.0 - LEVEL) / len(given))
     best = np.where(shares.max(axis=0) > 0.0, shares.argmax(axis=0), -1)
     return Envelope(x, shares.max(axis=0), low.max(axis=0), high.max(axis=0), best)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import LEVEL, Estimate
 from randsmooth.metrics.intervals import paired_mean, paired_shares
@@ -128,7 +128,7 @@ class Comparison:
 
 
 def compare(
-    pairs: Sequence[tuple[Certificates, Certificates]],
+    pairs: Sequence[tuple[CertificatesLike, CertificatesLike]],
     radii: Sequence[float] = (),
     *,
     delta: float = DELTA,
@@ -168,18 +168,19 @@ def compare(
     """
     if not 0.0 < delta < 1.0:
         raise InputError(f"delta={delta} is a share of the images and must lie in (0, 1); 0.01 is 1 point")
-    reaches = [reach(a, b, radii) for a, b in pairs]
+    tables = [(as_certificates(a), as_certificates(b)) for a, b in pairs]
+    reaches = [reach(a, b, radii) for a, b in tables]
     scores = [
-        Scores.of(a, b, reached.radii, with_acr=reached.whole) for (a, b), reached in zip(pairs, reaches, strict=True)
+        Scores.of(a, b, reached.radii, with_acr=reached.whole) for (a, b), reached in zip(tables, reaches, strict=True)
     ]
-    scope = Scope(len(pairs), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
+    scope = Scope(len(tables), sum(each.figures for each in scores), _critical(scores, draws, seed), draws)
     return [
         _comparison(pair, reached.limit, scored, scope, delta)
-        for pair, reached, scored in zip(pairs, reaches, scores, strict=True)
+        for pair, reached, scored in zip(tables, reaches, scores, strict=True)
     ]
 
 
-def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int = 0) -> Verdict:
+def verdict(a: CertificatesLike, b: CertificatesLike, *, delta: float = DELTA, seed: int = 0) -> Verdict:
     """Where the certified accuracy of `a` is above or below that of `b`, judged at all radii and for ACR together.
 
     To judge several methods, use `compare`, which corrects for their number.
@@ -194,6 +195,7 @@ def verdict(a: Certificates, b: Certificates, *, delta: float = DELTA, seed: int
         >>> verdict(better, worse).outcome
         'ahead'
     """
+    a, b = as_certificates(a), as_certificates(b)
     (comparison,) = compare([(a, b)], delta=delta, seed=seed)
     if comparison.verdict is None:
         raise InputError(f"{a.name} and {b.name} cannot be compared: {comparison.limit}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.metrics.accuracy import certified
 from randsmooth.metrics.difference import require_same_images
 from randsmooth.metrics.estimate import require_images
@@ -49,7 +49,7 @@ class GivenUp:
         return int(self.classes[np.argmax((self.lost_by_class - self.won_by_class) / self.images)])
 
 
-def given_up(method: Certificates, reference: Certificates, r: float = 0.0) -> GivenUp:
+def given_up(method: CertificatesLike, reference: CertificatesLike, r: float = 0.0) -> GivenUp:
     """The images that `method` lost and won at radius `r` against `reference`; at 0, those that it classifies.
 
     A gain in ACR may hide both, as an average does not show which images have the radius.
@@ -65,6 +65,7 @@ def given_up(method: Certificates, reference: Certificates, r: float = 0.0) -> G
         >>> changed.won.tolist(), changed.lost.tolist()
         ([0, 2], [])
     """
+    method, reference = as_certificates(method), as_certificates(reference)
     require_same_images(method, reference)
     require_images(len(method))
     now, before = certified(method, r), certified(reference, r)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, require_images, share
 
@@ -53,7 +53,7 @@ class ImageProbabilities:
         return share(self.at_least(x))
 
 
-def knows_p_a(table: Certificates) -> bool:
+def knows_p_a(table: CertificatesLike) -> bool:
     """Whether `table` determines p_A, by its counts or as a log whose sigma, n and alpha are known.
 
     Counts do not if the samples stopped as soon as a question was answered, for some images after very few.
@@ -63,13 +63,14 @@ def knows_p_a(table: Certificates) -> bool:
         >>> knows_p_a(from_radii([0.3])), knows_p_a(from_radii([0.3], sigma=0.5, n=1000, alpha=0.001))
         (False, True)
     """
+    table = as_certificates(table)
     header = table.header
     if table.is_log:
         return None not in (header.sigma, header.n, header.alpha)
     return not (table.rule.sequential or header.label_aware or _may_be_half(table).any())
 
 
-def p_a(table: Certificates) -> ImageProbabilities:
+def p_a(table: CertificatesLike) -> ImageProbabilities:
     """p_A of every image: exact from counts, recovered from the radius of a published log.
 
     Raises:
@@ -82,6 +83,7 @@ def p_a(table: Certificates) -> ImageProbabilities:
         >>> p_a(table).values.round(3).tolist()
         [nan, 0.769, 0.967, 0.999]
     """
+    table = as_certificates(table)
     require_images(len(table))
     if table.is_log:
         return _recovered(table)
@@ -136,7 +138,7 @@ def _recovered(table: Certificates) -> ImageProbabilities:
     return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
 
 
-def p_a_curve(table: Certificates, x: ArrayLike) -> Floats:
+def p_a_curve(table: CertificatesLike, x: ArrayLike) -> Floats:
     """Share of images with p_A >= each of `x` (M,); NaN where that is unknown.
 
     Example:
@@ -145,6 +147,7 @@ def p_a_curve(table: Certificates, x: ArrayLike) -> Floats:
         >>> p_a_curve(table, [0.25, 0.5, 0.9]).tolist()
         [nan, 0.75, 0.5]
     """
+    table = as_certificates(table)
     x = np.asarray(x, np.float64)
     measured = p_a(table)
     ordered = np.sort(np.nan_to_num(measured.values, nan=-1.0))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified
 from randsmooth.metrics.difference import require_same_images
@@ -50,7 +50,7 @@ class PairedAccuracy:
     holm: float
 
 
-def paired_accuracy(a: Certificates, b: Certificates, radii: Sequence[float]) -> list[PairedAccuracy]:
+def paired_accuracy(a: CertificatesLike, b: CertificatesLike, radii: Sequence[float]) -> list[PairedAccuracy]:
     """The difference in certified accuracy between two tables at each of a few `radii`.
 
     For several methods, or for every radius, use `compare`, which corrects for all of them together.
@@ -66,6 +66,7 @@ def paired_accuracy(a: Certificates, b: Certificates, radii: Sequence[float]) ->
         >>> [(at.r, at.difference.value, at.p_value) for at in paired_accuracy(a, b, [0.3, 0.6])]
         [(0.3, 0.5, 0.5), (0.6, -0.25, 1.0)]
     """
+    a, b = as_certificates(a), as_certificates(b)
     require_same_images(a, b)
     require_images(len(a))
     counts = [_discordant(a, b, r) for r in radii]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 
 Ints = NDArray[np.int64]
 WORDS = {"dataset": "data set", "split": "split"}
 
 
-def differing_source(a: Certificates, b: Certificates) -> str:
+def differing_source(a: CertificatesLike, b: CertificatesLike) -> str:
     """Which field shows that the tables are about different images, "dataset" or "split"; "" if neither does.
 
     Tables whose headers hold the same hash of images and labels are about the same images, whatever their names.
@@ -24,13 +24,14 @@ def differing_source(a: Certificates, b: Certificates) -> str:
         >>> differing_source(cifar10, mnist), differing_source(mnist, mnist)
         ('dataset', '')
     """
+    a, b = as_certificates(a), as_certificates(b)
     if a.header.data is not None and a.header.data == b.header.data:
         return ""
     named = {field: {getattr(table.header, field) for table in (a, b)} - {None} for field in WORDS}
     return next((field for field, values in named.items() if len(values) > 1), "")
 
 
-def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
+def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certificates]:
     """Both tables on the images (by idx) that they share, in the order of `a`.
 
     The two pass `require_same_images`, so that `acr_difference(*pair(a, b))` compares a log of every image with one of
@@ -47,6 +48,7 @@ def pair(a: Certificates, b: Certificates) -> tuple[Certificates, Certificates]:
         >>> first.idx.tolist(), first.radius.tolist(), second.radius.tolist()
         ([0, 3], [0.5, 0.9], [0.1, 0.7])
     """
+    a, b = as_certificates(a), as_certificates(b)
     _require_once(a)
     _require_once(b)
     _, in_a, in_b = np.intersect1d(a.idx, b.idx, assume_unique=True, return_indices=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates, rule_of
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, rule_of
 from randsmooth.metrics.accuracy import check_radius
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     return Reach(common, False, _particular(common, a, b, few))
 
 
-def farthest(table: Certificates) -> float:
+def farthest(table: CertificatesLike) -> float:
     """The largest radius that the table's rule asks about; for a log without n, the largest that occurs.
 
     It is proved if all samples of an image agree. Samples that stop once a target is proved are asked about the target
@@ -68,12 +68,13 @@ def farthest(table: Certificates) -> float:
         >>> round(farthest(table), 3)  # n of n successes
         1.232
     """
+    table = as_certificates(table)
     if None in (table.header.sigma, table.header.n, table.header.alpha):
         return float(table.radius.max(initial=0.0))
     return rule_of(table.header).farthest
 
 
-def can_certify(table: Certificates, r: float) -> bool:
+def can_certify(table: CertificatesLike, r: float) -> bool:
     """Whether any image can be certified at radius `r` with the table's sigma, n and alpha; True if they are unknown.
 
     True under the randomised bound too, as there an image may by chance reach farther than others.
@@ -84,6 +85,7 @@ def can_certify(table: Certificates, r: float) -> bool:
         >>> can_certify(table, 1.0), can_certify(table, 2.0)
         (True, False)
     """
+    table = as_certificates(table)
     unknown = None in (table.header.sigma, table.header.n, table.header.alpha)
     if unknown or table.header.bound == "randomised":
         return True

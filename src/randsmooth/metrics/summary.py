@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, knows_abstention
 from randsmooth.metrics.estimate import Estimate
 from randsmooth.metrics.p_a_estimates import knows_p_a, p_a
@@ -44,7 +44,7 @@ class Summary:
     p_a: dict[float, Estimate]
 
 
-def summarise(table: Certificates, radii: Sequence[float] | None = None) -> Summary:
+def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> Summary:
     """Every metric of `table`: certified accuracy at each of `radii`, and shares of p_A at each of P_A_LEVELS.
 
     Without `radii`, the accuracies are those at the `usual_radii` of the table.
@@ -61,6 +61,7 @@ def summarise(table: Certificates, radii: Sequence[float] | None = None) -> Summ
         >>> list(summarise(table).accuracy)
         [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    table = as_certificates(table)
     radii = usual_radii([table]) if radii is None else radii
     accuracy = {r: certified_accuracy(table, r) for r in radii}
     abstained = abstention(table) if knows_abstention(table) else None
@@ -74,7 +75,7 @@ def _p_a_shares(table: Certificates) -> dict[float, Estimate]:
     return {x: measured.share(x) for x in P_A_LEVELS}
 
 
-def usual_radii(tables: Sequence[Certificates]) -> list[float]:
+def usual_radii(tables: Sequence[CertificatesLike]) -> list[float]:
     """The usual columns of a table of results: 0, 0.25, 0.5, ... as far as any table certifies a right image.
 
     Example:
@@ -83,5 +84,6 @@ def usual_radii(tables: Sequence[Certificates]) -> list[float]:
         >>> usual_radii([table])
         [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
+    given = [as_certificates(table) for table in tables]
+    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in given), default=0.0)
     return [STEP * i for i in range(math.floor(farthest / STEP) + 1)]

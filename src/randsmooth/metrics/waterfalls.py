@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.difference import require_same_images
 from randsmooth.metrics.estimate import require_images
@@ -65,7 +65,7 @@ class Waterfall:
         return self.easy_difference / total if total else float("nan")
 
 
-def contributions(table: Certificates) -> Floats:
+def contributions(table: CertificatesLike) -> Floats:
     """(N,) radius * correct / N: what each image adds to the ACR.
 
     Raises:
@@ -77,13 +77,14 @@ def contributions(table: Certificates) -> Floats:
         >>> contributions(table).round(3).tolist()
         [0.0, 0.075, 0.2, 0.3]
     """
+    table = as_certificates(table)
     require_images(len(table))
     return np.asarray(table.radius * table.correct / len(table))
 
 
 def acr_waterfall(
-    table: Certificates,
-    reference: Certificates | None = None,
+    table: CertificatesLike,
+    reference: CertificatesLike | None = None,
     *,
     edges: Sequence[float] = EDGES,
     easy: float = EASY,
@@ -101,6 +102,8 @@ def acr_waterfall(
         >>> parts.a.round(3).tolist()  # their sum is the ACR, 0.575
         [0.075, 0.5]
     """
+    table = as_certificates(table)
+    reference = None if reference is None else as_certificates(reference)
     judge = table if reference is None else reference
     require_same_images(table, judge)
     gained = contributions(table)
@@ -108,9 +111,9 @@ def acr_waterfall(
 
 
 def waterfall(
-    a: Certificates,
-    b: Certificates,
-    reference: Certificates | None = None,
+    a: CertificatesLike,
+    b: CertificatesLike,
+    reference: CertificatesLike | None = None,
     *,
     edges: Sequence[float] = EDGES,
     easy: float = EASY,
@@ -132,6 +135,8 @@ def waterfall(
         >>> parts.difference.round(3).tolist(), round(parts.easy_share, 3)
         ([0.0, 0.1], 1.0)
     """
+    a, b = as_certificates(a), as_certificates(b)
+    reference = None if reference is None else as_certificates(reference)
     judge = b if reference is None else reference
     require_same_images(a, b)
     require_same_images(a, judge)
