@@ -11,6 +11,8 @@ from randsmooth.certification.backends import Backend
 from randsmooth.errors import InputError
 from randsmooth.models import ForeignModel
 
+QUANTISED = ("torch.ao.nn.quantized.", "torch.ao.nn.intrinsic.quantized.")
+
 
 def check_eval_mode(model: nn.Module) -> None:
     """Raise InputError if any module is in train mode, in which dropout is random and batch norm depends on the batch.
@@ -22,9 +24,14 @@ def check_eval_mode(model: nn.Module) -> None:
         ...
         randsmooth.errors.InputError: the model is in train mode; ...: call model.eval()
     """
-    training = [name or "the model" for name, module in model.named_modules() if module.training]
+    training = [name or "the model" for name, module in model.named_modules() if module.training and not _fixed(module)]
     if training:
         raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
+
+
+def _fixed(module: nn.Module) -> bool:
+    """Whether it is a quantised layer, which torch makes in train mode although it knows no other."""
+    return type(module).__module__.startswith(QUANTISED)
 
 
 def check_repeats(backend: Backend, model: nn.Module | ForeignModel, noisy: Tensor) -> Tensor:

@@ -147,7 +147,12 @@ def _sums(
     """(S, K) sums over the n0 samples, and (2, S, K) sums and squares over the n."""
     of, engine = partial(moments, betas=betas), smoothed.engine
     ranges = [SampleRange(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
-    first, second = (sum_over_samples(engine, x, samples, of).cpu().numpy() for samples in ranges)
+    first = sum_over_samples(engine, x, ranges[0], of).cpu().numpy()
+    if engine.backend.votes:
+        raise InputError(
+            "the model answers with labels, which have no softmax: certify its votes, with SmoothedClassifier.certify"
+        )
+    second = sum_over_samples(engine, x, ranges[1], of).cpu().numpy()
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise not_finite(f"noisy copies of image {number}")
     return first[0], second

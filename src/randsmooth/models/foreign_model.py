@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self
@@ -56,9 +57,23 @@ class ForeignModel(ABC):
         """Itself, or a copy, that answers for these `classes` in their order.
 
         Raises:
-            InputError: it knows classes that are not among them.
+            InputError: it knows classes that are not among them, or how many there are, and it is another number.
         """
-        return self
+        return self.with_num_classes(len(classes))
+
+    def with_num_classes(self, num_classes: int) -> Self:
+        """Itself where it says how many classes there are, else a copy that was told.
+
+        Raises:
+            InputError: it says another number.
+        """
+        if self.num_classes is not None:
+            if self.num_classes != num_classes:
+                raise InputError(f"the model ({self.kind}) has {self.num_classes} classes, not {num_classes}")
+            return self
+        told = copy.copy(self)
+        told.num_classes = num_classes
+        return told
 
 
 def votes(labels: Tensor, num_classes: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from randsmooth.errors import unknown
 from randsmooth.models.canonical import digest
@@ -38,6 +38,7 @@ class GraphFile(ForeignModel):
         asked: what its user said of the graph, in place of what it shows: the output, the layout.
     """
 
+    form: ClassVar[str]  # "ONNX file"
     path: str
     input: ImageInput
     output: str
@@ -45,6 +46,10 @@ class GraphFile(ForeignModel):
     shape: tuple[int, int, int]
     batch: int | None
     asked: dict[str, str]
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        return f"{self.form}, labels only" if self.labels else self.form
 
     def identity(self) -> str:
         """The hash of the files, and of what its user said of them."""

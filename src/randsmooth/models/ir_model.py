@@ -38,7 +38,7 @@ class IrModel(GraphFile):
         randsmooth.errors.InputError: no OpenVINO IR at nofile.xml
     """
 
-    kind = "OpenVINO IR"
+    form = "OpenVINO IR"
 
     def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
         self.path, self.asked = str(path), asked(output=output, layout=layout)

@@ -54,7 +54,7 @@ class OnnxModel(GraphFile):
         ((1, 8, 8), 4, 10)
     """
 
-    kind = "ONNX file"
+    form = "ONNX file"
 
     def __init__(self, path: Path | str, *, output: str | None = None, layout: str | None = None) -> None:
         self.path, self.asked = str(path), asked(output=output, layout=layout)

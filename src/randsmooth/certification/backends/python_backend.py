@@ -25,7 +25,7 @@ class Python(Backend):
         if precision != "32":
             raise InputError(f"precision={precision}: a {model.kind} computes as it was made; leave it at 32")
         self.model, self.device, self.precision = model, device, precision
-        self.padded = model.padded
+        self.padded, self.num_classes = model.padded, model.num_classes
 
     @property
     def votes(self) -> bool:

@@ -75,18 +75,10 @@ class FunctionModel(PythonModel):
             raise NoIdentity(f"the model is the function {self.name}, whose code cannot be compared")
         return super().identity()
 
-    def having(self, *, num_classes: int) -> Self:
-        """A copy for `num_classes` classes."""
-        changed = copy.copy(self)
-        changed.num_classes = num_classes
-        return changed
-
     def for_classes(self, classes: Sequence[str]) -> Self:
-        if self.num_classes is not None and self.num_classes != len(classes):
-            raise InputError(f"the model was given {self.num_classes} classes; the data set has {len(classes)}")
-        changed = self.having(num_classes=len(classes))
-        changed.classes = self.classes or tuple(classes)
-        return changed
+        told = copy.copy(self.with_num_classes(len(classes)))
+        told.classes = self.classes or tuple(classes)
+        return told
 
     def answer(self, noisy: Tensor) -> Tensor:
         return self._logits(self._called(noisy), len(noisy)).to(noisy.device)

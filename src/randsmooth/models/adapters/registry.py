@@ -66,14 +66,8 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
     """
     for adapter in ADAPTERS:
         if adapter.recognises(model):
-            return _with_classes(adapter.adapt(model), num_classes)
+            base = adapter.adapt(model)
+            told = num_classes is not None and isinstance(base, ForeignModel)
+            return base.with_num_classes(num_classes) if told else base
     kinds = ", ".join(adapter.what for adapter in ADAPTERS)
     raise InputError(f"the model is a {type(model).__name__}, {shown(repr(model))}; expected {kinds}")
-
-
-def _with_classes(model: BaseClassifier, num_classes: int | None) -> BaseClassifier:
-    if num_classes is None or not isinstance(model, function.FunctionModel):
-        return model
-    if model.num_classes not in (None, num_classes):
-        raise InputError(f"num_classes={num_classes} is not the {model.num_classes} that the model was given")
-    return model.having(num_classes=num_classes)
