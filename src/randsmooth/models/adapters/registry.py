@@ -67,7 +67,8 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
     for adapter in ADAPTERS:
         if adapter.recognises(model):
             base = adapter.adapt(model)
-            told = num_classes is not None and isinstance(base, ForeignModel)
-            return base.with_num_classes(num_classes) if told else base
+            if num_classes is None or not isinstance(base, ForeignModel):
+                return base
+            return base.with_num_classes(num_classes)
     kinds = ", ".join(adapter.what for adapter in ADAPTERS)
     raise InputError(f"the model is a {type(model).__name__}, {shown(repr(model))}; expected {kinds}")
