@@ -73,14 +73,16 @@ def test_choosing(take: int | None, skip: int | None, first: list[int], count: i
     assert words in said
 
 
-def test_a_loaded_data_set_is_refused_by_its_kind(own: nn.Module, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="dataset is a TensorImages; give the name"):
-        rs.certify(own, rs.data.load("digits", "test"), sigma=0.5, out=tmp_path / "a.parquet")  # type: ignore[arg-type]
+def test_a_loaded_data_set_is_certified_as_by_its_name(own: nn.Module, tmp_path: Path) -> None:
+    settings = rs.CertificationSettings(sigma=0.5, n=100)
+    loaded = rs.certify(own, rs.data.load("digits", "test"), settings, take=3, out=tmp_path / "a.parquet")
+    named = rs.certify(own, "digits", settings, take=3, out=tmp_path / "b.parquet")
+    assert loaded.header == named.header and np.array_equal(loaded.evidence(), named.evidence())
 
 
 def test_settings_in_place_of_the_data_set_are_sent_to_their_argument(own: nn.Module, tmp_path: Path) -> None:
     certification, training = rs.CertificationSettings(sigma=0.5), rs.TrainingSettings(sigma=0.5)
     with pytest.raises(InputError, match=r"is a CertificationSettings; .* are the third argument: settings="):
-        rs.certify(own, certification, out=tmp_path / "a.parquet")  # type: ignore[arg-type]
+        rs.certify(own, certification, out=tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"is a TrainingSettings; .* are the second argument: settings="):
         rs.train(training, out=tmp_path / "a")  # type: ignore[arg-type]

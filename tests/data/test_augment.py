@@ -6,7 +6,8 @@ import torch
 from PIL import Image
 
 from randsmooth.data.augment import PADDING, augmented, random_crop, random_flip
-from randsmooth.data.transforms import central_crop, crop_draws, random_resized_crop
+from randsmooth.data.fitting import Fit
+from randsmooth.data.transforms import crop_draws, cut_centre, random_resized_crop, scaled
 
 
 def seeded(seed: int = 0) -> Any:
@@ -65,7 +66,8 @@ def gradient(width: int, height: int) -> Any:
 
 @pytest.mark.parametrize("size", [(300, 400), (500, 260), (256, 256), (100, 90)])
 def test_central_crop(size: tuple[int, int]) -> None:
-    cut = np.asarray(central_crop(gradient(*size), 256, 224), dtype=float)
+    width, height = size
+    cut = np.asarray(cut_centre(scaled(gradient(*size), Fit(256).scaled((height, width))), (224, 224)), dtype=float)
     assert cut.shape == (224, 224, 3)
     # The middle of the photograph is the middle of the crop.
     np.testing.assert_allclose(cut[..., :2].mean((0, 1)), 127, atol=1.5)
@@ -74,7 +76,7 @@ def test_central_crop(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("size", [(300, 400), (1000, 20), (3, 90), (1, 1)])
 def test_random_resized_crop(size: tuple[int, int]) -> None:
     image = gradient(*size)
-    crops = [np.asarray(random_resized_crop(image, row, 32)) for row in crop_draws(40, seeded())]
+    crops = [np.asarray(random_resized_crop(image, row, (32, 32))) for row in crop_draws(40, seeded())]
     assert {crop.shape for crop in crops} == {(32, 32, 3)}
     if size == (300, 400):
         red = np.stack([crop[16, :, 0].astype(int) for crop in crops])

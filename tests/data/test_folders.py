@@ -9,11 +9,12 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from data.refusing import pixels_of
+from data.refusing import pixels_of, refuses
 from randsmooth import data
 from randsmooth.data.decode import decode_many
 from randsmooth.data.images import StreamedImages
 from randsmooth.data.table import ImageTable, mapped, read_parquet
+from randsmooth.errors import InputError
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -201,23 +202,24 @@ def test_mapped_shards_read_the_same(
     assert torch.equal(decode_many(table, every, spec), decode_many(plain, every, spec))
 
 
-def test_images_of_several_sizes_stream_as_imagenet_does(
+def test_images_of_several_sizes_are_brought_to_one_on_request(
     tmp_path: Path, write_folder: Callable[..., None], random_images: Callable[..., NDArray[np.uint8]]
 ) -> None:
     grey, wide, tall = (random_images(1, shape)[0] for shape in [(1, 300, 260), (3, 256, 400), (3, 90, 70)])
     write_folder(tmp_path / "train", [grey, wide, tall], ["a", "b", "b"])
-    images = data.load(str(tmp_path))
-    assert images.streams
-    assert (images.spec.shape, images.spec.arch, images.spec.mean) == (
-        (3, 224, 224),
-        "resnet50",
-        (0.485, 0.456, 0.406),
-    )
+    refuses(r"have 3 sizes \(90x70, 256x400, 300x260\): ask for one size .*--resize 256 --crop 224", tmp_path)
+    with pytest.raises(InputError, match="have 3 sizes after resizing"):
+        data.load(str(tmp_path), resize=256)
+    with pytest.raises(InputError, match="is 90x70, smaller than the crop 224x224: resize to at least that"):
+        data.load(str(tmp_path), crop=224)
+    images = data.load(str(tmp_path), resize=256, crop=224)
+    assert (images.spec.shape, images.spec.arch) == ((3, 224, 224), "resnet50")
     x, y = images.batch(torch.arange(3))
     assert x.shape == (3, 3, 224, 224) and y.tolist() == [0, 1, 1]
     # 256 x 400 keeps its height, so its central square is the original's.
     assert torch.equal((x[1] * 255).round().byte(), torch.from_numpy(wide[:, 16:240, 88:312].copy()))
-    first, second, third = (images.batch(torch.arange(3), augment=seeded(k))[0] for k in (1, 1, 2))
+    streamed = data.load(str(tmp_path), resize=256, crop=224, stream=True)
+    first, second, third = (streamed.batch(torch.arange(3), augment=seeded(k))[0] for k in (1, 1, 2))
     assert torch.equal(first, second) and not torch.equal(first, third)
     assert first.min() >= 0 and first.max() <= 1
 

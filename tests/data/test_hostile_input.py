@@ -48,7 +48,7 @@ def structs(values: Any, kind: pa.DataType | None = None) -> Any:
 )
 def test_what_holds_no_bytes_is_refused(tmp_path: Path, image: str) -> None:
     write(tmp_path / "train.parquet", image, [0, 1])
-    refuses("has the columns image, label; needed are an image column .*bytes: binary", tmp_path)
+    refuses("the column 'image' of .*train.parquet holds .*; needed are images .*bytes: binary", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["image", "label"])

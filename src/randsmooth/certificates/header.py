@@ -43,6 +43,8 @@ class Header(FrozenRecord):
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
         noise: how a sample's noise is addressed and generated.
         dataset, split, selection: which images, and how they were chosen among the split's.
+        resize, crop: how the images were brought to one size before any noise was added, where a user asked for it:
+            "256" is the length of the shorter side, "224x192" are height and width.
         data: a hash of the chosen images and their labels; in older tables of the labels and the first image.
         classes: class names, in the order of the counts.
         model: the base classifier: hash of its weights, its identity (a hash of all that it holds), what its user calls
@@ -87,6 +89,8 @@ class Header(FrozenRecord):
     dataset: str | None = None
     split: str | None = None
     selection: str | None = None
+    resize: str | None = None
+    crop: str | None = None
     data: str | None = None
     classes: Texts | None = None
     model: dict[str, Any] | None = None

@@ -17,7 +17,7 @@ ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
 COMPATIBLE = (2, 3)  # format versions whose counts mean the same
 
 # The settings that a user gives, in the order in which an error names them; `selection` stands for take and skip.
-SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection")
+SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection", "resize", "crop")
 ONE_IN = re.compile(r"(?:one in |every )(\d+)(?:th)? of (\d+)")  # a selection by skip, as it is and was once written
 # Facts that are no settings, and what a run needs in order to resume where they differ.
 NEEDED = {
@@ -37,9 +37,9 @@ ARITHMETIC = ("precision", "device", "instructions", "versions")
 # Fact -> those that it follows from. Where one of these differs, the error names it alone.
 FOLLOWS_FROM = {
     "bound": {"rule"},
-    "data": {"dataset", "split", "selection"},
+    "data": {"dataset", "split", "selection", "resize", "crop"},
     "classes": {"dataset"},
-    "noise": {"sound", "dataset", "rule"},
+    "noise": {"sound", "dataset", "rule", "resize", "crop"},
     "guarantee": {*SETTINGS, "version"},
     "notes": {*SETTINGS, "version"},
 }

@@ -23,11 +23,15 @@ from randsmooth.progress import Progress, Reporter, silent
 
 def certify(
     model: object,
-    dataset: str | None = None,
+    dataset: Any = None,
     settings: CertificationSettings | None = None,
     *,
     out: Path | str,
     split: str = "test",
+    image_column: str | None = None,
+    label_column: str | None = None,
+    resize: Any = None,
+    crop: Any = None,
     take: int | None = None,
     skip: int | None = None,
     device: str = "auto",
@@ -45,12 +49,15 @@ def certify(
         model: where it is, as in `load_model`, or the model itself: any torch module in eval mode that takes images in
             [0, 1], TorchScript, a `torch.export` program, a scikit-learn estimator, or a function from images
             (B, C, H, W) to logits (B, K) or labels (B,).
-        dataset: name, or folder of images; default: the data set that the model was trained on, by its name. A
-            folder named by the model is opened only if you pass it here.
+        dataset: name, folder or file of images, arrays (x, y) or x, or any other form that `data.load` takes; default:
+            the data set that the model was trained on, by its name. A folder named by the model is opened only if you
+            pass it here. Images without labels are certified, too: what is then not known is whether they are right.
         settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
             in place of the one in `settings`. Without sigma, the one that the model folder says.
         out: the file, `something.parquet`.
         split: train or test.
+        image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
+            added, and certificates are about the images that result; the header says how.
         take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
         device: auto, cpu or cuda.
         identity: a name, given to no other model of yours, for a model whose attributes do not determine its answers,
@@ -82,9 +89,11 @@ def certify(
     trained = provenance(base)
     dataset, settings = completed(dataset, settings, trained)
     place = models.pick_device(device)
-    images = data.load(dataset, split)
+    some = take is not None or skip is not None
+    how: dict[str, Any] = {"image_column": image_column, "label_column": label_column, "resize": resize, "crop": crop}
+    images = data.load(dataset, split, stream=some, **how)
     check_fit(base, images.spec)
-    if isinstance(base, models.ForeignModel | models.Denoised):
+    if isinstance(base, models.ForeignModel | models.Denoised) and not images.spec.open_ended:
         base = base.for_classes(images.spec.classes)
     smoothed = SmoothedClassifier(base, begun_with(out, settings) if resume else settings, device=place)
     indices, selection = choose(len(images), take, skip)
@@ -92,16 +101,19 @@ def certify(
     header = with_source(header, source, model_args or {})
     with progress(f"certify {out.stem}", len(indices), "images") as reporter:
         note_differences(trained, smoothed.sigma, dataset, reporter)
-        for note in (*chosen(smoothed.engine), *header.notes):
+        for note in (*chosen(smoothed.engine), *header.notes, *([] if images.labelled else [UNLABELLED])):
             reporter.say(f"note: {note}")
         return certify_images(
             smoothed, images, indices, header, out, resume=resume, overwrite=overwrite, reporter=reporter
         )
 
 
+UNLABELLED = "the images have no labels, so that accuracy and ACR stay unknown"
+
+
 def completed(
-    dataset: str | None, settings: CertificationSettings, trained: dict[str, Any]
-) -> tuple[str, CertificationSettings]:
+    dataset: Any, settings: CertificationSettings, trained: dict[str, Any]
+) -> tuple[Any, CertificationSettings]:
     """Data set and settings with what they leave open taken from how the model was `trained`; the seed is 0.
 
     Raises:
@@ -113,8 +125,6 @@ def completed(
     if sigma is None or dataset is None:
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
-    if not isinstance(dataset, str | Path):
-        raise InputError(f"dataset is a {type(dataset).__name__}; give the name of a data set or its folder")
     return dataset, settings.having(sigma=sigma, seed=settings.seed or 0)
 
 
@@ -208,9 +218,10 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], s
     return list(range(total)), f"all {total}"
 
 
-def note_differences(trained: dict[str, Any], sigma: float, dataset: str, reporter: Reporter) -> None:
+def note_differences(trained: dict[str, Any], sigma: float, dataset: Any, reporter: Reporter) -> None:
     """Say where a certification is not about what the model was trained on: allowed, but seldom meant."""
-    for what, now in (("dataset", dataset), ("sigma", sigma)):
+    named = {"dataset": str(dataset)} if isinstance(dataset, str | Path) else {}
+    for what, now in {**named, "sigma": sigma}.items():
         then = trained.get(what, now)
         if then != now:
             reporter.say(f"note: the model was trained with {what} {then}, not {now}")

@@ -16,7 +16,7 @@ from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification.ball_search import Search, check_search, differentiable_copy, distance
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.run_identity import check_fit
+from randsmooth.certification.run_identity import check_fit, fingerprint
 from randsmooth.certification.same_classifier import called, certified_as, check_answers, check_same
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
@@ -84,7 +84,7 @@ class Attacks:
 def attack(
     model: object,
     table: Certificates,
-    images: Images | str | None = None,
+    images: Any = None,
     *,
     scale: float = 1.0,
     steps: int = 20,
@@ -97,6 +97,8 @@ def attack(
     seed: int = 0,
     identity: str | None = None,
     model_args: Mapping[str, Any] | None = None,
+    image_column: str | None = None,
+    label_column: str | None = None,
     progress: Progress = silent,
 ) -> Attacks:
     """Search the ball around each certified image for another class, and run PREDICT at the point found.
@@ -108,7 +110,8 @@ def attack(
     Args:
         model: the base classifier of the table, or its name (see `load_model`).
         table: certificates with their header.
-        images: the split, or the name or folder of its data set; default: the data set that the table names.
+        images: the split, or its data set in any form that `data.load` takes; default: the one that the table names. It
+            is resized and cropped as the table says.
         scale: radius of the search, as a multiple of the certified radius; beyond 1, changes are to be expected.
         steps, m, restarts: steps, noise samples per step and starts of the search, see `Search`.
         n, alpha: samples of each PREDICT, and the probability above.
@@ -117,6 +120,7 @@ def attack(
         seed: seed of the noise.
         identity: the `identity` under which the model was certified, if any.
         model_args: arguments of what opens or makes the model that is named.
+        image_column, label_column: as for `data.load`.
 
     Raises:
         InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
@@ -144,9 +148,12 @@ def attack(
     check_same(base, table, identity)
     place = models.pick_device(device)
     smoothed = SmoothedClassifier(base, settings, device=place, seed=seed)
-    images = images if isinstance(images, Images) else _load(table, images)
+    columns: dict[str, Any] = {"image_column": image_column, "label_column": label_column}
+    images = images if isinstance(images, Images) else _load(table, images, columns)
     check_fit(base, images.spec)
     check_rows(rows, images)
+    if not table.labelled:
+        check_pixels(table, images)
     check_answers(smoothed, images.spec.shape, table)
     where: dict[str, Any] = {"sigma": smoothed.sigma, "device": place, "seed": seed}
     search = Search(model=differentiable_copy(base, place), steps=steps, m=m, restarts=restarts, **where)
@@ -187,14 +194,15 @@ def _attack_rows(
     return np.stack(points), np.array(distances), np.array(predict, np.int64)
 
 
-def _load(table: Certificates, dataset: str | None) -> Images:
-    name, split = dataset or table.header.dataset, table.header.split
-    if name is None or split is None:
-        raise InputError(f"{called(table)} does not name its {'dataset' if name is None else 'split'}")
+def _load(table: Certificates, dataset: Any, columns: dict[str, Any]) -> Images:
+    name, split = table.header.dataset, table.header.split
+    if (name is None and dataset is None) or split is None:
+        raise InputError(f"{called(table)} does not name its {'split' if split is None else 'dataset'}")
     try:
-        return data.load(dataset or data.registered(name, called(table)), split)
+        source = data.registered(name, called(table)) if dataset is None else dataset
+        return data.load(source, split, resize=table.header.resize, crop=table.header.crop, **columns)
     except InputError as error:
-        hint = "" if dataset else f" (the data set of {called(table)}; --dataset gives the path to its folder)"
+        hint = "" if dataset is not None else f" (the data set of {called(table)}; --dataset says where it is)"
         raise InputError(f"{error}{hint}") from error
 
 
@@ -238,12 +246,20 @@ def check_rounding(table: Certificates) -> None:
         )
 
 
+def check_pixels(table: Certificates, images: Images) -> None:
+    """Raise InputError unless the pixels of `images` are those of the table, where no labels tell."""
+    if table.header.data != fingerprint(images, table.idx.tolist(), labels=False):
+        raise InputError(f"{images.spec.name} ({images.split}) does not hold the images of {called(table)}")
+
+
 def check_rows(rows: Certificates, images: Images) -> None:
     """Raise InputError unless `images` contains the images of the rows, with the same labels."""
     place = f"{images.spec.name} ({images.split})"
     if rows.idx.max() >= len(images) or rows.idx.min() < 0:
         raise InputError(f"{called(rows)} has an image {rows.idx.max()}; {place} has {len(images)} images")
-    labels = images.labels[torch.from_numpy(rows.idx)].numpy()
+    if not rows.labelled:
+        return
+    labels = images.labels_at(torch.from_numpy(rows.idx)).numpy()
     wrong = np.flatnonzero(labels != rows.label)
     if len(wrong):
         first = wrong[0]

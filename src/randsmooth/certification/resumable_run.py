@@ -10,6 +10,7 @@ import torch
 
 from randsmooth.atomic import held, sweep
 from randsmooth.certificates import (
+    ABSTAIN,
     Certificates,
     Header,
     Journal,
@@ -162,9 +163,9 @@ def _certify_rest(
     finished = {row.idx for row in journal.rows}
     left = [index for index in indices if index not in finished]
     reporter.skip(len(indices) - len(left))
-    labels = images.labels.tolist()
-    _check_labels(journal, labels)
-    right = int(journal.judge().correct.sum())
+    _check_labels(journal, images)
+    labels = dict(zip(left, images.labels_at(torch.tensor(left, dtype=torch.int64)).tolist(), strict=True))
+    right = _settled(journal, images)
     for job in Scheduler[ImageEvidence](smoothed.engine, kept).run(_jobs(images, left, journal.header)):
         assert job.result is not None
         label, seconds = int(labels[job.number]), round(job.seconds, 6)
@@ -173,14 +174,23 @@ def _certify_rest(
             kept.finish(job.address)
         safe = journal.settle() if len(journal.rows) < len(indices) else journal.sync()
         if safe:
-            right += int(journal.judge().correct.sum())
-            reporter.advance(safe, f"{right / len(journal.rows):.1%} certified and right")
+            right += _settled(journal, images)
+            kind = "certified and right" if images.labelled else "certified"
+            reporter.advance(safe, f"{right / len(journal.rows):.1%} {kind}")
 
 
-def _check_labels(journal: Journal, labels: Sequence[int]) -> None:
+def _settled(journal: Journal, images: Images) -> int:
+    """How many of the rows since the last call are certified, and right as far as labels tell."""
+    table = journal.judge()
+    return int((table.correct if images.labelled else table.predict != ABSTAIN).sum())
+
+
+def _check_labels(journal: Journal, images: Images) -> None:
     """Raise InputError for a row about none of these images: a damaged one from before journals had checksums."""
+    there = [row.idx for row in journal.rows if row.idx < len(images)]
+    labels = dict(zip(there, images.labels_at(torch.tensor(there, dtype=torch.int64)).tolist(), strict=True))
     for row in journal.rows:
-        if row.idx >= len(labels) or labels[row.idx] != row.label:
+        if labels.get(row.idx) != row.label:
             raise InputError(
                 f"{journal.path} is damaged: it holds image {row.idx} with label {row.label}, which the data set does "
                 "not; use --overwrite to start again"

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from randsmooth import models
-from randsmooth.certificates import Header, guarantee_of, rule_origin
+from randsmooth.certificates import NO_LABEL, Header, guarantee_of, rule_origin
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.behaviour import behaviour
 from randsmooth.certification.engine import Engine
@@ -17,6 +17,7 @@ from randsmooth.certification.same_classifier import describe_model
 from randsmooth.certification.segments import usual_block
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
+from randsmooth.data.fitting import written
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoised, ForeignModel
 from randsmooth.noise import address_of
@@ -60,7 +61,7 @@ def make_header(
     settings, engine = smoothed.settings, smoothed.engine
     rule = settings.stopping_rule()
     backend = engine.prepare(images.spec.shape)
-    _check_classes(engine.classes, images.spec)
+    classes = class_names(base, engine.classes, images, indices)
     block = rule.block or usual_block(images.spec.shape)
     decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
     decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
@@ -71,8 +72,10 @@ def make_header(
         dataset=images.spec.name,
         split=images.split,
         selection=selection,
+        resize=None if images.spec.fit is None else written(images.spec.fit.resize),
+        crop=None if images.spec.fit is None else written(images.spec.fit.crop),
         data=fingerprint(images, indices),
-        classes=images.spec.classes,
+        classes=classes,
         model=described,
         behaviour={} if backend.metered else behaviour(engine, images, indices),
         device=backend.processor,
@@ -82,13 +85,16 @@ def make_header(
     return header.having(guarantee=guarantee_of(header))
 
 
-def fingerprint(images: Images, indices: Sequence[int]) -> str:
+def fingerprint(images: Images, indices: Sequence[int], *, labels: bool = True) -> str:
     """A hash of the labels and the pixels of the images at `indices`, which tells two data sets of one name apart.
+
+    Images without labels, or all of them where `labels` is False, are hashed with NO_LABEL.
 
     A few images are in memory at a time. Those of a streamed split are decoded for this, and again to be certified.
     """
     chosen = torch.tensor(indices)
-    hashed = hashlib.sha256(images.labels[chosen].numpy().tobytes())
+    of = images.labels_at(chosen) if labels else torch.full((len(chosen),), NO_LABEL)
+    hashed = hashlib.sha256(of.numpy().tobytes())
     for x, _ in images.batches(chosen.split(TOGETHER)):
         hashed.update(b"".join(address_of(image).to_bytes(32, "little") for image in x))
     return "sha256, every image: " + hashed.hexdigest()
@@ -115,7 +121,8 @@ def check_fit(model: object, spec: DatasetSpec) -> None:
     trained = model.provenance if isinstance(model, Classifier | Denoised) else {}
     trained_on = trained.get("dataset", "not recorded")
     width, shape = _known(model, "num_classes"), _known(model, "shape")
-    if width not in (None, spec.num_classes):
+    more = spec.open_ended and width is not None and width >= spec.num_classes
+    if width not in (None, spec.num_classes) and not more:
         raise InputError(
             f"the model has {width} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
             f"it was trained on ({trained_on})"
@@ -135,6 +142,24 @@ def _known(model: object, name: str) -> Any:
     return value if name == "shape" and isinstance(value, tuple) and len(value) == 3 else None
 
 
-def _check_classes(width: int, spec: DatasetSpec) -> None:
-    if width != spec.num_classes:
-        raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")
+def class_names(model: object, width: int, images: Images, indices: Sequence[int]) -> tuple[str, ...]:
+    """The names of the K = `width` classes that the model answers with; its own where the data only number theirs.
+
+    Raises:
+        InputError: it is not for the classes of the images.
+    """
+    spec = images.spec
+    if not spec.open_ended:
+        if width != spec.num_classes:
+            raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")
+        return spec.classes
+    labels = images.labels_at(torch.tensor(indices))
+    beyond = (labels >= width).nonzero().flatten()
+    if len(beyond):
+        first = int(beyond[0])
+        raise InputError(
+            f"label {int(labels[first])} of image {indices[first]} of {spec.name} is not in 0..{width - 1}: the model "
+            f"gives {width} logits; map the labels to its classes"
+        )
+    own = _known(model, "classes")
+    return tuple(own) if own is not None and len(own) == width else tuple(map(str, range(width)))

@@ -12,6 +12,7 @@ from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
 from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.shared_options import DATASET, IMAGE_COLUMN, LABEL_COLUMN
 from randsmooth.escape import printable, say, shortened
 
 if TYPE_CHECKING:
@@ -27,7 +28,11 @@ class Attack(Settings):
     model: str = argument(f"The model that was certified. {MODEL}")
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     certificates: Path = argument("Parquet file of `randsmooth certify`.")
-    dataset: str | None = option("Name or folder of the images. (default: the data set that the file names)")
+    dataset: str | None = option(
+        DATASET + " It is resized and cropped as the file says. (default: the data set that the file names)"
+    )
+    image_column: str | None = option(IMAGE_COLUMN)
+    label_column: str | None = option(LABEL_COLUMN)
     scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
     steps: int = option("Steps of the gradient ascent.", 20)
     m: int = option("Noise samples per step.", 64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from randsmooth.certificates import RULES, CertificationSettings
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.shared_options import CROP, DATASET, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 
@@ -20,10 +21,12 @@ class Certify(Settings, CertificationSettings):
 
     model: str = argument(MODEL)
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
-    dataset: str | None = option(
-        "Name or folder of the images. (default: the data set by whose name the model was trained)"
-    )
+    dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
     split: str = option("train or test.", "test")
+    image_column: str | None = option(IMAGE_COLUMN)
+    label_column: str | None = option(LABEL_COLUMN)
+    resize: str | None = option(RESIZE)
+    crop: str | None = option(CROP)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
     device: str = option("auto, cpu or cuda.", "auto")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.settings import Settings, argument
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.shared_options import CROP, DATASET, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
 from randsmooth.escape import LONG, printable, say, shortened
 
 if TYPE_CHECKING:
@@ -24,7 +25,11 @@ class List(Settings):
 class Describe(Settings):
     """Settings of `randsmooth data describe`."""
 
-    dataset: str = argument("Name, or path to a folder of images or Parquet files.")
+    dataset: str = argument(DATASET)
+    image_column: str | None = option(IMAGE_COLUMN)
+    label_column: str | None = option(LABEL_COLUMN)
+    resize: str | None = option(RESIZE)
+    crop: str | None = option(CROP)
 
 
 def list_(settings: List) -> None:
@@ -44,8 +49,9 @@ def describe(settings: Describe) -> None:
     """Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin."""
     from randsmooth import data
 
-    name = settings.dataset
-    spec = data.DATASETS[name] if name in data.DATASETS else data.describe(name)  # which loads torch, for a folder
+    name, how = settings.dataset, settings.model_dump(exclude={"dataset"}, exclude_none=True)
+    named = name in data.DATASETS and not how
+    spec = data.DATASETS[name] if named else data.describe(name, **how)  # which loads torch
     sizes = ", ".join(f"{count:,} {split}" for split, count in spec.sizes.items())
     classes = ", ".join(spec.classes[:10]) + (", ..." if spec.num_classes > 10 else "")
     rows = {

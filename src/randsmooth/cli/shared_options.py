@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+DATASET = (
+    "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar (shard-{000..012}.tar)."
+)
+IMAGE_COLUMN = "Column, array or extension that holds the images. (default: image, img, x, path, ...)"
+LABEL_COLUMN = (
+    "Column, array or extension that holds the labels; none: there are no labels. (default: label, y, target, cls, ...)"
+)
+RESIZE = "Scale every image before noise is added: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)"
+CROP = "Cut the centre of every image, after scaling, before noise: a side's pixels, or HEIGHTxWIDTH. (default: all)"
+
 FILES = (
     "Parquet files of `randsmooth certify` (of an unfinished run its journal, OUT.parquet.partial), or TSV logs as the "
     "literature publishes them."

@@ -10,6 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from randsmooth.data.fitting import Fit
+
 SPLITS = ("train", "test")
 
 Augmentation = Literal["none", "crop", "crop-flip", "random-resized-crop-flip"]
@@ -38,6 +40,10 @@ class DatasetSpec:
         description: one line for listings.
         resize: the shorter side, in pixels, before the central crop to `shape`; None: every image must have exactly
             that shape already.
+        fit: how a user wants the images resized and cropped instead; None: as `resize` says.
+        convert: images in other modes are converted to 8-bit grey or RGB and turned upright (docs/data.md), as a user's
+            own are; False: they are taken as the literature takes them, and other modes are refused.
+        open_ended: `classes` are only those of the labels that occur, and a model may know more.
         files: split -> names that its files may have, the hub's own name first.
         read: gives the pixels (N, C, H, W) uint8 and the labels (N,) int64 of a split, for data that are made or
             come with a package; None: they are looked for in a folder, then on the hub.
@@ -71,6 +77,9 @@ class DatasetSpec:
     description: str
     hub_config: str | None = None
     resize: int | None = None
+    fit: Fit | None = None
+    convert: bool = False
+    open_ended: bool = False
     files: dict[str, tuple[str, ...]] = field(default_factory=_own_names)
     read: Callable[[str], tuple[NDArray[np.uint8], NDArray[np.int64]]] | None = None
 
@@ -83,3 +92,10 @@ class DatasetSpec:
     def streams(self) -> bool:
         """Whether images are decoded on demand instead of being held in memory."""
         return self.resize is not None or max(self.sizes.values()) * math.prod(self.shape) > IN_MEMORY_BYTES
+
+    @property
+    def fitting(self) -> Fit | None:
+        """How each image is resized and cropped; None: it must have the `shape` already."""
+        if self.fit is not None or self.resize is None:
+            return self.fit
+        return Fit(self.resize, self.shape[1:])

@@ -16,14 +16,19 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import Tensor
 
+from randsmooth.data.conversion import converted, lies_on_its_side, upright
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.encoded import Encoded, opened
-from randsmooth.data.transforms import central_crop, random_resized_crop
+from randsmooth.data.fitting import Fit
+from randsmooth.data.transforms import cut_centre, random_resized_crop, scaled
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 # PIL's image mode for a number of channels.
 MODES = {1: "L", 3: "RGB"}
+
+# What to do where sizes differ.
+RESIZE = "ask for one size with resize= and crop= (--resize 256 --crop 224), which are done before any noise is added"
 
 # The modes of ImageNet's images that are not RGB.
 TO_RGB = ("L", "P", "RGBA", "CMYK")
@@ -44,7 +49,7 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
     """One image file in the form that is certified: (C, H, W) float32 in [0, 1].
 
     As in data sets, the first frame of an animation is read, and pixels are taken as they are stored, without the
-    rotation that EXIF data may ask for.
+    rotation that EXIF data may ask for, unless the spec converts images.
 
     Raises:
         InputError: the file is missing, is no image, or does not have the size or channels of `spec`.
@@ -101,9 +106,14 @@ def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[flo
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
-def form(stream: IO[bytes], where: str) -> tuple[str, int, int]:
-    """PIL mode, height and width of one image, from its header alone. Raises InputError if there is no header."""
+def form(stream: IO[bytes], where: str, *, turn: bool = False) -> tuple[str, int, int]:
+    """PIL mode, height and width of one image, from its header alone. Raises InputError if there is no header.
+
+    With `turn`, height and width are those of the image upright.
+    """
     with _image(stream, where) as image:
+        if turn and lies_on_its_side(image):
+            return image.mode, image.width, image.height
         return image.mode, image.height, image.width
 
 
@@ -144,28 +154,37 @@ def _check_pixels(width: int, height: int, where: str) -> None:
 
 
 def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None) -> Image.Image:
-    """`image` in the mode and size of `spec`: cropped if the spec resizes, checked if it does not."""
-    channels, height, width = spec.shape
-    if spec.resize is None:
-        if (image.mode, image.height, image.width) != (MODES[channels], height, width):
-            raise InputError(_mismatch(image, spec, where))
-        return image
-    if image.mode in TO_RGB and channels == 3:
+    """`image` in the mode and size of `spec`: resized and cropped if the spec says so, checked if it does not."""
+    channels, *sides = spec.shape
+    fit = spec.fitting
+    if spec.convert:
+        image = converted(upright(image), channels, where)
+    elif fit is not None and image.mode in TO_RGB and channels == 3:
         image = image.convert("RGB")
-    if image.mode != MODES[channels]:
+    if image.mode != MODES.get(channels):
         raise InputError(_mismatch(image, spec, where))
-    shorter = min(image.size)
-    _check_pixels(spec.resize * image.width // shorter, spec.resize * image.height // shorter, f"{where}, scaled,")
-    if draws is None:
-        return central_crop(image, spec.resize, height)
-    return random_resized_crop(image, draws, height)
+    if draws is not None:
+        return random_resized_crop(image, draws, (sides[0], sides[1]))
+    if fit is not None:
+        image = _resized(image, fit, where)
+    if [image.height, image.width] != sides:
+        raise InputError(_mismatch(image, spec, where))
+    return image
+
+
+def _resized(image: Image.Image, fit: Fit, where: str) -> Image.Image:
+    height, width = fit.scaled((image.height, image.width))
+    _check_pixels(width, height, f"{where}, scaled,")
+    sides = fit.sides((image.height, image.width), where)
+    return cut_centre(scaled(image, (height, width)), sides)
 
 
 def _mismatch(image: Image.Image, spec: DatasetSpec, where: str) -> str:
     channels, height, width = spec.shape
+    way = "convert it" if image.mode != MODES.get(channels) or not spec.convert else RESIZE
     return (
         f"{where} is {image.height}x{image.width} with {_channels(len(image.getbands()))} (mode {image.mode}); "
-        f"{spec.name} needs {height}x{width} with {_channels(channels)} (mode {MODES[channels]}): convert it"
+        f"{spec.name} needs {height}x{width} with {_channels(channels)} (mode {MODES.get(channels, 'none')}): {way}"
     )
 
 

@@ -14,12 +14,14 @@ from torch import Tensor
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
+NO_LABEL = -1  # in place of every label of images that have none
+
 
 class Encoded(Protocol):
     """A split of compressed images.
 
-    `labels` is (N,) int64. `classes` are the class names that the data itself give, None where they give none. `open`
-    may be called from several threads at the same time.
+    `labels` is (N,) int64, NO_LABEL throughout where there are none. `classes` are the class names that the data itself
+    give, None where they give none. `open` may be called from several threads at the same time.
     """
 
     labels: Tensor
@@ -33,9 +35,11 @@ class Encoded(Protocol):
 
 
 def check_labels(encoded: Encoded, classes: int, source: str) -> None:
-    """Raises InputError naming the first label outside 0..classes-1, or an empty split."""
+    """Raises InputError naming the first label outside 0..classes-1, or an empty split. Labels may lack altogether."""
     if not len(encoded.labels):
         raise InputError(f"no images in {source}")
+    if bool((encoded.labels == NO_LABEL).all()):
+        return
     bad = torch.nonzero((encoded.labels < 0) | (encoded.labels >= classes)).flatten()
     if len(bad):
         index = int(bad[0])
@@ -71,22 +75,15 @@ def opened(path: Path) -> IO[bytes]:
         raise InputError(f"{path} cannot be read ({shown(error)})") from error
 
 
+# Of the files that are looked for in folders and tar files.
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".pgm", ".ppm"}
 
 
-class ImageFolder:
-    """A folder of class folders of image files; class k is the k-th of `folders`."""
+class ImageFiles:
+    """Image files at `paths`, and their labels (N,)."""
 
-    def __init__(self, root: Path, folders: tuple[str, ...]) -> None:
-        """Raises InputError if `root` holds a class folder that is not in `folders`."""
-        self.classes: tuple[str, ...] | None = folders
-        extra = set(class_folders(root)) - set(folders)
-        if extra:
-            raise InputError(f"{root} has the class folder {min(extra)!r}; known are {', '.join(folders)}")
-        found = [_images(root / folder) for folder in folders]
-        self.paths = [path for paths in found for path in paths]
-        counts = torch.tensor([len(paths) for paths in found])
-        self.labels = torch.arange(len(folders)).repeat_interleave(counts)
+    def __init__(self, paths: Sequence[Path], labels: Tensor, classes: tuple[str, ...] | None = None) -> None:
+        self.paths, self.labels, self.classes = paths, labels, classes
 
     def open(self, index: int) -> IO[bytes]:
         return opened(self.paths[index])
@@ -95,14 +92,28 @@ class ImageFolder:
         return f"image {index} ({self.paths[index]})"
 
 
+class ImageFolder(ImageFiles):
+    """A folder of class folders of image files; class k is the k-th of `folders`."""
+
+    def __init__(self, root: Path, folders: tuple[str, ...]) -> None:
+        """Raises InputError if `root` holds a class folder that is not in `folders`."""
+        extra = set(class_folders(root)) - set(folders)
+        if extra:
+            raise InputError(f"{root} has the class folder {min(extra)!r}; known are {', '.join(folders)}")
+        found = [image_files(root / folder) for folder in folders]
+        counts = torch.tensor([len(paths) for paths in found])
+        labels = torch.arange(len(folders)).repeat_interleave(counts)
+        super().__init__([path for paths in found for path in paths], labels, folders)
+
+
 def class_folders(root: Path) -> tuple[str, ...]:
     """The names of the folders in `root`, in alphabetical order. Raises InputError for one that cannot name a class."""
     found = sorted(path.name for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
     return check_names(found, str(root))
 
 
-def _images(folder: Path) -> list[Path]:
-    """The image files of one class in alphabetical order; none where the split does not have the class."""
+def image_files(folder: Path) -> list[Path]:
+    """The image files in `folder` in alphabetical order; none where there is no such folder."""
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:  # which reads no more from the disk than the names

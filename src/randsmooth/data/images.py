@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from randsmooth.data.augment import augmented
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import decode_many
-from randsmooth.data.encoded import Encoded
+from randsmooth.data.encoded import NO_LABEL, Encoded
 from randsmooth.data.transforms import crop_draws
 
 # Batches that a streamed split decodes before they are asked for.
@@ -29,7 +29,7 @@ class Images(ABC):
     Attributes:
         spec: the data set.
         split: "train" or "test".
-        labels: (N,) int64, on the CPU.
+        labels: (N,) int64, on the CPU; -1 throughout where the images have none.
         device: where batches are.
         streams: whether images are decoded when they are asked for, instead of being held in memory.
 
@@ -45,14 +45,27 @@ class Images(ABC):
 
     streams: bool
 
-    def __init__(self, spec: DatasetSpec, split: str, labels: Tensor, device: torch.device | str) -> None:
+    labels: Tensor
+
+    def __init__(self, spec: DatasetSpec, split: str, labels: Tensor | None, device: torch.device | str) -> None:
+        """`labels` is None where the subclass finds them when they are asked for."""
         self.spec = spec
         self.split = split
-        self.labels = labels
+        if labels is not None:
+            self.labels = labels
         self.device = torch.device(device)
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the images have labels."""
+        return not bool((self.labels == NO_LABEL).any())
+
+    def labels_at(self, indices: Tensor) -> Tensor:
+        """The labels (B,) of the images at `indices` (B,), on the CPU."""
+        return self.labels[indices.cpu()]
 
     def batch(self, indices: Tensor, augment: Generator | None = None) -> Batch:
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,).
@@ -62,7 +75,7 @@ class Images(ABC):
         x, y = self._pixels(indices, augment), self._labels(indices)
         if augment is not None:
             x = augmented(x, self.spec.augment, augment)
-        return x.float().div_(255), y
+        return (x.float().div_(255) if x.dtype == torch.uint8 else x), y
 
     def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
         """`batch` of each of `chosen` in turn; `augment_for(k)` is the generator of the k-th.
@@ -71,6 +84,14 @@ class Images(ABC):
         """
         for k, indices in enumerate(chosen):
             yield self.batch(indices, augment_for(k) if augment_for else None)
+
+    def to(self, device: torch.device | str) -> Images:
+        """The same images, with batches on `device`."""
+        if torch.device(device) == self.device:
+            return self
+        moved = self.subset(torch.arange(len(self)))
+        moved.device = torch.device(device)
+        return moved
 
     @abstractmethod
     def subset(self, indices: Tensor) -> Images:
@@ -81,7 +102,7 @@ class Images(ABC):
 
     @abstractmethod
     def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
-        """The images at `indices` (B,) on the device: (B, C, H, W) uint8."""
+        """The images at `indices` (B,) on the device: (B, C, H, W) uint8, or float32 in [0, 1]; not shared."""
 
 
 class TensorImages(Images):
@@ -106,10 +127,15 @@ class TensorImages(Images):
         labels: Tensor,
         device: torch.device | str = "cpu",
     ) -> None:
-        """`pixels` are (N, C, H, W) uint8, `labels` (N,) int64."""
+        """`pixels` are (N, C, H, W) uint8, or float32 in [0, 1]; `labels` (N,) int64, all -1 if there are none."""
         super().__init__(spec, split, labels, device)
         self.pixels = pixels.to(self.device)
         self._labels_there = labels.to(self.device)  # so that indices on the device are not waited for
+
+    def to(self, device: torch.device | str) -> TensorImages:
+        if torch.device(device) == self.device:
+            return self
+        return TensorImages(self.spec, self.split, self.pixels, self.labels, device)
 
     def subset(self, indices: Tensor) -> TensorImages:
         pixels = self.pixels[indices.to(self.device)]

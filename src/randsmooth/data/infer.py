@@ -1,4 +1,4 @@
-"""What a folder of images is, where it is no data set that has a name."""
+"""What a user's own images are: what a data set with a name says of itself is here taken from the images."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 
 from randsmooth.data.catalogue import IMAGENET
+from randsmooth.data.conversion import channels_of
 from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.data.decode import MODES, decode_many, form
+from randsmooth.data.decode import RESIZE, form
 from randsmooth.data.encoded import MOST_CLASSES, Encoded, check_labels
+from randsmooth.data.fitting import Fit, Sides
+from randsmooth.data.images import Images, StreamedImages
 from randsmooth.data.subset import take
 from randsmooth.errors import InputError
 
@@ -20,42 +23,90 @@ PROBE = 10_000
 STATISTICS_BATCH = 250
 
 
-def infer(name: str, splits: Mapping[str, Encoded]) -> DatasetSpec:
+def own(name: str, sizes: dict[str, int], classes: tuple[str, ...] | None, fit: Fit | None = None) -> DatasetSpec:
+    """The spec of a user's own data before its images are looked at; without `classes` a model may know any."""
+    return replace(
+        IMAGENET,
+        name=name,
+        classes=classes or (),
+        mean=None,
+        std=None,
+        augment="none",
+        hub=None,
+        sizes=sizes,
+        description=f"{next(iter(sizes.values())):,} images of {name}",
+        resize=None,
+        fit=fit,
+        convert=True,
+        open_ended=classes is None,
+    )
+
+
+def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None, *, statistics: bool = False) -> DatasetSpec:
     """The facts that follow from `splits` themselves, from the training split where there is one.
 
-    Images of one size keep it, with their own mean and std and no augmentation. Images of several sizes are treated as
-    ImageNet's: resized and cropped to 224x224, with ImageNet's mean and std.
+    Images of one size keep it, with no augmentation; those of several must be brought to one by `fit`. Grey images stay
+    grey; if some are in colour, all are RGB. With `statistics`, mean and std are theirs, for a model to be trained.
 
     Raises:
-        InputError: an empty split, an image without a header, or images that are neither grey nor RGB.
+        InputError: an empty split, an image without a header, images of several sizes, or of a mode that is not
+            converted.
     """
     encoded = splits.get("train") or next(iter(splits.values()))
     if not len(encoded.labels):
         raise InputError(f"no images in {name}: each split needs some, in Parquet files or class folders")
     probe = take(len(encoded.labels), min(PROBE, len(encoded.labels)))
     forms = _forms(encoded, probe)
-    spec = replace(
-        IMAGENET,
-        name=name,
-        classes=encoded.classes or _numbered(splits),
-        hub=None,
-        sizes={split: len(each.labels) for split, each in splits.items()},
-        description=f"{len(encoded.labels)} training images of {name}",
-    )
-    if len({(height, width) for _, height, width in forms}) > 1:
+    sizes = {split: len(each.labels) for split, each in splits.items()}
+    spec = own(name, sizes, encoded.classes, fit)
+    spec = spec if encoded.classes else replace(spec, classes=_numbered(splits))
+    channels = channels_of({mode for mode, _, _ in forms})
+    if channels is None:
+        modes = ", ".join(sorted({mode for mode, _, _ in forms}))
+        raise InputError(f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits")
+    sides = {(height, width) for _, height, width in forms}
+    spec = with_shape(spec, channels, sides, name)
+    if len(sides) > 1:  # photographs, which are trained on as ImageNet's are
+        spec = replace(spec, augment=IMAGENET.augment)
+    if not statistics:
         return spec
-    shape = _shape(forms, name)
-    exact = replace(spec, shape=shape, augment="none", arch=_arch(shape), resize=None)
-    mean, std = _statistics(encoded, probe, exact)
-    return replace(exact, mean=mean, std=std)
+    return with_statistics(spec, StreamedImages(spec, "train", encoded))
+
+
+def with_shape(spec: DatasetSpec, channels: int, sides: set[Sides], source: str) -> DatasetSpec:
+    """`spec` for images of so many channels, and of the one size that its `fit` makes of these `sides`.
+
+    Raises:
+        InputError: it makes several sizes of them.
+    """
+    found = sorted({spec.fit.sides(each, f"an image of {source}") if spec.fit else each for each in sides})
+    if len(found) > 1:
+        shown = ", ".join(f"{height}x{width}" for height, width in found[:3])
+        raise InputError(
+            f"the images of {source} have {len(found)} sizes{' after resizing' if spec.fit else ''} ({shown}"
+            f"{', ...' if len(found) > 3 else ''}): {RESIZE}"
+        )
+    shape = (channels, *found[0])
+    return replace(spec, shape=shape, arch=arch_for(shape))
+
+
+def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:
+    """The spec of a named data set whose images a user wants resized or cropped in another way than usual."""
+    if fit is None:
+        return spec
+    usual = spec.fitting or Fit()
+    fit = Fit(usual.resize if fit.resize is None else fit.resize, usual.crop if fit.crop is None else fit.crop)
+    cut = fit.crop if spec.resize is not None else None  # whose images are of any size
+    height, width = cut or fit.sides(spec.shape[1:], f"an image of {spec.name}")
+    return replace(spec, fit=fit, shape=(spec.shape[0], height, width))
 
 
 def _forms(encoded: Encoded, probe: Tensor) -> set[tuple[str, int, int]]:
-    """The (mode, height, width) that occur among the images at `probe`, from their headers."""
+    """The (mode, height, width) that occur among the images at `probe`, upright, from their headers."""
     found = set()
     for index in probe.tolist():
         with encoded.open(index) as stream:
-            found.add(form(stream, encoded.where(index)))
+            found.add(form(stream, encoded.where(index), turn=True))
     return found
 
 
@@ -67,35 +118,26 @@ def _numbered(splits: Mapping[str, Encoded]) -> tuple[str, ...]:
     for split, each in splits.items():
         if len(each.labels):
             check_labels(each, MOST_CLASSES, split)
-    largest = max(int(each.labels.max()) for each in splits.values() if len(each.labels))
+    largest = max(int(each.labels.max()) for each in splits.values() if len(each.labels))  # -1 without labels
     return tuple(str(label) for label in range(largest + 1))
 
 
-def _shape(forms: set[tuple[str, int, int]], name: str) -> tuple[int, int, int]:
-    """(C, H, W) of images that agree in size. Raises InputError unless all are grey or all are RGB."""
-    modes = {mode for mode, _, _ in forms}
-    _, height, width = next(iter(forms))
-    for channels, mode in MODES.items():
-        if modes == {mode}:
-            return channels, height, width
-    raise InputError(f"the images of {name} have modes {', '.join(sorted(modes))}: convert all to L or to RGB")
-
-
-def _arch(shape: tuple[int, int, int]) -> str:
+def arch_for(shape: tuple[int, int, int]) -> str:
     known = {(1, 28, 28): "lenet", (3, 32, 32): "resnet110"}
     return known.get(shape, "small-cnn" if max(shape[1:]) < 28 else "resnet50")
 
 
-def _statistics(encoded: Encoded, probe: Tensor, spec: DatasetSpec) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each channel over the probed images, in [0, 1], to 4 digits."""
+def with_statistics(spec: DatasetSpec, images: Images) -> DatasetSpec:
+    """`spec` with mean and standard deviation of each channel over (some of) the images, in [0, 1], to 4 digits."""
+    probe = take(len(images), min(PROBE, len(images)))
     total = torch.zeros(2, spec.shape[0], dtype=torch.float64)
     for start in range(0, len(probe), STATISTICS_BATCH):
-        x = decode_many(encoded, probe[start : start + STATISTICS_BATCH], spec).double() / 255
-        total += torch.stack([x.mean((2, 3)).sum(0), x.square().mean((2, 3)).sum(0)])
+        x = images.batch(probe[start : start + STATISTICS_BATCH])[0].double()
+        total += torch.stack([x.mean((2, 3)).sum(0), x.square().mean((2, 3)).sum(0)]).cpu()
     mean, square = total / len(probe)
     std = (square - mean.square()).clamp_min(0).sqrt()
     # A channel without any variation is not scaled.
-    return _rounded(mean), tuple(value or 1.0 for value in _rounded(std))
+    return replace(spec, mean=_rounded(mean), std=tuple(value or 1.0 for value in _rounded(std)))
 
 
 def _rounded(values: Tensor) -> tuple[float, ...]:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from randsmooth.data.columns import USUAL, ColumnNames
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
-from randsmooth.data.encoded import Encoded, ImageFolder, class_folders
+from randsmooth.data.encoded import Encoded, ImageFiles, ImageFolder, class_folders, image_files
+from randsmooth.data.labels import no_labels
 from randsmooth.data.table import read_parquet
+from randsmooth.data.tar_shards import TarShards
 from randsmooth.errors import InputError
 
 # The names of the splits in a folder that is no data set with a name.
 NAMES = {"train": ("train",), "test": ("test", "validation", "val")}
 
 SHARD = re.compile(r"-[0-9]{1,9}-of-[0-9]{1,9}\.parquet$")
+TAR = ".tar"
 WORDNET_ID = re.compile(r"n\d{8}")
 
 
-def open_split(folder: Path, split: str, spec: DatasetSpec | None = None) -> Encoded:
-    """The split of the data set in `folder`: Parquet files, or a folder of class folders.
+def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, columns: ColumnNames = USUAL) -> Encoded:
+    """The split of the data set in `folder`: Parquet or tar files, or a folder of class folders or of images.
 
     With a `spec`, class folders are numbered in the order of its classes.
 
@@ -29,11 +33,40 @@ def open_split(folder: Path, split: str, spec: DatasetSpec | None = None) -> Enc
     if not files:
         raise InputError(_missing(folder, split, spec))
     if not files[0].is_dir():
-        return read_parquet(files)
+        return TarShards(files, columns) if files[0].suffix == TAR else read_parquet(files, columns)
+    if spec is None and image_files(files[0]):
+        return flat(files[0])
     # The training folder has every class; a test folder may lack some.
     train = split_files(folder, "train", spec)
     found = class_folders(train[0] if train and train[0].is_dir() else files[0])
     return ImageFolder(files[0], label_order(found, spec) if spec else found)
+
+
+def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded | None:
+    """The images of a folder without splits: tar files, class folders, or only images; None if there are none.
+
+    Raises:
+        InputError: images beside folders of images.
+    """
+    if shards := sorted(path for path in folder.glob(f"*{TAR}") if path.is_file()):
+        return TarShards(shards, columns)
+    if image_files(folder):
+        return flat(folder)
+    found = class_folders(folder)
+    encoded = ImageFolder(folder, found) if found else None
+    return encoded if encoded is not None and len(encoded.labels) else None
+
+
+def flat(folder: Path) -> ImageFiles:
+    """The images in a folder, without labels, in the order of their names."""
+    paths = image_files(folder)
+    beside = next((name for name in class_folders(folder) if image_files(folder / name)), None)
+    if beside is not None:
+        raise InputError(
+            f"{folder} holds images, such as {paths[0].name}, beside folders of images, such as {beside}: put every "
+            "image into the folder of its class, or none"
+        )
+    return ImageFiles(paths, no_labels(len(paths)))
 
 
 def present(folder: Path, spec: DatasetSpec | None = None) -> list[str]:
@@ -42,12 +75,12 @@ def present(folder: Path, spec: DatasetSpec | None = None) -> list[str]:
 
 
 def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> list[Path]:
-    """The Parquet files of a split, or only its folder of class folders; [] if there is neither."""
+    """The Parquet or tar files of a split, or only its folder; [] if there is neither."""
     # `hf download` puts the shards under data/ or under the name of the configuration.
     configured = [folder / spec.hub_config] if spec and spec.hub_config else []
     for name in (spec.files if spec else NAMES)[split]:
         for place in (folder, folder / "data", *configured):
-            if files := _parquet(place, name):
+            if files := _parquet(place, name) or (_tars(place, name) if spec is None else []):
                 return files
         if (folder / name).is_dir():
             return [folder / name]
@@ -98,6 +131,11 @@ def _parquet(place: Path, name: str) -> list[Path]:
     if shards and len(shards) != int(shards[0].stem.rsplit("-", 1)[1]):
         raise InputError(f"{place} holds {len(shards)} of the shards {shards[0].name}, ...: fetch the others")
     return shards
+
+
+def _tars(place: Path, name: str) -> list[Path]:
+    """`name`.tar, or `name`-0000.tar and so on, in order."""
+    return sorted(path for path in place.glob(f"{name}*{TAR}") if path.stem == name or path.stem[len(name)] in "-_")
 
 
 def _missing(folder: Path, split: str, spec: DatasetSpec | None) -> str:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from randsmooth.data.dataset_spec import DatasetSpec
+from randsmooth.data.sources import source_path
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, unknown
+from randsmooth.errors import InputError
 from randsmooth.registry import Registry
 
 DATASETS: Registry[DatasetSpec] = Registry(
@@ -54,7 +55,7 @@ not opened unasked; give the folder yourself (--dataset on the command line)
 
 
 def check_dataset(dataset: str) -> None:
-    """Raise InputError unless `dataset` is a name, or a folder that is there. No image is looked at, no torch loaded.
+    """Raise InputError unless `dataset` is a name, or a folder or file. Looks at no image, loads no torch.
 
     Example:
         >>> check_dataset("digits")
@@ -64,7 +65,7 @@ def check_dataset(dataset: str) -> None:
     """
     if dataset not in DATASETS:
         with readable(dataset):
-            dataset_folder(dataset)
+            dataset_path(dataset)
 
 
 @contextmanager
@@ -76,14 +77,6 @@ def readable(dataset: str) -> Iterator[None]:
         raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
 
 
-def dataset_folder(dataset: str) -> Path:
-    """The folder `dataset`. Raises InputError if it is neither a folder nor looks like one."""
-    try:
-        path = Path(dataset).expanduser()
-    except RuntimeError as error:  # ~name, of a user who does not exist
-        raise InputError(f"no folder at {dataset}: {error}") from error
-    if path.is_dir():
-        return path
-    if len(path.parts) > 1 or path.is_absolute():
-        raise InputError(f"no folder at {path}: give a data set's folder, or one of {', '.join(DATASETS)}")
-    raise unknown("data set", dataset, DATASETS)
+def dataset_path(dataset: str) -> Path:
+    """The folder or file `dataset`. Raises InputError if there is none, or it is of no form that is read."""
+    return source_path(dataset, list(DATASETS))

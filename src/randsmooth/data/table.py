@@ -12,16 +12,15 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
+from randsmooth.data.columns import USUAL, WAY, ColumnNames
 from randsmooth.data.encoded import check_names
+from randsmooth.data.labels import no_labels
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 
 # What Arrow raises for bytes that are no Parquet file, or one that it cannot read.
 DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
-
-IMAGE_COLUMNS = ("image", "img")
-LABEL_COLUMNS = ("label", "fine_label")
 
 # The most compressed bytes that are read into memory; of larger files, Arrow files on disk are mapped.
 READ_BYTES = 2**30
@@ -36,12 +35,12 @@ MOST_ROWS, LEAST_ROWS = 1024, 64
 class ImageTable:
     """A split in an Arrow table, in memory or mapped from disk."""
 
-    def __init__(self, table: pa.Table, source: str) -> None:
+    def __init__(self, table: pa.Table, source: str, columns: ColumnNames = USUAL) -> None:
         """`source` names the table in errors. Raises InputError for missing columns or labels."""
-        image, label = _columns(table.schema, source)
+        image, label = _columns(table.schema, source, columns)
         self.source = source
-        self.labels = _labels(table.column(label), source)
-        self.classes = _classes(table.schema, label, source)
+        self.labels = no_labels(len(table)) if label is None else labels_of(table.column(label), source)
+        self.classes = None if label is None else _classes(table.schema, label, source)
         self._bytes = pc.struct_field(table.column(image), "bytes")
 
     def open(self, index: int) -> IO[bytes]:
@@ -54,38 +53,38 @@ class ImageTable:
         return f"image {index} of {self.source}"
 
 
-def read_parquet(files: list[Path]) -> ImageTable:
+def read_parquet(files: list[Path], columns: ColumnNames = USUAL) -> ImageTable:
     """One split from its Parquet shards, in order. Raises InputError naming a file that cannot be used."""
     source = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     for file in files:
-        _columns(_schema(file), str(file))
+        _columns(_schema(file), str(file), columns)
     if sum(file.stat().st_size for file in files) > READ_BYTES:
-        return ImageTable(mapped(files), source)
-    tables = [_read(file) for file in files]
+        return ImageTable(mapped(files, columns), source, columns)
+    tables = [_read(file, columns) for file in files]
     try:
-        return ImageTable(pa.concat_tables(tables), source)
+        return ImageTable(pa.concat_tables(tables), source, columns)
     except pa.ArrowException as error:
         raise InputError(f"{source} have different columns, fetch them again: {shown(error)}") from error
 
 
-def mapped(files: list[Path]) -> pa.Table:
+def mapped(files: list[Path], columns: ColumnNames = USUAL) -> pa.Table:
     """The shards as one table that stays on disk: `datasets` converts them to Arrow once, in its cache."""
     with needs(f"reading more than {READ_BYTES:,} bytes of Parquet files"):
         import datasets
 
     try:
-        return plain(datasets.Dataset.from_parquet([str(file) for file in files]))
+        return plain(datasets.Dataset.from_parquet([str(file) for file in files]), columns)
     except InputError:
         raise
     except Exception as error:  # the library's own errors have no other base class in common
         raise InputError(f"{files[0]} cannot be read, fetch it again: {shown(error)}") from error
 
 
-def plain(dataset: Any) -> pa.Table:
-    """The Arrow table of a `datasets.Dataset`, its images still compressed."""
+def plain(dataset: Any, columns: ColumnNames = USUAL) -> pa.Table:
+    """The Arrow table of a `datasets.Dataset` all of whose rows are meant, its images still compressed."""
     import datasets
 
-    image, _ = _columns(dataset.features.arrow_schema, "the data set")
+    image, _ = _columns(dataset.features.arrow_schema, "the data set", columns)
     dataset = dataset.cast_column(image, datasets.Image(decode=False))
     return dataset.data.table.replace_schema_metadata(dataset.features.arrow_schema.metadata)
 
@@ -97,8 +96,8 @@ def _schema(file: Path) -> pa.Schema:
         raise InputError(f"{file} is no readable Parquet file, fetch it again: {shown(error)}") from error
 
 
-def _read(file: Path) -> pa.Table:
-    columns = list(_columns(_schema(file), str(file)))
+def _read(file: Path, asked: ColumnNames) -> pa.Table:
+    columns = [name for name in _columns(_schema(file), str(file), asked) if name is not None]
     batches, size = [], 0
     try:
         parquet = pq.ParquetFile(file, page_checksum_verification=True)
@@ -137,18 +136,13 @@ def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
     return min(MOST_ROWS, max(LEAST_ROWS, READ_BYTES // max(1, largest)))
 
 
-def _columns(schema: pa.Schema, source: str) -> tuple[str, str]:
-    """The names of the image and the label column. Raises InputError if either is missing."""
-    image = next((name for name in IMAGE_COLUMNS if name in schema.names), None)
-    label = next((name for name in LABEL_COLUMNS if name in schema.names), None)
-    twice = next((name for name in (image, label) if schema.names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{source} has the column {twice!r} twice: rename one of them")
-    if image is None or label is None or not _holds_bytes(schema.field(image).type):
+def _columns(schema: pa.Schema, source: str, columns: ColumnNames) -> tuple[str, str | None]:
+    """The names of the image and the label column, if there is one. Raises InputError if either is not clear."""
+    image, label = columns.find(schema.names, source)
+    if not _holds_bytes(schema.field(image).type):
         raise InputError(
-            f"{source} has the columns {shown(', '.join(schema.names))}; needed are an image column "
-            f"({' or '.join(IMAGE_COLUMNS)}: struct<bytes: binary, path: string>) and a label column "
-            f"({' or '.join(LABEL_COLUMNS)}: integers)"
+            f"the column {shown(repr(image))} of {source} holds {shown(schema.field(image).type)}; needed are images "
+            f"in Hugging Face layout (struct<bytes: binary, path: string>): {WAY}"
         )
     return image, label
 
@@ -160,10 +154,13 @@ def _holds_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(held) or pa.types.is_large_binary(held))
 
 
-def _labels(column: pa.ChunkedArray, source: str) -> Tensor:
+def labels_of(column: pa.ChunkedArray, source: str) -> Tensor:
     """The label column as (N,) int64."""
     if not pa.types.is_integer(column.type) or column.null_count:
-        raise InputError(f"the labels of {source} must be integers from 0 to K - 1; found {column.type}")
+        raise InputError(
+            f"the labels of {source} must be integers from 0 to K - 1; found {shown(column.type)}"
+            f"{' with gaps' if column.null_count else ''}: number them, as `class_encode_column` of datasets does"
+        )
     try:
         return torch.tensor(column.cast(pa.int64()).to_numpy(), dtype=torch.int64)
     except pa.ArrowException as error:

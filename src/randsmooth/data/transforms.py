@@ -1,4 +1,4 @@
-"""The two ways in which ImageNet's photographs are made square, on PIL images."""
+"""The two ways in which photographs are brought to one size, on PIL images."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import torch
 from PIL import Image
 from torch import Generator
+
+from randsmooth.data.fitting import Sides
 
 SCALE = (0.08, 1.0)
 RATIO = (3 / 4, 4 / 3)
@@ -22,17 +24,21 @@ def crop_draws(batch: int, generator: Generator) -> list[list[float]]:
     return torch.rand((batch, DRAWS), generator=generator, device=generator.device).tolist()
 
 
-def central_crop(image: Image.Image, resize: int, side: int) -> Image.Image:
-    """Scale the shorter side to `resize` pixels (bilinear, antialiased), then cut the central square."""
-    width, height = image.size
-    shorter = min(width, height)
-    image = image.resize((resize * width // shorter, resize * height // shorter), Image.Resampling.BILINEAR)
-    left, top = round((image.width - side) / 2), round((image.height - side) / 2)
-    return image.crop((left, top, left + side, top + side))
+def scaled(image: Image.Image, sides: Sides) -> Image.Image:
+    """The whole image at another height and width (bilinear, antialiased)."""
+    height, width = sides
+    return image if image.size == (width, height) else image.resize((width, height), Image.Resampling.BILINEAR)
 
 
-def random_resized_crop(image: Image.Image, draws: Sequence[float], side: int) -> Image.Image:
-    """Cut a random window, scale it to `side` pixels square, and mirror it with probability 1/2.
+def cut_centre(image: Image.Image, sides: Sides) -> Image.Image:
+    """Its central window of height and width `sides`, which must not be larger than the image."""
+    height, width = sides
+    left, top = round((image.width - width) / 2), round((image.height - height) / 2)
+    return image.crop((left, top, left + width, top + height))
+
+
+def random_resized_crop(image: Image.Image, draws: Sequence[float], sides: Sides) -> Image.Image:
+    """Cut a random window, scale it to height and width `sides`, and mirror it with probability 1/2.
 
     `draws` are DRAWS uniform numbers in [0, 1), one row of `crop_draws`.
     """
@@ -40,7 +46,7 @@ def random_resized_crop(image: Image.Image, draws: Sequence[float], side: int) -
     *_, across, down, mirror = draws
     left, top = int(across * (image.width - width + 1)), int(down * (image.height - height + 1))
     image = image.crop((left, top, left + width, top + height))
-    image = image.resize((side, side), Image.Resampling.BILINEAR)
+    image = image.resize(sides[::-1], Image.Resampling.BILINEAR)
     return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if mirror < 0.5 else image
 
 

@@ -1,0 +1,155 @@
+"""Pixels in arrays, as users hold them: checked, and brought to (N, C, H, W) in 8 bits or as floats in [0, 1]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from randsmooth.data.fitting import Fit
+from randsmooth.data.labels import Where
+from randsmooth.data.transforms import cut_centre, scaled
+from randsmooth.errors import InputError
+
+Pixels = NDArray[Any]
+
+COLOURS = (1, 3)  # sizes that an axis of channels usually has
+MOST_CHANNELS = 64  # of images that are neither grey nor RGB, which must come first
+AT_ONCE = 2**24  # values that are checked at a time
+TWICE = 1 / 255  # the largest value of 8-bit pixels that were divided by 255 twice
+
+
+def as_array(x: Any) -> Pixels:
+    """A tensor, or what NumPy takes for an array, as an array; no copy where none is needed."""
+    return np.asarray(x.detach().cpu() if isinstance(x, Tensor) else x)
+
+
+def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
+    """`x` as (N, C, H, W): grey images (N, H, W) get a channel axis, and channels that come last are moved.
+
+    Args:
+        x: the pixels of N images.
+        name: what to call them in errors.
+        total: how many images there should be, where labels tell.
+
+    Raises:
+        InputError: another shape, or one that can be read in two ways.
+    """
+    if x.ndim == 3:
+        _check_grey(x, name, total)
+        return x[:, None]
+    if x.ndim != 4:
+        raise InputError(
+            f"{name} has shape {x.shape}; expected images (N, C, H, W), (N, H, W, C), or grey ones (N, H, W): "
+            "x[None] makes a batch of one image, x.reshape(N, C, H, W) images of rows of pixels"
+        )
+    first, last = x.shape[1] in COLOURS, x.shape[3] in COLOURS
+    if first and last:
+        raise InputError(
+            f"{name} has shape {x.shape}, which could be (N, C, H, W) or (N, H, W, C); make a `data.TensorImages` of "
+            "it, whose pixels are (N, C, H, W)"
+        )
+    if last:
+        return np.moveaxis(x, 3, 1)
+    if not first and x.shape[1] >= min(MOST_CHANNELS + 1, *x.shape[2:]):
+        way = "drop the alpha channel, x[..., :3]" if x.shape[3] == 4 else "give (N, C, H, W), x.transpose(0, 3, 1, 2)"
+        raise InputError(f"{name} has shape {x.shape}, in which no axis is clearly that of the channels: {way}")
+    return x
+
+
+def _check_grey(x: Pixels, name: str, total: int | None) -> None:
+    """Raise InputError for (N, H, W) that could be one image in colour."""
+    if total != len(x) and (x.shape[0] in COLOURS or x.shape[2] in COLOURS):
+        raise InputError(
+            f"{name} has shape {x.shape}, which could be one image or grey ones: give one as x[None], grey ones as "
+            "x[:, None]"
+        )
+
+
+def one_image(x: Pixels, where: str) -> Pixels:
+    """One image as (C, H, W), of (C, H, W), (H, W, C) or (H, W). Errors as `images_first`."""
+    image: Pixels = images_first(x[None], where, 1 if x.ndim == 2 else None)[0]
+    return image
+
+
+def check_values(x: Pixels, name: str, where: Where) -> Pixels:
+    """`x` (N, ...) as uint8, or as float32 in [0, 1], once it is sure which of these it is.
+
+    Raises:
+        InputError: another type, NaN, values out of range, or values that show that they were scaled in another way.
+    """
+    if x.dtype == np.bool_:
+        return x.astype(np.float32)
+    if x.dtype.kind not in "uif" or x.dtype.itemsize > 8:
+        raise InputError(f"{name} holds {x.dtype}; expected uint8 in 0..255 or floats in [0, 1]")
+    if x.dtype.kind != "f" and x.dtype != np.uint8:
+        raise InputError(
+            f"{name} holds {x.dtype}; expected uint8 in 0..255, x.astype('uint8'), or floats in [0, 1], x / its "
+            "largest possible value"
+        )
+    low, high = _extremes(x, where)
+    if x.dtype == np.uint8:
+        if high == 1:
+            raise InputError(
+                f"{name} is uint8 and holds 0 and 1 only, which is almost black in 0..255: give x.astype('float32') if "
+                "1 means white"
+            )
+        return x
+    _check_range(low, high, x, name, where)
+    return x if x.dtype == np.float32 else x.astype(np.float32)
+
+
+def _extremes(x: Pixels, where: Where) -> tuple[float, float]:
+    """The smallest and the largest value. Raises InputError naming the first image with NaN or infinity."""
+    low, high = np.inf, -np.inf
+    step = max(1, AT_ONCE * len(x) // max(1, x.size))
+    for start in range(0, len(x), step):
+        part = x[start : start + step]
+        lows, highs = part.reshape(len(part), -1).min(axis=1), part.reshape(len(part), -1).max(axis=1)
+        bad = np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs))) if x.dtype.kind == "f" else np.zeros(0, int)
+        if len(bad):
+            raise InputError(f"{where(start + int(bad[0]))} holds NaN or infinity: check how it was made")
+        low, high = min(low, float(lows.min())), max(high, float(highs.max()))
+    return low, high
+
+
+def _check_range(low: float, high: float, x: Pixels, name: str, where: Where) -> None:
+    if low < 0.0:
+        raise InputError(
+            f"{name} has values in [{low:.4g}, {high:.4g}]; expected [0, 1]: undo its normalisation, and leave that to "
+            f"the model; the first such image is {_first(x, lambda image: image.min() < 0.0, where)}"
+        )
+    if high > 1.0:
+        way = "divide by 255" if high <= 255.0 else "divide by the largest possible value"
+        raise InputError(
+            f"{name} has values in [{low:.4g}, {high:.4g}]; expected floats in [0, 1]: {way}; the first such image is "
+            f"{_first(x, lambda image: image.max() > 1.0, where)}"
+        )
+    if 0.0 < high <= TWICE:
+        raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")
+
+
+def _first(x: Pixels, wrong: Any, where: Where) -> str:
+    return next(where(index) for index, image in enumerate(x) if wrong(image))
+
+
+def fitted(x: Pixels, fit: Fit | None, where: Where) -> Pixels:
+    """`x` (N, C, H, W), each image resized and cropped as `fit` says."""
+    if fit is None or not len(x):
+        return x
+    sides = fit.sides(x.shape[2:], where(0))
+    height, width = fit.scaled(x.shape[2:])
+    out = np.empty((*x.shape[:2], *sides), x.dtype)
+    for image, place in zip(x.reshape(-1, *x.shape[2:]), out.reshape(-1, *sides), strict=True):
+        place[:] = np.asarray(cut_centre(scaled(Image.fromarray(image), (height, width)), sides))
+    return np.clip(out, 0.0, 1.0) if out.dtype == np.float32 else out
+
+
+def tensor(x: Pixels) -> Tensor:
+    """`x` as a tensor that may share its memory."""
+    x = np.ascontiguousarray(x)
+    return torch.from_numpy(x if x.flags.writeable else x.copy())
