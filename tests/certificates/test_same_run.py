@@ -111,7 +111,7 @@ def test_every_field_is_compared() -> None:
         "dataset": "?", "split": "train",
         "selection": "?", "data": "?", "classes": ("a", "b"), "model": {"weights": "?"}, "backend": "?",
         "behaviour": {"made-up images": "?"}, "precision": "?", "batch": 1, "device": "?", "instructions": "?",
-        "versions": {}, "notes": ("?",),
+        "versions": {}, "notes": ("?",), "resize": "64", "crop": "56x48",
     }  # fmt: skip
     assert other.keys() == Header.model_fields.keys()
     for name, value in other.items():
