@@ -13,10 +13,16 @@ import pytest
 
 import randsmooth
 from randsmooth.extras import EXTRAS, MissingPackage, needs
+from randsmooth.origin import install_command
 
 ROOT = Path(randsmooth.__file__).parent
 PROJECT = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
-DISTRIBUTIONS = {"PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}  # those not named as they are imported
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "mlflow": "mlflow-skinny",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}  # those not named as they are imported
 BROUGHT = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "click": "typer"}  # by another that we depend on
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
@@ -83,6 +89,9 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("torch", ["certify", "user/name", "--dataset", "digits"]),
         ("torch", ["predict", "model", "image.png"]),
         ("torch", ["quickstart"]),
+        ("tensorboard", ["train", "digits", "--sigma", "0.5", "--logger", "tensorboard"]),
+        ("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"]),
+        ("wandb", ["train", "digits", "--sigma", "0.5", "--logger", "wandb"]),
         ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
         ("report", ["reproduce", "acr/table2", "--from", "."]),
     ],
@@ -94,7 +103,8 @@ def test_a_verb_names_the_extra_that_it_lacks(extra: str, words: list[str], fold
     assert done.returncode == 2
     instead = "; `randsmooth evaluate A B` prints the paired comparison without it" if words[0] == "compare" else ""
     said = (
-        rf"randsmooth: .* needs the package \w+, which is not installed: pip install 'randsmooth\[{extra}\]'{instead}\n"
+        r"randsmooth: .* needs the package \w+, which is not installed: "
+        rf"{re.escape(install_command(extra))}{instead}\n"
     )
     assert re.fullmatch(said, done.stderr), done.stderr
     assert sorted(folder.iterdir()) == before  # nothing is begun that cannot be ended
@@ -116,8 +126,8 @@ def test_a_run_without_tensorboard_trains_and_keeps_its_history(folder: Path) ->
 def test_an_import_error_of_another_package_is_not_taken_for_a_missing_extra() -> None:
     with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere_to_be_found'"), needs("this test"):
         import nowhere_to_be_found  # type: ignore[import-not-found]  # noqa: F401
-    sentence = r"this test needs the package torch.*'randsmooth\[torch\]'"
-    with pytest.raises(MissingPackage, match=sentence), needs("this test"), needs("randsmooth.something"):
+    sentence = f"this test needs the package torch, which is not installed: {install_command('torch')}"
+    with pytest.raises(MissingPackage, match=re.escape(sentence)), needs("this test"), needs("randsmooth.something"):
         raise ModuleNotFoundError(name="torch.nn")
 
 

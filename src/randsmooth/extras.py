@@ -26,6 +26,8 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "openvino": "cpu",
     "onnxruntime": "onnx",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
 }
 
 
@@ -34,7 +36,9 @@ class MissingPackage(InputError, ImportError):
 
     def __init__(self, what: str, package: str, instead: str = "") -> None:
         self.package, self.instead = package, instead
-        install = f"pip install 'randsmooth[{EXTRAS[package]}]'"
+        from randsmooth.origin import install_command
+
+        install = install_command(EXTRAS[package])
         way = f"{install}; {instead}" if instead else install
         super().__init__(f"{what} needs the package {package}, which is not installed: {way}")
 

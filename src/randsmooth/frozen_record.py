@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+from randsmooth.whole_numbers import is_whole, whole_number
 
 
 class FrozenRecord(BaseModel):
@@ -59,6 +60,17 @@ class FrozenRecord(BaseModel):
         if type(value) is int and str(value) in allowed:
             return str(value)
         raise unknown(str(info.field_name), value, allowed)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        """A whole number may be written as a float, and as words that mean one, such as "1e5" in YAML."""
+        if not is_whole(cls.model_fields[str(info.field_name)].annotation):
+            return value
+        try:
+            return whole_number(value)
+        except InputError as error:
+            raise InputError(f"{info.field_name}={error}") from None
 
     def having(self, **fields: Any) -> Self:
         """The same with other `fields`, checked like any."""

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines in a log, nothing in a library call."""
+"""Progress of long work: a bar on a terminal, plain lines in a log, nothing where a library call is no command."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from randsmooth.escape import printable, say, shortened
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress
+    from rich.console import Console
 
 LINE_EVERY = 10.0  # seconds between two plain lines
 
@@ -30,7 +31,7 @@ class Reporter(Protocol):
 
 
 class Silent:
-    """The reporter of library calls, which reports nothing."""
+    """A reporter that reports nothing."""
 
     def advance(self, steps: int, info: str = "") -> None:
         pass
@@ -47,7 +48,7 @@ Progress = Callable[[str, int, str], AbstractContextManager[Reporter]]
 
 
 def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter]:
-    """The progress of a library call, which shows none."""
+    """Shows no progress."""
     return nullcontext(Silent())
 
 
@@ -130,12 +131,38 @@ def console(title: str, total: int, unit: str) -> Iterator[Reporter]:
     if not sys.stdout.isatty():
         yield _Lines(title, total, unit)
         return
-    bar = _rich_bar()
-    with bar:
+    with _rich_bar() as bar:
         yield _Bar(bar, title, total, unit)
 
 
-def _rich_bar() -> rich_progress.Progress:
+@contextmanager
+def bar_on_stderr(title: str, total: int, unit: str) -> Iterator[Reporter]:
+    """A bar on stderr, so that what a script prints stays its own; it shares nothing with another bar of Rich."""
+    from rich.console import Console
+
+    with _rich_bar(Console(stderr=True)) as bar:
+        yield _Bar(bar, shortened(printable(title)), total, unit)
+
+
+def chosen_progress(progress: Progress | bool | None) -> Progress:
+    """What shows the progress of a library call.
+
+    Args:
+        progress: None: a bar where stderr is a terminal, and nothing in a pipe or a notebook. True: `console`, which
+            prints lines where there is no terminal. False: nothing. A function is taken as it is.
+
+    Example:
+        >>> chosen_progress(True) is console, chosen_progress(False) is silent
+        (True, True)
+    """
+    if progress is None:
+        return bar_on_stderr if sys.stderr is not None and sys.stderr.isatty() else silent
+    if isinstance(progress, bool):
+        return console if progress else silent
+    return progress
+
+
+def _rich_bar(console: Console | None = None) -> rich_progress.Progress:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
 
@@ -146,5 +173,6 @@ def _rich_bar() -> rich_progress.Progress:
         TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
         TextColumn("{task.fields[info]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+        console=console,
         expand=True,  # so that the last column, which alone has a ratio, is what a narrow terminal cuts
     )

@@ -109,7 +109,7 @@ BAD = [
     ("alpha", "{model} {table} --alpha 1", "alpha=1"),
     ("take", "{model} {table} --take 1000", "cannot take 1000"),
     ("format", "{model} {table} --format xml", "json"),
-    ("device", "{model} {table} --device tpu", "auto, cpu or cuda"),
+    ("device", "{model} {table} --device tpu", "auto, cpu, cuda or"),
     ("data", "{model} {table} --dataset mnits", "mnist"),
     ("word", "{model} {table} --scale far", "--scale"),
     ("none", "", "MODEL"),

@@ -1,5 +1,6 @@
 """What a run tells while it trains: terms, shares, weights, in history.csv and TensorBoard."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import EVENTS, HISTORY
+from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.step_log import StepLog
 
 DIGITS = TrainingSettings(sigma=0.25, epochs=3, take=160)
@@ -49,23 +51,25 @@ def test_the_weights_are_a_histogram_whose_shares_add_up(tmp_path: Path) -> None
     train("digits", DIGITS.model_copy(update={"method": "amplify", "set": TOLD["amplify"][0]}), out=tmp_path / "m")
     events = EventAccumulator(str(tmp_path / "m" / EVENTS), size_guidance={"histograms": 0})
     events.Reload()
-    assert [event.step for event in events.Histograms("weight")] == [1, 2]
+    assert [event.step for event in events.Histograms("weight")] == [3, 6]  # steps, of 3 an epoch
     history = pd.read_csv(tmp_path / "m" / HISTORY)
     shares = history[[name for name in history if name.startswith("weight_")]].iloc[1:]
     assert shares.sum(axis=1).tolist() == pytest.approx([1.0, 1.0])
 
 
-class Curves:
+class Curves(LoggerGroup):
     def __init__(self) -> None:
+        super().__init__([])
         self.scalars: dict[str, list[tuple[float, int]]] = {}
 
-    def add_scalar(self, name: str, value: float, step: int) -> None:
-        self.scalars.setdefault(name, []).append((value, step))
+    def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
+        for name, value in metrics.items():
+            self.scalars.setdefault(name, []).append((value, step))
 
 
 def test_the_log_tells_means_over_images() -> None:
     curves = Curves()
-    log = StepLog(epoch=2, epochs=5, steps=7, writer=curves)  # type: ignore[arg-type]
+    log = StepLog(epoch=2, epochs=5, steps=7, loggers=curves)
     for value, images in ((1.0, 4), (2.0, 4), (7.0, 2)):
         log.add({"loss": torch.tensor(value), "share": torch.tensor(0.5)}, images)
     assert log.flush() == "epoch 3/5  loss 2.6000  share 0.5000"
@@ -77,7 +81,7 @@ def test_the_log_tells_means_over_images() -> None:
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_the_first_lost_step_is_named_with_its_terms(bad: float) -> None:
-    log = StepLog(epoch=1, epochs=5, steps=50, writer=Curves())  # type: ignore[arg-type]
+    log = StepLog(epoch=1, epochs=5, steps=50, loggers=Curves())
     for step in range(20):
         log.add({"low": torch.tensor(0.5), "high": torch.tensor(bad if step >= 13 else 1.0)}, 64)
         if step == 9:

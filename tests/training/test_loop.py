@@ -177,7 +177,7 @@ def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lr_factor: 1e\+30 in the file, 0.1 asked for.*--accept-changes"):
         train("digits", saved, out=tmp_path / "m", resume=True)
     model = train("digits", saved, out=tmp_path / "m", resume=True, accept_changes=True)
-    assert model.provenance["changed"] == ["after 2 epochs, lr_factor: 1e+30 in the file, 0.1 asked for"]
+    assert model.provenance["changed"] == ["lr_factor changed from 1e+30 to 0.1 after 2 epochs"]
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
     assert train("digits", saved, out=tmp_path / "m", resume=True).provenance["changed"] == model.provenance["changed"]
 

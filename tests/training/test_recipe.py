@@ -420,7 +420,7 @@ def dumped(recipe: Recipe) -> dict[str, Any]:
 def test_a_recipe_is_the_same_after_a_round_trip() -> None:
     recipe, _ = ask(set={"eps": 0.5}, take=100)
     assert Recipe.model_validate(dumped(recipe)) == recipe
-    assert recipe.differences(dumped(recipe)) == []
+    assert recipe.changes(dumped(recipe)) == []
     assert recipe.build_method() == Recipe.model_validate(dumped(recipe)).build_method()
     assert recipe.images_per_step == 64
     assert Recipe.model_validate(dumped(recipe)) == recipe  # also once asked
@@ -445,7 +445,7 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("asked", "named"), DIFFERENT)
 def test_differences_name_what_changes_the_weights_and_nothing_else(asked: dict[str, Any], named: list[str]) -> None:
-    found = ask(**asked)[0].differences(dumped(ask()[0]))
+    found = [str(change) for change in ask(**asked)[0].changes(dumped(ask()[0]))]
     assert len(found) == len(named)
     assert {text.split(":")[0] for text in found} == {text.split(":")[0] for text in named}
     assert all(text in found for text in named if ":" in text)
@@ -453,4 +453,4 @@ def test_differences_name_what_changes_the_weights_and_nothing_else(asked: dict[
 
 def test_where_to_compute_is_all_that_may_differ() -> None:
     assert HOW == ("device", "compile")
-    assert ask()[0].differences({}) != []
+    assert ask()[0].changes({}) != []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import typing
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.limits import check_facts
@@ -22,7 +21,6 @@ Precision = Literal["32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)
 BLOCK, FINE = 128, 32  # samples that share a noise stream; fewer for large images, whose batches may be smaller
 LARGE = 2**14  # an image of more values than this is large
-WHOLE = re.compile(r"[-+]?\d{1,20}", re.ASCII)
 ARITHMETICS: dict[Precision, str] = {"32": "float32", "bf16": "bfloat16", "fp16": "float16"}  # as headers name them
 
 
@@ -87,15 +85,6 @@ class CertificationSettings(FrozenRecord):
     seed: int | None = Field(
         default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)"
     )
-
-    @field_validator("n0", "n", "batch", "seed", mode="before")
-    @classmethod
-    def _whole(cls, value: Any, info: ValidationInfo) -> Any:
-        """Whole numbers may be written as floats, such as 1e5."""
-        fraction = isinstance(value, float) and not value.is_integer()
-        if fraction or isinstance(value, bool) or (isinstance(value, str) and not WHOLE.fullmatch(value.strip())):
-            raise InputError(f"{info.field_name}={shown(repr(value))} must be a whole number")
-        return value
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

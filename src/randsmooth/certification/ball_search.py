@@ -75,11 +75,6 @@ class Search:
         with torch.enable_grad():
             at = at.detach().requires_grad_()
             logits = noisy_logits(self.model, at, noise)
-            if not logits.requires_grad:
-                raise InputError(
-                    "the model's logits have no gradient with respect to the image, which the attack needs: is there a "
-                    "no_grad or a detach in its forward pass?"
-                )
             (gradient,) = torch.autograd.grad(mean_cross_entropy(logits, classes).sum(), at)
         if not bool(gradient.isfinite().all()):
             raise InputError("the model's gradient with respect to the image is NaN or infinite: check the weights")

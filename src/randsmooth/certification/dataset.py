@@ -18,7 +18,7 @@ from randsmooth.certification.run_identity import check_fit, make_header
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
-from randsmooth.progress import Progress, Reporter, silent
+from randsmooth.progress import Progress, Reporter, chosen_progress
 
 
 def certify(
@@ -40,7 +40,7 @@ def certify(
     model_args: Mapping[str, Any] | None = None,
     resume: bool = False,
     overwrite: bool = False,
-    progress: Progress = silent,
+    progress: Progress | bool | None = None,
     **fields: Any,
 ) -> Certificates:
     """Certify images of a data set into the Parquet file `out`, with the evidence; the finished table.
@@ -66,7 +66,8 @@ def certify(
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
             the backend and the batch that it had.
-        progress: what shows how far the run is.
+        progress: True shows how far the run is, False does not; default: on a terminal. Or a function like
+            `progress.console`.
 
     Raises:
         InputError: anything that cannot be used, named, before the work starts.
@@ -99,7 +100,7 @@ def certify(
     indices, selection = choose(len(images), take, skip)
     header = make_header(smoothed, base, images, indices, selection=selection, identity=identity)
     header = with_source(header, source, model_args or {})
-    with progress(f"certify {out.stem}", len(indices), "images") as reporter:
+    with chosen_progress(progress)(f"certify {out.stem}", len(indices), "images") as reporter:
         note_differences(trained, smoothed.sigma, dataset, reporter)
         for note in (*chosen(smoothed.engine), *header.notes, *([] if images.labelled else [UNLABELLED])):
             reporter.say(f"note: {note}")

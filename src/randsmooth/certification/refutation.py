@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,17 @@ from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
 from randsmooth.certification.ball_search import Search, check_search, differentiable_copy, distance
 from randsmooth.certification.engine import Engine
+from randsmooth.certification.gradient_free_search import GradientFreeSearch
 from randsmooth.certification.run_identity import check_fit, fingerprint
 from randsmooth.certification.same_classifier import called, certified_as, check_answers, check_same
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.progress import Progress, Reporter, silent
+from randsmooth.progress import Progress, Reporter, chosen_progress
 
 PREDICT = "attack/predict"
+ELSEWHERE = 200  # images, at most, that a search without gradients may begin its walks from
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Attacks:
         scale: radius of the search, as a multiple of the certified radius.
         n: samples that each PREDICT drew.
         alpha: probability that any class in `predict` is not that of the smoothed classifier.
+        gradient_free: whether the search used the answers alone, without gradients.
 
     Example:
         >>> one, far = np.array([0]), np.array([0.3])
@@ -61,6 +64,7 @@ class Attacks:
     scale: float
     n: int
     alpha: float
+    gradient_free: bool = False
 
     def __len__(self) -> int:
         return len(self.idx)
@@ -88,8 +92,9 @@ def attack(
     *,
     scale: float = 1.0,
     steps: int = 20,
-    m: int = 64,
+    m: int | None = None,
     restarts: int = 1,
+    gradient_free: bool = False,
     n: int = 10_000,
     alpha: float = 0.001,
     take: int | None = None,
@@ -99,7 +104,7 @@ def attack(
     model_args: Mapping[str, Any] | None = None,
     image_column: str | None = None,
     label_column: str | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool | None = None,
 ) -> Attacks:
     """Search the ball around each certified image for another class, and run PREDICT at the point found.
 
@@ -107,13 +112,17 @@ def attack(
     so that with probability at least 1 - alpha no reported change is false. A certificate may itself be wrong, with
     probability at most the table's alpha, so among very many some may fail. Finding no change proves nothing.
 
+    The search climbs the gradient of the base classifier, see `Search`. Where there is none, as of an ONNX file or of
+    what answers with labels, it takes the answers alone, see `GradientFreeSearch`, and many more samples.
+
     Args:
         model: the base classifier of the table, or its name (see `load_model`).
         table: certificates with their header.
         images: the split, or its data set in any form that `data.load` takes; default: the one that the table names. It
             is resized and cropped as the table says.
         scale: radius of the search, as a multiple of the certified radius; beyond 1, changes are to be expected.
-        steps, m, restarts: steps, noise samples per step and starts of the search, see `Search`.
+        steps, m, restarts: steps, noise samples per step and starts of the search; m: 64, without gradients 500.
+        gradient_free: do not use the gradient even where there is one, which may mislead.
         n, alpha: samples of each PREDICT, and the probability above.
         take: attack this many, evenly spread over the certified images; default: all of them.
         device: auto, cpu or cuda.
@@ -121,11 +130,12 @@ def attack(
         identity: the `identity` under which the model was certified, if any.
         model_args: arguments of what opens or makes the model that is named.
         image_column, label_column: as for `data.load`.
+        progress: as for `certify`.
 
     Raises:
         InputError: before any work, the table certifies nothing or lacks facts that are needed, the model or the images
-            are not those of the table, or a setting is out of range; during the search, the model has no usable
-            gradient.
+            are not those of the table, or a setting is out of range; during the search, the model's gradient is not
+            finite.
 
     Example:
         >>> import tempfile
@@ -138,28 +148,41 @@ def attack(
         >>> len(attacks), attacks.points.shape
         (1, (1, 1, 8, 8))
     """
-    check_search(scale=scale, steps=steps, m=m, restarts=restarts)
+    check_search(scale=scale, steps=steps, m=1 if m is None else m, restarts=restarts)
     rows, n = certified_rows(table, take), whole("n", n)
     check_level(n, alpha, len(rows))
     settings = certified_as(table)
-    check_rounding(table)
+    check_off_grid(table)
     base = models.adapt(models.open_source(model, **(model_args or {})) if isinstance(model, str | Path) else model)
-    base = with_gradient(base)
     check_same(base, table, identity)
     place = models.pick_device(device)
-    smoothed = SmoothedClassifier(base, settings, device=place, seed=seed)
     columns: dict[str, Any] = {"image_column": image_column, "label_column": label_column}
     images = images if isinstance(images, Images) else _load(table, images, columns)
     check_fit(base, images.spec)
+    base = base.for_classes(images.spec.classes) if isinstance(base, models.ForeignModel) else base
+    smoothed = SmoothedClassifier(base, settings, device=place, seed=seed)
     check_rows(rows, images)
     if not table.labelled:
         check_pixels(table, images)
     check_answers(smoothed, images.spec.shape, table)
-    where: dict[str, Any] = {"sigma": smoothed.sigma, "device": place, "seed": seed}
-    search = Search(model=differentiable_copy(base, place), steps=steps, m=m, restarts=restarts, **where)
-    with progress(f"attack {table.name}", len(rows), "images") as reporter:
+    free = gradient_free or not isinstance(base, nn.Module) or not has_gradient(base, images.spec.shape)
+    how: dict[str, Any] = {"steps": steps, "m": m or (64, 500)[free], "restarts": restarts, "seed": seed}
+    search: Search | GradientFreeSearch
+    if free or not isinstance(base, nn.Module):
+        elsewhere, classes = _elsewhere(certified_rows(table, None), images)
+        search = GradientFreeSearch(engine=smoothed.engine, elsewhere=elsewhere, classes=classes, **how)
+    else:
+        search = Search(model=differentiable_copy(base, place), sigma=smoothed.sigma, device=place, **how)
+    with chosen_progress(progress)(f"attack {table.name}", len(rows), "images") as reporter:
         found = _attack_rows(search, smoothed.engine, rows, images, scale, n, alpha / len(rows), reporter)
-    return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha)
+    return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha, gradient_free=free)
+
+
+def _elsewhere(rows: Certificates, images: Images) -> tuple[Tensor, Tensor]:
+    """Certified images (P, C, H, W) to begin a walk from, spread evenly over the table, and their classes (P,)."""
+    some = data.take(len(rows), min(len(rows), ELSEWHERE))
+    x, _ = images.batch(torch.from_numpy(rows.idx)[some])
+    return x, torch.from_numpy(rows.predict)[some]
 
 
 def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, number: int = 0) -> int:
@@ -171,7 +194,7 @@ def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, num
 
 
 def _attack_rows(
-    search: Search,
+    search: Search | GradientFreeSearch,
     engine: Engine,
     rows: Certificates,
     images: Images,
@@ -229,21 +252,29 @@ def certified_rows(table: Certificates, take: int | None) -> Certificates:
     return table.rows(np.isin(np.arange(len(table)), certified))
 
 
-def with_gradient(model: models.BaseClassifier) -> nn.Module:
-    """The model itself; InputError for a kind without a gradient with respect to its input."""
-    if isinstance(model, nn.Module):
-        return model
-    way_out = ": attack the torch model that it was exported from" if isinstance(model, models.GraphFile) else ""
-    raise InputError(f"the model ({model.kind}) has no gradient, which this attack needs{way_out}")
-
-
-def check_rounding(table: Certificates) -> None:
-    """Raise InputError for a table whose base classifier rounds its input."""
+def check_off_grid(table: Certificates) -> None:
+    """Raise InputError for a table of the classifier that rounds to the grid k/255, between whose points this looks."""
     if table.header.sound:
         raise InputError(
-            f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), which "
-            "has no gradient: the attack is for tables that were certified without"
+            f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), and "
+            "certifies images on that grid alone: the attack is for tables that were certified without"
         )
+
+
+def has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:
+    """Whether the base classifier's logits have a gradient with respect to an image of `shape` (C, H, W).
+
+    Example:
+        >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
+        >>> has_gradient(linear, (1, 2, 2))
+        True
+    """
+    try:
+        with torch.enable_grad():
+            copied = differentiable_copy(model, torch.device("cpu"))
+            return bool(copied(torch.full((1, *shape), 0.5, requires_grad=True)).requires_grad)
+    except (TypeError, RuntimeError, NotImplementedError, AttributeError):  # cannot be copied, or run in float32
+        return False
 
 
 def check_pixels(table: Certificates, images: Images) -> None:

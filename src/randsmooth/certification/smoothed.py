@@ -224,9 +224,7 @@ def _device(model: models.BaseClassifier, device: torch.device | str | None) -> 
         wanted = torch.device(device)
     except (RuntimeError, TypeError):
         raise InputError(f"device={device!r} is none; expected cpu or cuda") from None
-    if wanted.type == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device={device!r} asks for CUDA and torch sees none; use cpu")
-    return wanted
+    return models.pick_device(str(wanted)) if wanted.type == "cuda" else wanted
 
 
 def whole(name: str, value: float) -> int:

@@ -12,7 +12,7 @@ from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
 from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import DATASET, IMAGE_COLUMN, LABEL_COLUMN
+from randsmooth.cli.shared_options import DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN
 from randsmooth.escape import printable, say, shortened
 
 if TYPE_CHECKING:
@@ -34,13 +34,14 @@ class Attack(Settings):
     image_column: str | None = option(IMAGE_COLUMN)
     label_column: str | None = option(LABEL_COLUMN)
     scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
-    steps: int = option("Steps of the gradient ascent.", 20)
-    m: int = option("Noise samples per step.", 64)
-    restarts: int = option("Starting points of the ascent: the image first, then random points.", 1)
+    steps: int = option("Steps of the search.", 20)
+    m: int | None = option("Noise samples per step. (default: 64; without gradients 500)")
+    restarts: int = option("Starting points of the search: the image first, then others.", 1)
+    gradient_free: bool = option("Search by the answers alone, as for models without gradients (ONNX, labels).", False)
     n: int = option("Samples with which PREDICT classifies the point found.", 10_000)
     alpha: float = option("Probability that any reported change, over all images, is false.", 0.001)
     take: int | None = option("Attack this many, evenly spread over the certified images. (default: all)")
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     identity: str | None = option("The name under which the model was certified, if it was given one.")
     seed: int = certification_option("seed", 0)
     format: str = option("text, csv or json.", "text")
@@ -49,6 +50,7 @@ class Attack(Settings):
 def attack(settings: Attack) -> None:
     """Try to refute certificates: search each certified ball for a point with another prediction.
 
+    The search follows the gradient; a model without one, such as an ONNX file, is asked for many more answers instead.
     If the prediction changes within the certified radius, the certificate has failed, and the exit code is 1. A search
     that finds no change does not prove a certificate right.
 
@@ -99,8 +101,9 @@ def summary(attacks: Attacks, table: Certificates) -> list[str]:
     """How many images changed, and how likely it is that a reported change is false."""
     total, changed, abstained = len(attacks), int(attacks.changed.sum()), int(attacks.abstained.sum())
     held = total - changed - abstained
+    how = "without gradients " if attacks.gradient_free else ""
     lines = [
-        f"certified images attacked within {attacks.scale:g} x their radius: {total}; "
+        f"certified images attacked {how}within {attacks.scale:g} x their radius: {total}; "
         f"held {held}, abstained {abstained}, changed {changed}",
         f"PREDICT with n={attacks.n} at alpha={attacks.alpha / total:.3g} per image: the probability that any reported "
         f"change is false is at most {attacks.alpha:g}",

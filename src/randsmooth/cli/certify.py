@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from randsmooth.certificates import RULES, CertificationSettings
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import CROP, DATASET, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
+from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 
@@ -29,7 +29,7 @@ class Certify(Settings, CertificationSettings):
     crop: str | None = option(CROP)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
     out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet)")

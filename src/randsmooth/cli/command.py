@@ -21,6 +21,7 @@ from randsmooth.cli.messages import FAILURE, INTERRUPTED, one_line
 from randsmooth.cli.settings import Settings
 from randsmooth.escape import say
 from randsmooth.extras import needs
+from randsmooth.whole_numbers import is_whole
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -99,8 +100,9 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     help = (field.description or "") + _default_words(field)
     if extra.get("place"):
         return _keyword(name, field.annotation, typer.Argument(metavar=name.upper(), help=help, show_default=False))
-    shape = str(extra["metavar"]) if "metavar" in extra else None
-    kind = extra.get("cli", field.annotation)
+    whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
+    shape = str(extra["metavar"]) if "metavar" in extra else "INTEGER" if whole else None
+    kind = str if whole else extra.get("cli", field.annotation)
     return _keyword(name, kind, typer.Option(as_given(name, field), metavar=shape, help=help, show_default=False))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.shared_options import DEVICE
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
@@ -26,7 +27,7 @@ class Import(Settings):
     )
     sigma: float | None = option("Standard deviation of the noise that it was trained with. (default: not recorded)")
     images: int = option("Images on which normalisations are compared.", 500)
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     out: Path | None = option("Folder for the model. (default: runs/NAME, by the name of the file)")
     overwrite: bool = option("Replace a model in the folder.", False)
 

@@ -9,6 +9,7 @@ from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.print_answers import check_format, show
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.shared_options import DEVICE
 from randsmooth.errors import InputError
 from randsmooth.escape import say
 
@@ -36,7 +37,7 @@ class Predict(Settings):
     )
     backend: str | None = certification_option("backend")
     precision: str | None = certification_option("precision", stands_for="32")
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     seed: int | None = certification_option("seed", stands_for="a new one, which is printed so that you can repeat it")
     dataset: str | None = option(
         "Data set or folder whose images and classes the model is for. (default: what the model says)"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth.cli.settings import Settings, option
+from randsmooth.cli.shared_options import DEVICE
 from randsmooth.escape import printable, say
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Quickstart(Settings):
 
     out: Path = option("Folder for models, certificates and report.", Path("runs/quickstart"))
     seed: int = option("Seed of everything.", 0)
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     resume: bool = option("Go on with an interrupted quickstart.", False)
     overwrite: bool = option("Discard an earlier quickstart.", False)
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from randsmooth.documents import parse_yaml, shown
 from randsmooth.errors import InputError
+from randsmooth.whole_numbers import is_whole, whole_number
 
 
 class Settings(BaseModel):
     """What a verb runs on. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        """Whole numbers may be written as 1e5. It has the name of what `FrozenRecord` does, and so replaces it."""
+        return whole_number(value) if is_whole(cls.model_fields[str(info.field_name)].annotation) else value
 
     @classmethod
     def in_files(cls) -> bool:
@@ -99,3 +106,13 @@ def words(values: Any) -> Any:
         ['md', 'latex']
     """
     return values.replace(",", " ").split() if isinstance(values, str) else values
+
+
+def listed(values: Any) -> Any:
+    """A word, as YAML may have it, as a list of one; anything else is returned as it is.
+
+    Example:
+        >>> listed("csv")
+        ['csv']
+    """
+    return [values] if isinstance(values, str) else values

@@ -1,4 +1,4 @@
-"""Help texts of the options that mean the same to every verb that reads certificates."""
+"""Help texts of the options that mean the same to every verb that has them."""
 
 from __future__ import annotations
 
@@ -34,3 +34,9 @@ ALPHA = (
 RADII = "Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.25)"
 BASELINE = "Name of the row that the others are compared with. (default: the Gaussian one)"
 COMMA_SEPARATED: dict[str, Any] = {"cli": str, "metavar": "R,R,..."}  # how --radii is written
+DEVICE = "auto, cpu, cuda, or one of several GPUs, such as cuda:1."
+LOGGER = (
+    "Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default: tensorboard, where "
+    "it is installed; those that a resumed run had)"
+)
+REPEATABLE: dict[str, Any] = {"cli": list[str], "metavar": "NAME"}  # how --logger is given

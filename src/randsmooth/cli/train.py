@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
-from randsmooth.cli.settings import Settings, argument, option, pairs
+from randsmooth.cli.settings import Settings, argument, listed, option, pairs
+from randsmooth.cli.shared_options import DEVICE, LOGGER, REPEATABLE
 from randsmooth.escape import printable, say
 from randsmooth.training import TrainingSettings
 
@@ -21,10 +22,11 @@ class Train(Settings, TrainingSettings):
         {},
         json_schema_extra={"cli": list[str], "metavar": "KEY=VALUE"},
     )
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     out: Path | None = option(
         "Folder for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
     )
+    logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(LOGGER, json_schema_extra=REPEATABLE)
     resume: bool = option("Go on with an interrupted run in the folder.", False)
     accept_changes: bool = option("With --resume: go on under the settings given, where they differ.", False)
     overwrite: bool = option("Discard an earlier run in the folder.", False)

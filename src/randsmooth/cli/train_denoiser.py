@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from randsmooth.cli.settings import Settings, argument, option
+from pydantic import BeforeValidator
+
+from randsmooth.cli.settings import Settings, argument, listed, option
+from randsmooth.cli.shared_options import DEVICE, LOGGER, REPEATABLE
 from randsmooth.escape import printable, say
 from randsmooth.training import DenoiserSettings
 
@@ -13,10 +17,11 @@ class TrainDenoiser(Settings, DenoiserSettings):
     """Settings of `randsmooth train-denoiser`: those of training, and where to train and to write."""
 
     dataset: str = argument("Name (see `randsmooth data list`), or path to a folder of images or Parquet files.")
-    device: str = option("auto, cpu or cuda.", "auto")
+    device: str = option(DEVICE, "auto")
     out: Path | None = option(
         "Folder for the denoiser, its checkpoint and curves. (default: runs/DATASET-denoiser-OBJECTIVE-SIGMA)"
     )
+    logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(LOGGER, json_schema_extra=REPEATABLE)
     resume: bool = option("Go on with an interrupted run in the folder.", False)
     accept_changes: bool = option("With --resume: go on under the settings given, where they differ.", False)
     overwrite: bool = option("Discard an earlier run in the folder.", False)

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 
 from randsmooth.errors import InputError
 
+NAME = re.compile(r"auto|cpu|cuda(?::(\d{1,4}))?", re.ASCII)
 
-def pick_device(name: str) -> torch.device:
-    """The device called "auto" (CUDA where torch finds it), "cpu" or "cuda".
+
+def pick_device(name: str | torch.device) -> torch.device:
+    """The device called "auto" (CUDA where torch finds it), "cpu", "cuda" or, by its number, "cuda:1".
 
     Raises:
-        InputError: another name, or CUDA where torch finds none.
+        InputError: another name, or a CUDA device that torch does not find.
 
     Example:
         >>> pick_device("cpu")
         device(type='cpu')
+        >>> pick_device("gpu")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: device='gpu' must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...
     """
-    if name not in ("auto", "cpu", "cuda"):
-        raise InputError(f"device={name!r} must be auto, cpu or cuda")
-    if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("device='cuda' asks for a CUDA device and torch sees none; use --device cpu")
-    return torch.device("cuda" if name != "cpu" and torch.cuda.is_available() else "cpu")
+    found = NAME.fullmatch(str(name))
+    if found is None:
+        raise InputError(f"device={str(name)!r} must be auto, cpu, cuda or, of several GPUs, cuda:0, cuda:1, ...")
+    devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if str(name) in ("auto", "cpu"):
+        return torch.device("cuda" if devices and str(name) == "auto" else "cpu")
+    if not devices:
+        raise InputError(f"device={str(name)!r} asks for a CUDA device and torch sees none; use --device cpu")
+    if found[1] is not None and int(found[1]) >= devices:
+        seen = ", ".join(f"cuda:{i}" for i in range(devices))
+        raise InputError(f"device={str(name)!r} is not among those that torch sees: {seen}")
+    return torch.device(str(name))

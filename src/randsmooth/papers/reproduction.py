@@ -18,7 +18,7 @@ from randsmooth.papers.paper_object import PaperObject
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.scales import SCALES, Step, run_step, steps_for
 from randsmooth.papers.table_formats import FORMATS
-from randsmooth.progress import Progress, silent
+from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report import draw
 
 FIGURES = ("png", "pdf", "html")
@@ -60,7 +60,7 @@ def reproduce(
     out: Path | str = "reproduced",
     scale: str = "paper",
     run_missing: bool = False,
-    progress: Progress = silent,
+    progress: Progress | bool | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Reproduction:
     """Draw PAPER/OBJECT from certificates or logs, as text, Markdown, LaTeX and CSV, or PNG, PDF, HTML and CSV.
@@ -71,7 +71,7 @@ def reproduce(
         out: folder for the results.
         scale: the size of the runs that make what is missing: "tiny", "cpu" or "paper".
         run_missing: run them. Finished runs are skipped and interrupted ones continued.
-        progress: receives the progress of long work.
+        progress: of long work, as for `train`.
         say: receives each command before it runs.
 
     Raises:
@@ -91,7 +91,7 @@ def reproduce(
     unfinished = thing.unfinished(context) if run_missing else []
     if unfinished:
         for step in commands_for(unfinished, context):
-            run_step(step, progress, say)
+            run_step(step, chosen_progress(progress), say)
         context = _context(thing, source, folder, scale)
     missing = thing.missing(context)
     made = _made(thing, context, missing)

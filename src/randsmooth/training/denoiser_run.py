@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from lightning_fabric.loggers.logger import Logger
 from torch import nn
 
 from randsmooth import data, models
@@ -13,9 +15,11 @@ from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream
-from randsmooth.progress import Progress, silent
+from randsmooth.progress import Progress
+from randsmooth.training.conduct import Conduct
 from randsmooth.training.denoiser_recipe import DenoiserRecipe, resolve_denoiser
 from randsmooth.training.denoiser_settings import DenoiserSettings
+from randsmooth.training.loop import Callback
 from randsmooth.training.run import carry_out
 from randsmooth.versions import versions
 
@@ -29,7 +33,9 @@ def train_denoiser(
     resume: bool = False,
     overwrite: bool = False,
     accept_changes: bool = False,
-    progress: Progress = silent,
+    logger: str | Logger | Sequence[str | Logger] | None = None,
+    callback: Callback | None = None,
+    progress: Progress | bool | None = None,
     **fields: Any,
 ) -> Denoiser:
     """Train a denoiser on `dataset` into the folder `out`, and return it in eval mode (Salman et al., NeurIPS 2020).
@@ -43,9 +49,7 @@ def train_denoiser(
         dataset: a name, or the path of a folder of images or of Parquet files. Labels are not used.
         settings: how to train.
         out: the folder of the run.
-        device: "auto", "cpu" or "cuda".
-        resume, overwrite, accept_changes: as for `train`.
-        progress: shows how the run is progressing.
+        device, resume, overwrite, accept_changes, logger, callback, progress: as for `train`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, epochs=5`.
 
     Raises:
@@ -62,6 +66,14 @@ def train_denoiser(
         (0.25, 'mse')
     """
     check_not_settings(dataset, "second")
+    conduct = Conduct.checked(
+        resume=resume,
+        overwrite=overwrite,
+        accept_changes=accept_changes,
+        logger=logger,
+        callback=callback,
+        progress=progress,
+    )
     chosen = settings_from(DenoiserSettings, settings, fields)
     spec = data.describe(dataset)
     recipe = resolve_denoiser(dataset, chosen, spec, device=device)
@@ -70,19 +82,8 @@ def train_denoiser(
     asked = {"classifier": classifier, "start": start}
     hashes = {name: models.weights_hash(model) for name, model in asked.items() if model is not None}
     recipe = recipe.model_copy(update={"asked": hashes})
-    return carry_out(
-        recipe,
-        [],
-        spec,
-        new_denoiser,
-        Path(out),
-        {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)},
-        resume=resume,
-        overwrite=overwrite,
-        accept_changes=accept_changes,
-        progress=progress,
-        classifier=classifier,
-    )
+    written = {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)}
+    return carry_out(recipe, [], spec, new_denoiser, Path(out), written, conduct, classifier)
 
 
 def new_denoiser(recipe: DenoiserRecipe, spec: data.DatasetSpec) -> Denoiser:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from randsmooth.atomic import is_scrap
 from randsmooth.errors import InputError, setting
 from randsmooth.training.checkpoint import Checkpoint, load
-from randsmooth.training.recipe import Recipe
+from randsmooth.training.recipe import Change, Recipe
 
 CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
@@ -17,7 +17,9 @@ EVENTS = "events"
 MODEL = ("config.json", "model.safetensors", "README.md")
 SETTINGS = "run.yaml"
 TEACHER = "teacher.safetensors"
-FIRST = (SETTINGS, EVENTS, TEACHER)  # may exist before the first checkpoint
+METRICS = "metrics"
+TRACKED = "loggers.json"  # which loggers the run was begun with, and as what their trackers know it
+FIRST = (SETTINGS, EVENTS, METRICS, TRACKED, TEACHER)  # may exist before the first checkpoint
 GIVEN = (
     "dataset",
     "method",
@@ -36,7 +38,7 @@ OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 def check(
     folder: Path, recipe: Recipe, *, resume: bool, overwrite: bool, accept_changes: bool = False
-) -> tuple[Checkpoint | None, list[str]]:
+) -> tuple[Checkpoint | None, list[Change]]:
     """The checkpoint in `folder` to go on from, or None to start anew, and the settings that `recipe` changes.
 
     Nothing on disk is changed.
@@ -83,13 +85,10 @@ def check_there(folder: Path) -> None:
         raise InputError(f"{folder} was removed while its run was writing to it: start the run again")
 
 
-def clear(folder: Path, *, keep_teacher: bool) -> None:
-    """Create `folder` for a run, or remove the files of an earlier run from it.
-
-    A teacher's predictions can be kept: they may have taken hours, and the new run uses them only if they fit.
-    """
+def clear(folder: Path, *, keep: Collection[str]) -> None:
+    """Create `folder` for a run, or remove the files of an earlier run from it, except those to `keep`."""
     folder.mkdir(parents=True, exist_ok=True)
-    _remove(folder / name for name in OWN if not (keep_teacher and name == TEACHER))
+    _remove(folder / name for name in OWN if name not in keep)
 
 
 def sweep(folder: Path) -> None:
@@ -105,36 +104,32 @@ def _remove(paths: Iterable[Path]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[str]:
+def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[Change]:
     """The settings in which `recipe` differs from the checkpoint's; InputError unless `accept` allows all of them."""
-    different = recipe.differences(checkpoint["recipe"])
-    fixed = [name for name in _names(different) if name in LASTING]
-    if different and (fixed or not accept):
-        change = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
+    changes = recipe.changes(checkpoint["recipe"])
+    fixed = [change.setting for change in changes if change.setting in LASTING]
+    if changes and (fixed or not accept):
+        way = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
         lasting = f"; {', '.join(fixed)} cannot change on the way" if fixed else ""
         raise InputError(
-            f"{path} was begun differently ({'; '.join(_chosen(different))}). To go on with it: "
-            f"{_way_on(checkpoint, different)}{change}{lasting}. To begin anew: {setting(overwrite=True)}, or another "
+            f"{path} was begun differently ({'; '.join(map(str, _chosen(changes)))}). To go on with it: "
+            f"{_way_on(checkpoint, changes)}{way}{lasting}. To begin anew: {setting(overwrite=True)}, or another "
             "out (--out)"
         )
-    return different
+    return changes
 
 
-def _names(different: list[str]) -> list[str]:
-    return [difference.split(":", 1)[0] for difference in different]
+def _chosen(changes: list[Change]) -> list[Change]:
+    """The changes without that of the learning rate's drops where it follows from another number of epochs."""
+    follows = any(change.setting == "epochs" for change in changes)
+    return [change for change in changes if not (follows and change.setting == "lr_drops")]
 
 
-def _chosen(different: list[str]) -> list[str]:
-    """The differences without those of the learning rate's drops where they follow from another number of epochs."""
-    follows = "epochs" in _names(different)
-    return [one for one in different if not (follows and one.startswith("lr_drops:"))]
-
-
-def _way_on(checkpoint: Checkpoint, different: list[str]) -> str:
+def _way_on(checkpoint: Checkpoint, changes: list[Change]) -> str:
     """How to go on with the checkpoint: its settings that have options, and which others must be as in it."""
-    given = {name: checkpoint["recipe"].get(name) for name in _names(different) if name in GIVEN}
+    given = {change.setting: checkpoint["recipe"].get(change.setting) for change in changes if change.setting in GIVEN}
     given = {name: value for name, value in given.items() if value is not None}
-    rest = [name for name in _names(_chosen(different)) if name not in given]
+    rest = [change.setting for change in _chosen(changes) if change.setting not in given]
     return setting(**given, resume=True) + (f", with {', '.join(rest)} as there" if rest else "")
 
 

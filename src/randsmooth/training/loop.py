@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -23,14 +23,16 @@ from randsmooth.models.stored_model import StoredModel
 from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, check_like, save
-from randsmooth.training.curves import Writer, curves
-from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY, check_there
+from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
+from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.optimisers import checked_state, make_optimiser
 from randsmooth.training.probe import make_probe
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.step_log import StepLog, TrainingDiverged
 
 LOG_EVERY = 50  # steps; training waits for the device only then
+
+Callback = Callable[[dict[str, float]], object]  # is given the metrics of an epoch when its checkpoint is written
 
 
 class Trainer:
@@ -66,6 +68,12 @@ class Trainer:
     def steps_per_epoch(self) -> int:
         return math.ceil(len(self.images) / self.recipe.images_per_step)
 
+    def go_on_from(self, checkpoint: Checkpoint) -> None:
+        """`restore` the checkpoint, and report how far it is."""
+        self.restore(checkpoint)
+        self.reporter.say(f"resumed after epoch {self.epoch} of {self.recipe.epochs}")
+        self.reporter.skip(self.epoch * len(self.images))
+
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from the checkpoint.
 
@@ -90,8 +98,13 @@ class Trainer:
             raise InputError(f"{path} does not fit: its schedule is another run's ({shown(error)})") from error
         self.history, self.epoch = checkpoint["history"], checkpoint["epoch"]
 
-    def fit(self) -> None:
-        """Train the remaining epochs, with a checkpoint after each.
+    @property
+    def steps_taken(self) -> int:
+        """By the optimiser, in all epochs so far."""
+        return self.epoch * self.steps_per_epoch
+
+    def fit(self, loggers: LoggerGroup, callback: Callback | None = None) -> None:
+        """Train the remaining epochs, with a checkpoint after each, and then the `callback`, if any.
 
         Raises:
             TrainingDiverged: the loss or the logits became NaN or infinite.
@@ -99,21 +112,27 @@ class Trainer:
         """
         if self.history:  # the run may have been killed after the last checkpoint and before this file
             self._write_history()
-        with curves(self.folder / EVENTS, self.epoch * self.steps_per_epoch) as writer:
-            for epoch in range(self.epoch, self.recipe.epochs):
-                start = time.perf_counter()
-                try:
-                    figures = self._train(epoch, writer)
-                except (TrainingDiverged, InputError) as error:
-                    raise type(error)(f"{error}. {self._remedy(error)}") from error
-                row = {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures}
-                self.history.append(row | {"seconds": round(time.perf_counter() - start, 3)})
-                for name, value in figures.items():
-                    writer.add_scalar(f"epoch/{name}", value, epoch)
-                self.epoch = epoch + 1
-                check_there(self.folder)
-                save(self._checkpoint(), self.folder / CHECKPOINT)
-                self._write_history()
+        for epoch in range(self.epoch, self.recipe.epochs):
+            row = self._one_epoch(epoch, loggers)
+            self.history.append(row)
+            self.epoch = epoch + 1
+            check_there(self.folder)
+            save(self._checkpoint(), self.folder / CHECKPOINT)
+            self._write_history()
+            loggers.log_metrics(_as_logged(row), self.steps_taken - 1)
+            loggers.save()
+            if callback is not None:
+                callback(dict(row))
+
+    def _one_epoch(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
+        """Train one epoch; its row of the history."""
+        start = time.perf_counter()
+        try:
+            figures = self._train(epoch, loggers)
+        except (TrainingDiverged, InputError) as error:
+            raise type(error)(f"{error}. {self._remedy(error)}") from error
+        seconds = round(time.perf_counter() - start, 3)
+        return {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures, "seconds": seconds}
 
     def _write_history(self) -> None:
         check_there(self.folder)
@@ -129,17 +148,16 @@ class Trainer:
         epochs = f"{self.epoch} epoch{'s' * (self.epoch > 1)}"
         return f"The checkpoint of {epochs} is kept: go on from it {way}: --resume --accept-changes"
 
-    def _train(self, epoch: int, writer: Writer) -> dict[str, float]:
+    def _train(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
         """Train one epoch; returns the means of what its steps logged, and the schedule's figures."""
         with self.fabric.autocast():
             figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))
-        for name, values in self.schedule.histograms().items():
-            writer.add_histogram(name, values, epoch)
+        loggers.log_histograms(self.schedule.histograms(), self.steps_taken)
         objective = self.schedule.objective(epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = self.recipe.lr_at(epoch)
         self.model.train()
-        log = StepLog(epoch, self.recipe.epochs, self.steps_per_epoch, writer)
+        log = StepLog(epoch, self.recipe.epochs, self.steps_per_epoch, loggers)
         for step, (indices, x, y) in enumerate(self._batches(epoch)):
             log.add(self.step(objective, x, y, indices, epoch, step), len(x))
             last = step + 1 == self.steps_per_epoch
@@ -206,3 +224,8 @@ class Trainer:
             schedule=self.schedule.state(),
             history=self.history,
         )
+
+
+def _as_logged(row: dict[str, float]) -> dict[str, float]:
+    """A row of the history under the names of its curves. No name may be a folder of others: MLflow makes files."""
+    return {f"epoch/{'number' if name == 'epoch' else name}": value for name, value in row.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +19,30 @@ from randsmooth.training.settings import TrainingPrecision
 HOW = ("device", "compile")
 
 
+ABSENT = "nothing"  # stands for a setting that one of two recipes does not have
+
+
+class Change(NamedTuple):
+    """A setting in which two recipes differ.
+
+    Example:
+        >>> change = Change("lr", 0.1, 0.01)
+        >>> str(change), change.after(2)
+        ('lr: 0.1 in the file, 0.01 asked for', 'lr changed from 0.1 to 0.01 after 2 epochs')
+    """
+
+    setting: str
+    before: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.before!r} in the file, {self.now!r} asked for"
+
+    def after(self, epochs: int) -> str:
+        """How a model's provenance words it."""
+        return f"{self.setting} changed from {self.before!r} to {self.now!r} after {epochs} epoch{'s' * (epochs != 1)}"
+
+
 class Recipe(BaseModel):
     """Everything that decides the weights, and where to compute them. Every checkpoint and model contains its recipe.
 
@@ -26,7 +50,7 @@ class Recipe(BaseModel):
         >>> from randsmooth import data, training
         >>> settings = training.TrainingSettings(sigma=0.25, epochs=2)
         >>> recipe, _ = training.resolve("digits", settings, data.describe("digits"))
-        >>> recipe.differences(recipe.model_copy(update={"seed": 1}).model_dump(mode="json"))
+        >>> [str(change) for change in recipe.changes(recipe.model_copy(update={"seed": 1}).model_dump(mode="json"))]
         ['seed: 1 in the file, 0 asked for']
     """
 
@@ -80,19 +104,19 @@ class Recipe(BaseModel):
         """The settings that name folders of other models, and the noise under which these predict, if any."""
         return model_folders(methods.METHODS[self.method])
 
-    def differences(self, other: Mapping[str, Any]) -> list[str]:
+    def flat(self) -> dict[str, Any]:
+        """What decides the weights, by name on one level, without what is not set."""
+        return {name: value for name, value in _flat(self.model_dump(mode="json")).items() if value not in (None, [])}
+
+    def changes(self, other: Mapping[str, Any]) -> list[Change]:
         """The settings in which this recipe differs from a dumped one, `other`, so that the weights would differ."""
         if other.get("method") != self.method:  # the other differences follow from this one
-            return [f"method: {other.get('method')!r} in the file, {self.method!r} asked for"]
+            return [Change("method", other.get("method"), self.method)]
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
         # The paths of other models do not matter: `asked` has the hashes of their weights.
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *self.folders(), "changed", "threads"})
-        absent = "nothing"
-        return [
-            f"{key}: {theirs.get(key, absent)!r} in the file, {mine.get(key, absent)!r} asked for"
-            for key in keys
-            if mine.get(key, absent) != theirs.get(key, absent)
-        ]
+        all_ = (Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT)) for key in keys)
+        return [change for change in all_ if change.before != change.now]
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

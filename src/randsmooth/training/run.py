@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 import yaml
 from lightning_fabric import Fabric
+from lightning_fabric.loggers.logger import Logger
 from torch import nn
 
 from randsmooth import bounds, data, methods, models
@@ -19,12 +20,14 @@ from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
 from randsmooth.models.stored_model import StoredModel
 from randsmooth.noise import Stream
-from randsmooth.progress import Progress, silent
+from randsmooth.progress import Progress
 from randsmooth.training import threads
 from randsmooth.training.checkpoint import Checkpoint
-from randsmooth.training.folder import SETTINGS, check, check_there, clear, sweep
-from randsmooth.training.loop import Trainer
-from randsmooth.training.recipe import Recipe
+from randsmooth.training.conduct import Conduct
+from randsmooth.training.folder import SETTINGS, TEACHER, TRACKED, check, check_there, clear, sweep
+from randsmooth.training.loggers import LoggedRun, open_loggers
+from randsmooth.training.loop import Callback, Trainer
+from randsmooth.training.recipe import Change, Recipe
 from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
 from randsmooth.training.teacher import SmoothedTeacher
@@ -45,24 +48,32 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     accept_changes: bool = False,
-    progress: Progress = silent,
+    logger: str | Logger | Sequence[str | Logger] | None = None,
+    callback: Callback | None = None,
+    progress: Progress | bool | None = None,
     **fields: Any,
 ) -> Classifier:
     """Train a base classifier on `dataset` into the folder `out`, and return it in eval mode.
 
-    The folder will contain the model (`config.json`, `model.safetensors`, a card), `history.csv`, TensorBoard curves,
-    the predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
+    The folder will contain the model (`config.json`, `model.safetensors`, a card), `history.csv`, what the loggers
+    write, the predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
 
     Args:
         dataset: a name, or the path of a folder of images or of Parquet files.
         settings: how to train.
         out: the folder of the run.
-        device: "auto", "cpu" or "cuda".
+        device: "auto", "cpu", "cuda" or, where there are several, "cuda:1".
         resume: go on with an interrupted run in the folder. It ends with the weights of an uninterrupted one, bit for
             bit on the CPU; a finished run is returned as it is.
         overwrite: discard an earlier run in the folder.
         accept_changes: with `resume`, go on with other settings; the model records what was changed after which epoch.
-        progress: shows how the run is progressing.
+        logger: what is told the hyperparameters and the metrics, of every epoch and some steps: "tensorboard", "csv",
+            "mlflow", "wandb", a Logger of Lightning (Fabric's or PyTorch Lightning's), or several. Default: those by
+            name that a resumed run was begun with; for a new run TensorBoard, where it is installed.
+        callback: called after every epoch with its metrics, the row of `history.csv`, once the checkpoint is written:
+            whatever it raises ends the run, which can be resumed.
+        progress: True shows how the run is progressing, False does not; default: on a terminal. Or a function like
+            `progress.console`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, method="amplify"`.
 
     Raises:
@@ -71,28 +82,27 @@ def train(
 
     Example:
         >>> import tempfile
+        >>> losses = []
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model = train("digits", sigma=0.25, take=64, epochs=1, out=f"{folder}/model")
-        >>> model.provenance["method"], len(model.classes)
-        ('gaussian', 10)
+        ...     model = train("digits", sigma=0.25, take=64, epochs=1, out=f"{folder}/model", callback=losses.append)
+        >>> model.provenance["method"], len(model.classes), sorted(losses[0])
+        ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
     check_not_settings(dataset, "second")
+    conduct = Conduct.checked(
+        resume=resume,
+        overwrite=overwrite,
+        accept_changes=accept_changes,
+        logger=logger,
+        callback=callback,
+        progress=progress,
+    )
     chosen = settings_from(TrainingSettings, settings, fields)
     spec = data.describe(dataset)
     recipe, notes = resolve(dataset, chosen, spec, device=device)
     recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
-    return carry_out(
-        recipe,
-        notes,
-        spec,
-        new_classifier,
-        Path(out),
-        {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)},
-        resume=resume,
-        overwrite=overwrite,
-        accept_changes=accept_changes,
-        progress=progress,
-    )
+    written = {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)}
+    return carry_out(recipe, notes, spec, new_classifier, Path(out), written, conduct)
 
 
 def carry_out(
@@ -102,11 +112,7 @@ def carry_out(
     new_model: Callable[[R, data.DatasetSpec], M],
     folder: Path,
     settings: dict[str, Any],
-    *,
-    resume: bool,
-    overwrite: bool,
-    accept_changes: bool,
-    progress: Progress,
+    conduct: Conduct,
     classifier: nn.Module | None = None,
 ) -> M:
     """Train what `recipe` describes into `folder`, or go on with it; the trained model in eval mode.
@@ -118,41 +124,58 @@ def carry_out(
         new_model: makes the untrained model of a recipe.
         folder: of the run.
         settings: the verb and the settings that were chosen, to be written into the folder.
-        resume, overwrite, accept_changes, progress: as in `train`.
+        conduct: whether to resume, and whom to tell what.
         classifier: that a denoiser is trained for.
     """
     fabric = make_fabric(recipe)
-    checkpoint, changes = check(folder, recipe, resume=resume, overwrite=overwrite, accept_changes=accept_changes)
+    flags = {name: getattr(conduct, name) for name in ("resume", "overwrite", "accept_changes")}
+    checkpoint, changes = check(folder, recipe, **flags)
     if checkpoint is not None:
-        dated = [f"after {checkpoint['epoch']} epochs, {change}" for change in changes]
-        recipe = recipe.model_copy(update={"changed": (*checkpoint["recipe"].get("changed", ()), *dated)})
-        notes = notes + dated
+        recipe = with_changes(recipe, checkpoint, changes)
     recipe = recipe.model_copy(update={"threads": pick_threads(recipe, spec, fabric, new_model, checkpoint)})
     model = new_model(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
-    images = data.load(recipe.dataset, "train", device=fabric.device)
-    if recipe.take is not None:
-        images = images.subset(data.take(len(images), recipe.take))
+    images = training_images(recipe, fabric)
     folder.mkdir(parents=True, exist_ok=True)
     schedule = recipe.build_method().schedule()
     with held(folder), threads.using(recipe.threads):
-        sweep(folder)
-        if checkpoint is None:
-            clear(folder, keep_teacher=has_teacher(recipe))
-        if not (folder / SETTINGS).exists():
-            write_settings(recipe, settings, folder / SETTINGS)
-        schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, progress))
-        with progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
-            for note in (recipe.summary(), *notes):
+        make_ready(folder, recipe, settings, begun=checkpoint is not None, resume=conduct.resume)
+        schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, conduct.progress))
+        with conduct.progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
+            for note in (recipe.summary(), *notes, *recipe.changed):
                 reporter.say(note)
             trainer = Trainer(recipe, images, model, schedule, folder, fabric, reporter, classifier)
             if checkpoint is not None:
-                trainer.restore(checkpoint)
-                reporter.say(f"resumed after epoch {trainer.epoch} of {recipe.epochs}")
-                reporter.skip(trainer.epoch * len(images))
-            trainer.fit()
+                trainer.go_on_from(checkpoint)
+            with open_loggers(conduct.loggers, LoggedRun(folder, recipe.flat(), trainer.steps_taken)) as loggers:
+                trainer.fit(loggers, conduct.callback)
         check_there(folder)
         models.save(model, folder)
     return model.eval()
+
+
+def with_changes(recipe: R, checkpoint: Checkpoint, changes: Sequence[Change]) -> R:
+    """`recipe`, which records the `changes` since the checkpoint's, and those before."""
+    earlier = checkpoint["recipe"].get("changed", ())
+    return recipe.model_copy(update={"changed": (*earlier, *(each.after(checkpoint["epoch"]) for each in changes))})
+
+
+def training_images(recipe: Recipe, fabric: Fabric) -> data.Images:
+    """The images to train on."""
+    images = data.load(recipe.dataset, "train", device=fabric.device)
+    return images if recipe.take is None else images.subset(data.take(len(images), recipe.take))
+
+
+def make_ready(folder: Path, recipe: Recipe, settings: dict[str, Any], *, begun: bool, resume: bool) -> None:
+    """Clean the folder of a run that is held: of everything that another run left, unless this one is `begun`.
+
+    Kept are a teacher's predictions, which may have taken hours and are used only if they fit and, with `resume`, under
+    which ids the loggers' trackers know a run that was killed before its first checkpoint.
+    """
+    sweep(folder)
+    if not begun:
+        clear(folder, keep=[TEACHER] * has_teacher(recipe) + [TRACKED] * resume)
+    if not (folder / SETTINGS).exists():
+        write_settings(recipe, settings, folder / SETTINGS)
 
 
 def write_settings(recipe: Recipe, settings: dict[str, Any], path: Path) -> None:
@@ -267,4 +290,6 @@ def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
 def make_fabric(recipe: Recipe) -> Fabric:
     """The device and precision to train with. Raises InputError if this machine has no such device."""
     precision = {"32": "32-true", "bf16-mixed": "bf16-mixed"}[recipe.precision]
-    return Fabric(accelerator=models.pick_device(recipe.device).type, devices=1, precision=precision)  # type: ignore[arg-type]
+    device = models.pick_device(recipe.device)
+    devices = 1 if device.index is None else [device.index]
+    return Fabric(accelerator=device.type, devices=devices, precision=precision)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from randsmooth.training.curves import Writer
+from randsmooth.training.loggers import LoggerGroup
 
 
 class TrainingDiverged(RuntimeError):
@@ -25,8 +25,8 @@ class StepLog:
     All values that it reports are means over images.
     """
 
-    def __init__(self, epoch: int, epochs: int, steps: int, writer: Writer) -> None:
-        self.epoch, self.epochs, self.steps, self.writer = epoch, epochs, steps, writer
+    def __init__(self, epoch: int, epochs: int, steps: int, loggers: LoggerGroup) -> None:
+        self.epoch, self.epochs, self.steps, self.loggers = epoch, epochs, steps, loggers
         self.names: list[str] = []
         self.waiting: list[Tensor] = []  # (names,) of each step since the last flush
         self.images: list[int] = []  # number of images in each step so far
@@ -39,7 +39,7 @@ class StepLog:
         self.images.append(images)
 
     def flush(self) -> str:
-        """Read the steps since the last flush, add their means to the curves, and return them as a line for the user.
+        """Read the steps since the last flush, log their means, and return them as a line for the user.
 
         Raises:
             TrainingDiverged: a step's loss is not finite; the message names the first such step.
@@ -54,8 +54,8 @@ class StepLog:
         self.sums = images @ rows + (self.sums if first else 0.0)
         self.waiting.clear()
         means = dict(zip(self.names, images @ rows / images.sum(), strict=True))
-        for name, value in means.items():
-            self.writer.add_scalar(f"step/{name}", value, self.epoch * self.steps + len(self.images) - 1)
+        at = self.epoch * self.steps + len(self.images) - 1
+        self.loggers.log_metrics({f"step/{name}": value for name, value in means.items()}, at)
         values = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
         return f"epoch {self.epoch + 1}/{self.epochs}  {values}"
 

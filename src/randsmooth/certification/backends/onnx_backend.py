@@ -36,8 +36,8 @@ class Onnx(Backend):
         self.device, self.precision, self.model = device, precision, model
         options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        wanted = ["CUDAExecutionProvider"] if device.type == "cuda" else []
-        if wanted and wanted[0] not in runtime.get_available_providers():
+        wanted = [("CUDAExecutionProvider", {"device_id": device.index or 0})] if device.type == "cuda" else []
+        if wanted and wanted[0][0] not in runtime.get_available_providers():
             raise InputError("this ONNX Runtime has no CUDA: install onnxruntime-gpu, or use --device cpu")
         self.session = runtime.InferenceSession(model.path, options, providers=[*wanted, "CPUExecutionProvider"])
 

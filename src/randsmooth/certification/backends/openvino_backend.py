@@ -15,6 +15,7 @@ from randsmooth.certification.backends.base import Backend, frozen, own_copy, re
 from randsmooth.certification.backends.file_answers import as_logits, in_parts
 from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
+from randsmooth.extras import needs
 from randsmooth.models import ForeignModel, GraphFile, IrModel
 
 HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
@@ -37,10 +38,8 @@ class OpenVINO(Backend):
         return device.type == "cpu"
 
     def __init__(self, model: nn.Module | GraphFile, device: torch.device, precision: Precision) -> None:
-        try:
+        with needs("backend=openvino"):
             import openvino
-        except ImportError:
-            raise InputError("backend=openvino needs OpenVINO: pip install 'randsmooth[cpu]'") from None
         if device.type != "cpu":
             raise InputError(f"backend=openvino computes on the CPU, not on {device.type}: use --device cpu")
         self.core, self.convert = openvino.Core(), openvino.convert_model

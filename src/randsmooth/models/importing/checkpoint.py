@@ -31,7 +31,7 @@ from randsmooth.models.importing.normalisation import Normalisation, candidates,
 from randsmooth.models.importing.tensor_names import Stored, unwrapped_names
 from randsmooth.models.size_limit import SizeLimit
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS
-from randsmooth.progress import Progress, silent
+from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)
 COUNTER = "num_batches_tracked"  # of a batch norm that has a momentum, it changes nothing; torch before 0.4.1 had none
@@ -52,7 +52,7 @@ def import_checkpoint(
     images: int = 500,
     device: str = "auto",
     overwrite: bool = False,
-    progress: Progress = silent,
+    progress: Progress | bool | None = None,
 ) -> Classifier:
     """A checkpoint of another project as a base classifier, in eval mode; saved as a model folder in `out`.
 
@@ -74,7 +74,7 @@ def import_checkpoint(
         images: how many images to try.
         device: where to try them: auto, cpu or cuda.
         overwrite: replace a model in `out`.
-        progress: what shows how far it is.
+        progress: as for `certify`.
 
     Raises:
         HoldsDenoiser: it is no classifier (see `import_denoiser`).
@@ -106,7 +106,7 @@ def import_checkpoint(
     network = _network(name, found, stored, spec)
     layer, why = _layer(stored, normalise, spec)
     if layer is None:
-        layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, progress)
+        layer, why = _tried(network, spec, dataset, sigma or 0.0, images, device, chosen_progress(progress))
     known = _facts(found, spec.name, sigma) | {"normalisation": {"layer": layer.name, **why}}
     return _kept(_classifier(name, network, layer, spec, known), folder)
 

@@ -1,0 +1,54 @@
+"""Where the randsmooth that is running came from, and so how its extras are installed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+NAME = "randsmooth"
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra of the randsmooth that is running, from where that came.
+
+    A clone is named by its folder, and a Git repository or a wheel by its address, as pip noted them when it installed
+    them. What came from a package index, or from nowhere that pip knows, is named as on the index.
+
+    Example:
+        >>> install_command("report").startswith("pip install ")
+        True
+    """
+    clone = _clone()
+    if clone is not None:
+        return f"pip install -e {shlex.quote(f'{clone}[{extra}]')}"
+    origin = _origin()
+    url = str(origin.get("url", ""))
+    if "dir_info" in origin and url.startswith("file:"):
+        editable = "-e " if origin["dir_info"].get("editable") else ""
+        return f"pip install {editable}{shlex.quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
+    if "vcs_info" in origin:
+        info = origin["vcs_info"]
+        revision = info.get("requested_revision") or info.get("commit_id", "")
+        url = f"{info.get('vcs', 'git')}+{url}" + (f"@{revision}" if revision else "")
+    return f"pip install '{NAME}[{extra}]{f' @ {url}' if url else ''}'"
+
+
+def _clone() -> Path | None:
+    """The clone that this module lies in, where it runs from its sources."""
+    root = Path(__file__).resolve().parents[2]
+    return (
+        root if Path(__file__).resolve().parts[-3:-1] == ("src", NAME) and (root / "pyproject.toml").is_file() else None
+    )
+
+
+def _origin() -> dict[str, Any]:
+    """What pip noted about where it took the package from (PEP 610); nothing for one of an index."""
+    try:
+        noted = json.loads(metadata.distribution(NAME).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}

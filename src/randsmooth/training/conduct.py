@@ -1,0 +1,55 @@
+"""How a training run is begun, and whom it tells what: nothing here changes the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightning_fabric.loggers.logger import Logger
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+from randsmooth.progress import Progress, chosen_progress
+from randsmooth.training.loggers import check_loggers
+from randsmooth.training.loop import Callback
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conduct:
+    """What `train` is told besides settings and data.
+
+    Attributes:
+        resume, overwrite, accept_changes, callback: as in `train`.
+        loggers: as `open_loggers` takes them.
+        progress: what shows the progress.
+    """
+
+    resume: bool
+    overwrite: bool
+    accept_changes: bool
+    loggers: list[str | Logger] | None
+    callback: Callback | None
+    progress: Progress
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        resume: bool,
+        overwrite: bool,
+        accept_changes: bool,
+        logger: str | Logger | Sequence[str | Logger] | None,
+        callback: Callback | None,
+        progress: Progress | bool | None,
+    ) -> Conduct:
+        """What `train` was given. Raises InputError for an unusable logger or callback."""
+        if callback is not None and not callable(callback):
+            raise InputError(f"callback={shown(repr(callback))} must be a function of an epoch's metrics")
+        return cls(
+            resume=resume,
+            overwrite=overwrite,
+            accept_changes=accept_changes,
+            loggers=check_loggers(logger),
+            callback=callback,
+            progress=chosen_progress(progress),
+        )

@@ -1,0 +1,81 @@
+"""MLflow: a run of an experiment in the store that MLFLOW_TRACKING_URI names."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from lightning_fabric.loggers.logger import Logger
+
+from randsmooth.errors import InputError
+from randsmooth.training.loggers.logged_run import LoggedRun
+
+EXPERIMENT = "randsmooth"  # where MLFLOW_EXPERIMENT_NAME names none
+STATUS = {"success": "FINISHED", "failed": "FAILED", "aborted": "KILLED"}
+AT_ONCE = 100  # parameters that MLflow takes in one request
+FORBIDDEN = re.compile(r"[^\w\-. :/]")  # in the name of a metric
+
+
+class MLflowRun(Logger):
+    """A run of MLflow, called as the folder of the training run; a resumed one goes on in the same run.
+
+    Where and under which experiment is said by MLflow's own variables, MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME.
+    """
+
+    def __init__(self, run: LoggedRun) -> None:
+        from mlflow.tracking import MlflowClient
+
+        self.client = MlflowClient()
+        self.id = self._begin(run.folder.resolve().name) if run.tracked_as is None else self._go_on(run.tracked_as)
+
+    @property
+    def name(self) -> str:
+        return EXPERIMENT
+
+    @property
+    def version(self) -> str:
+        """MLflow's id of the run."""
+        return self.id
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        from mlflow.entities import Metric
+
+        now = int(time.time() * 1000)
+        logged = [Metric(FORBIDDEN.sub("_", name), value, now, step or 0) for name, value in metrics.items()]
+        self.client.log_batch(self.id, metrics=logged)
+
+    def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
+        """As parameters. MLflow does not let those of a resumed run be changed, so these are told by a tag."""
+        from mlflow.entities import Param
+
+        known = self.client.get_run(self.id).data.params
+        new = [Param(name, str(value)) for name, value in params.items() if name not in known]
+        for first in range(0, len(new), AT_ONCE):
+            self.client.log_batch(self.id, params=new[first : first + AT_ONCE])
+        changed = [f"{name}={value}" for name, value in params.items() if known.get(name, str(value)) != str(value)]
+        if changed:
+            self.client.set_tag(self.id, "changed when resumed", ", ".join(changed))
+
+    def finalize(self, status: str) -> None:
+        self.client.set_terminated(self.id, STATUS[status])
+
+    def _begin(self, name: str) -> str:
+        experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT)
+        found = self.client.get_experiment_by_name(experiment)
+        number = self.client.create_experiment(experiment) if found is None else found.experiment_id
+        return str(self.client.create_run(number, run_name=name).info.run_id)
+
+    def _go_on(self, id: str) -> str:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.update_run(id, status="RUNNING")
+        except MlflowException as error:
+            raise InputError(
+                f"the run was tracked by MLflow as {id}, which is not in its store ({' '.join(str(error).split())}): "
+                "set MLFLOW_TRACKING_URI to the store that has it, or resume with other loggers"
+            ) from error
+        return id
