@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import pkgutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +26,6 @@ LOGGERS = {
     "mlflow": "mlflow_logger:MLflowRun",
     "wandb": "wandb_logger:WandbRun",
 }
-IMPORTS = {"tensorboard": "torch.utils.tensorboard", "mlflow": "mlflow.tracking", "wandb": "wandb"}
 
 
 def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list[str | Logger] | None:
@@ -50,15 +48,15 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
             raise unknown("logger", name, LOGGERS)
         if names.count(name) > 1:
             raise InputError(f"logger {name!r} is given twice")
-        _require(name)
+        _kind(name)
     return listed
 
 
-def _require(name: str) -> None:
-    """Raise MissingPackage unless what the logger `name` imports is installed."""
-    if name in IMPORTS:
-        with needs(f"the logger {name}"):
-            importlib.import_module(IMPORTS[name])
+def _kind(name: str) -> Callable[[LoggedRun], Logger]:
+    """The class of the logger `name`. Raises MissingPackage unless what it imports is installed."""
+    with needs(f"the logger {name}"):
+        kind: Callable[[LoggedRun], Logger] = pkgutil.resolve_name(f"{__package__}.{LOGGERS[name]}")
+    return kind
 
 
 @contextmanager
@@ -115,7 +113,7 @@ def _told_once(events: Path) -> Iterator[None]:
 def usual() -> list[str]:
     """The loggers of a run for which none are named: TensorBoard, where it is installed."""
     try:
-        _require("tensorboard")
+        _kind("tensorboard")
     except MissingPackage:
         return []
     return ["tensorboard"]
@@ -125,8 +123,7 @@ def _open(logger: str | Logger, run: LoggedRun, tracked: Mapping[str, str]) -> L
     """The logger, told the run's hyperparameters."""
     try:
         if isinstance(logger, str):
-            kind = pkgutil.resolve_name(f"{__package__}.{LOGGERS[logger]}")
-            opened: Logger = kind(replace(run, tracked_as=tracked.get(logger) or None))
+            opened = _kind(logger)(replace(run, tracked_as=tracked.get(logger) or None))
         else:
             opened = logger
         with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them

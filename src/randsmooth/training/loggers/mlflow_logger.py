@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lightning_fabric.loggers.logger import Logger
+from mlflow.entities import Metric, Param
+from mlflow.exceptions import MlflowException
+from mlflow.tracking import MlflowClient
 
 from randsmooth.errors import InputError
 from randsmooth.training.loggers.logged_run import LoggedRun
@@ -26,8 +29,6 @@ class MLflowRun(Logger):
     """
 
     def __init__(self, run: LoggedRun) -> None:
-        from mlflow.tracking import MlflowClient
-
         self.client = MlflowClient()
         self.id = self._begin(run.folder.resolve().name) if run.tracked_as is None else self._go_on(run.tracked_as)
 
@@ -41,16 +42,12 @@ class MLflowRun(Logger):
         return self.id
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        from mlflow.entities import Metric
-
         now = int(time.time() * 1000)
         logged = [Metric(FORBIDDEN.sub("_", name), value, now, step or 0) for name, value in metrics.items()]
         self.client.log_batch(self.id, metrics=logged)
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """As parameters. MLflow does not let those of a resumed run be changed, so these are told by a tag."""
-        from mlflow.entities import Param
-
         known = self.client.get_run(self.id).data.params
         new = [Param(name, str(value)) for name, value in params.items() if name not in known]
         for first in range(0, len(new), AT_ONCE):
@@ -69,8 +66,6 @@ class MLflowRun(Logger):
         return str(self.client.create_run(number, run_name=name).info.run_id)
 
     def _go_on(self, id: str) -> str:
-        from mlflow.exceptions import MlflowException
-
         try:
             self.client.update_run(id, status="RUNNING")
         except MlflowException as error:

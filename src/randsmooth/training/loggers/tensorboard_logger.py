@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lightning_fabric.loggers.tensorboard import TensorBoardLogger
+from torch.utils.tensorboard.summary import hparams
 
 from randsmooth.training.folder import EVENTS
 from randsmooth.training.loggers.logged_run import LoggedRun
@@ -27,7 +28,5 @@ class RunEvents(TensorBoardLogger):
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """For the tab HPARAMS, which lists all curves beside them if no metrics are named."""
-        from torch.utils.tensorboard.summary import hparams
-
         _, began, _ = hparams(self._sanitize_params(dict(params)), {})
         self.experiment._get_file_writer().add_summary(began)

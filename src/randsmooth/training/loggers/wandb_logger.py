@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import wandb
 from lightning_fabric.loggers.logger import Logger
 
 from randsmooth.training.loggers.logged_run import LoggedRun
@@ -20,8 +21,6 @@ class WandbRun(Logger):
     """
 
     def __init__(self, run: LoggedRun) -> None:
-        import wandb
-
         self.run = wandb.init(
             id=run.tracked_as,
             name=run.folder.resolve().name,
