@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -165,13 +165,13 @@ def runs(classifiers: tuple[str, ...]) -> Iterator[Run]:
 
 
 def row(run: Run, table: Certificates) -> dict[str, Any]:
-    accuracies = {f"accuracy@{r:g}": metrics.accuracy(table, r).value for r in RADII}
-    acr: Callable[[Certificates], Any] = metrics.acr
+    n = table.header.settings.n
+    accuracies = {f"accuracy@{r:g}": metrics.accuracy_at(table, r, n, ALPHA).value for r in RADII}
     return {
         "classifier": run.classifier,
         "denoiser": run.denoiser,
         "sigma": run.sigma,
-        "acr": acr(table).value,
+        "acr": metrics.acr_at(table, n, ALPHA).value,
         **accuracies,
         "abstained": float((table.predict < 0).mean()),
         "images": len(table),

@@ -18,7 +18,7 @@ from randsmooth.certification.run_identity import check_fit, make_header
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
-from randsmooth.progress import Progress, Reporter, chosen_progress
+from randsmooth.progress import Progress, chosen_progress
 
 
 def certify(
@@ -101,7 +101,8 @@ def certify(
     header = make_header(smoothed, base, images, indices, selection=selection, identity=identity)
     header = with_source(header, source, model_args or {})
     with chosen_progress(progress)(f"certify {out.stem}", len(indices), "images") as reporter:
-        note_differences(trained, smoothed.sigma, dataset, reporter)
+        for note in differences(base, smoothed.sigma, dataset):
+            reporter.say(f"note: {note}")
         for note in (*chosen(smoothed.engine), *header.notes, *([] if images.labelled else [UNLABELLED])):
             reporter.say(f"note: {note}")
         return certify_images(
@@ -219,10 +220,17 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], s
     return list(range(total)), f"all {total}"
 
 
-def note_differences(trained: dict[str, Any], sigma: float, dataset: Any, reporter: Reporter) -> None:
-    """Say where a certification is not about what the model was trained on: allowed, but seldom meant."""
-    named = {"dataset": str(dataset)} if isinstance(dataset, str | Path) else {}
-    for what, now in {**named, "sigma": sigma}.items():
-        then = trained.get(what, now)
-        if then != now:
-            reporter.say(f"note: the model was trained with {what} {then}, not {now}")
+def differences(base: models.BaseClassifier, sigma: float, dataset: Any) -> list[str]:
+    """Where a certification is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
+    parts = {"the model was trained with": provenance(base)}
+    if isinstance(base, models.Denoised):
+        known = base.provenance
+        parts = {"the classifier was trained with": {name: known[name] for name in ("dataset",) if name in known}}
+        parts["the denoiser is for"] = base.denoiser_is_for
+    now = {"sigma": sigma} | ({"dataset": str(dataset)} if isinstance(dataset, str | Path) else {})
+    return [
+        f"{words} {what} {facts[what]}, not {now[what]}"
+        for words, facts in parts.items()
+        for what in ("dataset", "sigma")
+        if what in now and facts.get(what, now[what]) != now[what]
+    ]

@@ -9,6 +9,7 @@ import typer
 
 from randsmooth import bounds
 from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser
 from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
 from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
@@ -27,6 +28,7 @@ class Attack(Settings):
 
     model: str = argument(f"The model that was certified. {MODEL}")
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    denoiser: str | None = option(DENOISER)
     certificates: Path = argument("Parquet file of `randsmooth certify`.")
     dataset: str | None = option(
         DATASET + " It is resized and cropped as the file says. (default: the data set that the file names)"
@@ -60,12 +62,12 @@ def attack(settings: Attack) -> None:
     from randsmooth import certificates, certification
     from randsmooth.progress import console, silent
 
+    check_denoiser(settings.denoiser)
     table = certificates.read(settings.certificates)
-    values = settings.model_dump(exclude={"model", "model_arg", "certificates", "dataset", "format"})
+    values = settings.model_dump(exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"})
     progress = console if settings.format == "text" else silent  # progress lines would break CSV and JSON
-    attacks = certification.attack(
-        settings.model, table, settings.dataset, **values, model_args=settings.model_arg, progress=progress
-    )
+    base = base_classifier(settings.model, settings.model_arg, settings.denoiser, table.header.sigma)
+    attacks = certification.attack(base, table, settings.dataset, **values, progress=progress)
     answers = [answer(attacks, table, row) for row in range(len(attacks))]
     if settings.format == "text":
         say("\n".join([*summary(attacks, table), *grid(answers)]))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.certificates import RULES, CertificationSettings
+from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser, default_out
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
@@ -21,6 +22,7 @@ class Certify(Settings, CertificationSettings):
 
     model: str = argument(MODEL)
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    denoiser: str | None = option(DENOISER)
     dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
     split: str = option("train or test.", "test")
     image_column: str | None = option(IMAGE_COLUMN)
@@ -32,7 +34,7 @@ class Certify(Settings, CertificationSettings):
     device: str = option(DEVICE, "auto")
     num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
-    out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet)")
+    out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet, or MODEL+DENOISER.parquet)")
     resume: bool = option("Go on with an interrupted run into the file.", False)
     overwrite: bool = option("Discard what is in the file.", False)
 
@@ -68,14 +70,18 @@ def run(settings: Certify, progress: Progress) -> Certificates:
 
     check_backend(settings.backend)  # this and the following before torch is loaded
     check_source(settings.model)
+    check_denoiser(settings.denoiser)
     if settings.dataset is not None:
         check_dataset(settings.dataset)
     from randsmooth.certification import certify as certify_dataset
 
-    values = settings.model_dump(exclude={"model", "model_arg", "dataset", "out"})
-    values |= {"model_args": settings.model_arg, "out": out_file(settings), "progress": progress}
-    return certify_dataset(settings.model, settings.dataset, **values)
+    values = settings.model_dump(exclude={"model", "model_arg", "denoiser", "dataset", "out"})
+    values |= {"out": out_file(settings), "progress": progress}
+    if settings.denoiser is not None:
+        base = base_classifier(settings.model, settings.model_arg, settings.denoiser, settings.sigma)
+        return certify_dataset(base, settings.dataset, **values)
+    return certify_dataset(settings.model, settings.dataset, **values, model_args=settings.model_arg)
 
 
 def out_file(settings: Certify) -> Path:
-    return settings.out or Path(settings.model.rstrip("/").replace(":", "-") + ".parquet")
+    return settings.out or default_out(settings.model, settings.denoiser)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.print_answers import check_format, show
 from randsmooth.cli.settings import Settings, argument, option
@@ -27,6 +28,7 @@ class Predict(Settings):
 
     model: str = argument(MODEL)
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    denoiser: str | None = option(DENOISER)
     images: list[Path] = argument("Image files.")
     sigma: float | None = certification_option("sigma")
     n: int = certification_option("n", 10_000)
@@ -59,11 +61,13 @@ def predict(settings: Predict) -> None:
 
     asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
     models.check_source(settings.model)
-    model = certification.load_model(settings.model, **settings.model_arg)
-    spec = spec_of(model, settings)
-    if isinstance(model, models.ForeignModel):
-        model = model.for_classes(spec.classes) if settings.dataset else model
+    check_denoiser(settings.denoiser)
     table = None if settings.like is None else certificates.read(settings.like)
+    sigma = settings.sigma if table is None else table.header.sigma
+    model = base_classifier(settings.model, settings.model_arg, settings.denoiser, sigma)
+    spec = spec_of(model, settings)
+    if isinstance(model, models.ForeignModel | models.Denoised):
+        model = model.for_classes(spec.classes) if settings.dataset else model
     how = completed(asked, settings, model, table)
     smoothed = certification.SmoothedClassifier(
         model, how, device=models.pick_device(settings.device), num_classes=settings.num_classes

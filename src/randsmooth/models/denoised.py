@@ -69,10 +69,21 @@ class Denoised(nn.Module):
         return _said(self.classifier, "num_classes")  # type: ignore[no-any-return]
 
     @property
+    def classes(self) -> list[str] | None:
+        """Their names, where the classifier says them."""
+        return self.classifier.classes if isinstance(self.classifier, Classifier) else None
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """The classifier's data set and the denoiser's sigma, as far as they say them."""
         dataset = _provenance(self.classifier).get("dataset")
-        facts = {"dataset": dataset, "sigma": sigma_of(self.denoiser)}
+        facts = {"dataset": dataset, "sigma": self.denoiser_is_for.get("sigma")}
+        return {name: value for name, value in facts.items() if value is not None}
+
+    @property
+    def denoiser_is_for(self) -> dict[str, Any]:
+        """The data set and the sigma that the denoiser is for, as far as it says them."""
+        facts = {"dataset": _provenance(self.denoiser).get("dataset"), "sigma": sigma_of(self.denoiser)}
         return {name: value for name, value in facts.items() if value is not None}
 
     def facts(self) -> dict[str, Any]:

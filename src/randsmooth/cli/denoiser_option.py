@@ -1,0 +1,39 @@
+"""The option of the verbs that can put a denoiser before their model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from randsmooth.models import BaseClassifier
+
+DENOISER = (
+    "Folder of a denoiser that every noisy image passes before the model: of `randsmooth train-denoiser`, or of a "
+    "diffusion model that diffusers saved, which takes one step."
+)
+
+
+def check_denoiser(denoiser: str | None) -> None:
+    """Raise InputError for a denoiser that cannot be loaded, as far as that is known without loading torch."""
+    from randsmooth.models.place import check_place
+
+    if denoiser is not None:
+        check_place(denoiser)
+
+
+def base_classifier(
+    model: str, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
+) -> BaseClassifier:
+    """The model that is named, behind the denoiser in a folder where there is one; `sigma` of the noise, if known."""
+    from randsmooth import models
+    from randsmooth.certification import load_model
+
+    base = load_model(model, **model_args)
+    return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
+
+
+def default_out(model: str, denoiser: str | None) -> Path:
+    """The file of certificates for a model: MODEL.parquet, or MODEL+DENOISER.parquet."""
+    behind = "" if denoiser is None else f"+{Path(denoiser).name}"
+    return Path(model.rstrip("/").replace(":", "-") + f"{behind}.parquet")
