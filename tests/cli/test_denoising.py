@@ -60,7 +60,17 @@ def test_a_clean_model_does_not_say_sigma(cli: Run, trained: Path) -> None:
 
 
 def test_stability_and_resuming(cli: Run, trained: Path) -> None:
-    words = ("train-denoiser", "digits", "--sigma", 0.25, "--arch", "dncnn-3x4", *SMALL, "--objective", "stability")
+    words: tuple[object, ...] = (
+        "train-denoiser",
+        "digits",
+        "--sigma",
+        0.25,
+        "--arch",
+        "dncnn-3x4",
+        *SMALL,
+        "--objective",
+        "stability",
+    )
     words += ("--classifier", "clean", "--start", "denoiser", "--out", "stable")
     first = cli(*words)
     assert first.code == 0 and "dncnn-3x4 on stability for clean, from denoiser" in first.out
