@@ -1,3 +1,4 @@
+from .certified import Certified as Certified
 from .checks import check_eval_mode as check_eval_mode
 from .dataset import certify as certify
 from .dataset import load_model as load_model
@@ -12,7 +13,6 @@ from .same_classifier import check_answers as check_answers
 from .same_classifier import check_same as check_same
 from .scheduler import Scheduler as Scheduler
 from .scheduler import count_classes as count_classes
-from .smoothed import Certified as Certified
 from .smoothed import SmoothedClassifier as SmoothedClassifier
 from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft

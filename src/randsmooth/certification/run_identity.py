@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from randsmooth import models
-from randsmooth.certificates import NO_LABEL, Header, guarantee_of, rule_origin
-from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certificates import NO_LABEL, Header
 from randsmooth.certification.behaviour import behaviour
-from randsmooth.certification.engine import Engine
-from randsmooth.certification.same_classifier import describe_model
-from randsmooth.certification.segments import usual_block
+from randsmooth.certification.described import describe_model, hashed_images, made_with
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.data.fitting import written
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoised, ForeignModel
 from randsmooth.noise import address_of
-from randsmooth.versions import versions
 
 TOGETHER = 64  # images that are hashed at once
 
@@ -56,19 +51,14 @@ def make_header(
         >>> header.dataset, header.settings.n, header.precision
         ('digits', 1000, 'float32')
     """
-    base = models.adapt(model)
+    base, engine = models.adapt(model), smoothed.engine
     described = describe_model(base, identity)
-    settings, engine = smoothed.settings, smoothed.engine
-    rule = settings.stopping_rule()
     backend = engine.prepare(images.spec.shape)
     classes = class_names(base, engine.classes, images, indices)
-    block = rule.block or usual_block(images.spec.shape)
-    decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
-    decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
-    header = Header(
-        **dict(settings) | decided,
-        notes=(*rule.notes, *getattr(base, "notes", ())),
-        noise=f"{_generator(engine)} addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})",
+    return made_with(
+        engine,
+        smoothed.settings,
+        images.spec.shape,
         dataset=images.spec.name,
         split=images.split,
         selection=selection,
@@ -78,11 +68,7 @@ def make_header(
         classes=classes,
         model=described,
         behaviour={} if backend.metered else behaviour(engine, images, indices),
-        device=backend.processor,
-        instructions=backend.instructions,
-        versions=versions(*backend.packages) | rule_origin(settings.rule),
     )
-    return header.having(guarantee=guarantee_of(header))
 
 
 def fingerprint(images: Images, indices: Sequence[int], *, labels: bool = True) -> str:
@@ -94,15 +80,8 @@ def fingerprint(images: Images, indices: Sequence[int], *, labels: bool = True) 
     """
     chosen = torch.tensor(indices)
     of = images.labels_at(chosen) if labels else torch.full((len(chosen),), NO_LABEL)
-    hashed = hashlib.sha256(of.numpy().tobytes())
-    for x, _ in images.batches(chosen.split(TOGETHER)):
-        hashed.update(b"".join(address_of(image).to_bytes(32, "little") for image in x))
-    return "sha256, every image: " + hashed.hexdigest()
-
-
-def _generator(engine: Engine) -> str:
-    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
-    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
+    batches = images.batches(chosen.split(TOGETHER))
+    return hashed_images(of.numpy().tobytes(), (address_of(image) for x, _ in batches for image in x))
 
 
 def check_fit(model: object, spec: DatasetSpec) -> None:

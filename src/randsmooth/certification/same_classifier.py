@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
-
-import torch
-from torch import nn
 
 from randsmooth import models
 from randsmooth.certificates import (
@@ -19,10 +15,9 @@ from randsmooth.certificates import (
     unchecked,
 )
 from randsmooth.certification.behaviour import on_made_up
+from randsmooth.certification.described import describe_model
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
-from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
-from randsmooth.models.adapters.exported import Program
 from randsmooth.versions import versions
 
 
@@ -56,32 +51,6 @@ def certified_as(table: Certificates) -> CertificationSettings:
         return CertificationSettings(**facts, precision=precision_named(header.precision or ""))
     except InputError as error:
         raise InputError(f"{called(table)}: {error}") from error
-
-
-def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:
-    """What identifies a base classifier and, where it is known, how it was trained.
-
-    Raises:
-        InputError: it needs an `identity` (see `models.identity_of`).
-    """
-    known = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
-    called = model.called if identity is None and isinstance(model, ForeignModel) else identity
-    known |= {} if called is None else {"called": called}
-    if isinstance(model, ForeignModel):
-        return known | {"arch": model.kind}
-    inner = models.unwrapped(model)
-    if isinstance(inner, Denoised):
-        return known | inner.facts()
-    if not isinstance(inner, Classifier):
-        return known | {"arch": _kind(inner)}
-    return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
-
-
-def _kind(module: nn.Module) -> str:
-    """What a module is: the name of its class, beside what holds it."""
-    if isinstance(module, torch.jit.ScriptModule):
-        return f"TorchScript {module.original_name}"
-    return "torch.export program" if isinstance(module, Program) else type(module).__qualname__
 
 
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch import Tensor, nn
 from randsmooth import bounds, models
 from randsmooth.certificates import ABSTAIN, CertificationSettings, Evidence, decide
 from randsmooth.certification.algorithm import PREDICT, ImageEvidence, Until, certify_steps
+from randsmooth.certification.certified import Certified, Drawn
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
@@ -24,32 +24,6 @@ from randsmooth.frozen_record import settings_from
 from randsmooth.noise import fresh_seed
 
 OF_THE_CLASSIFIER = ("sigma", "sound", "backend", "precision", "batch", "seed")  # settings that one call cannot change
-ROW_BITS = 63  # of an image's address that stand for its row where there is no table: what int64 holds
-
-
-@dataclass(frozen=True)
-class Certified:
-    """Certificates of B images.
-
-    Attributes:
-        predict: (B,) certified class, or ABSTAIN (-1).
-        radius: (B,) L2 radius within which that class cannot change, in units of pixels in [0, 1].
-        counts0: (B, K) classes of the n0 samples that picked the class.
-        counts: (B, K) classes of the other samples, that bounded its probability.
-        paths: for each image, how often the picked class had come out at each look.
-
-    Example:
-        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
-        >>> certified = SmoothedClassifier(model, sigma=0.5).certify(torch.ones(3, 1, 2, 2), n0=20, n=500)
-        >>> certified.counts0.sum(axis=1), certified.counts.sum(axis=1)
-        (array([20, 20, 20]), array([500, 500, 500]))
-    """
-
-    predict: NDArray[np.int64]
-    radius: NDArray[np.float64]
-    counts0: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    paths: tuple[NDArray[np.int64], ...]
 
 
 class SmoothedClassifier:
@@ -145,9 +119,10 @@ class SmoothedClassifier:
         found: list[ImageEvidence] = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))
         paths = tuple(each.path for each in found)
-        rows = np.array([job.address >> (256 - ROW_BITS) for job in jobs], np.int64)  # "randomised" draws by row
-        evidence = Evidence.of(counts0, counts, idx=rows, paths=paths)
-        return Certified(*decide(rule, evidence), counts0, counts, paths)
+        seconds = np.array([round(job.seconds, 6) for job in jobs])
+        drawn = Drawn(self.engine, settings, tuple(jobs[0].x.shape), tuple(job.address for job in jobs))
+        evidence = Evidence.of(counts0, counts, idx=drawn.rows, paths=paths)
+        return Certified(*decide(rule, evidence), counts0, counts, paths, seconds, drawn)
 
     def _settings(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.

@@ -1,0 +1,80 @@
+"""What a header says of the base classifier and of how its samples are drawn and answered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from randsmooth import models
+from randsmooth.certificates import CertificationSettings, Header, guarantee_of, rule_origin
+from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.engine import Engine
+from randsmooth.certification.segments import usual_block
+from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
+from randsmooth.models.adapters.exported import Program
+from randsmooth.versions import versions
+
+
+def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int, ...], **facts: Any) -> Header:
+    """The header of a certification by `settings` on `engine` of images of `shape`, and the other `facts` about it.
+
+    Raises:
+        InputError: the model refuses the shape, or the settings cannot be used.
+    """
+    rule, backend = settings.stopping_rule(), engine.prepare(shape)
+    block = rule.block or usual_block(shape)
+    decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
+    decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
+    addressed = f"addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
+    decided |= {
+        "notes": (*rule.notes, *getattr(engine.model, "notes", ())),
+        "noise": f"{_generator(engine)} {addressed}",
+        "device": backend.processor,
+        "instructions": backend.instructions,
+        "versions": versions(*backend.packages) | rule_origin(settings.rule),
+    }
+    header = Header(**dict(settings) | decided | facts)
+    return header.having(guarantee=guarantee_of(header))
+
+
+def _generator(engine: Engine) -> str:
+    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
+    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
+
+
+def hashed_images(labels: bytes, addresses: Iterable[int]) -> str:
+    """A hash of labels, as int64, and of the images with these addresses (see `noise.address_of`), in their order."""
+    hashed = hashlib.sha256(labels)
+    for address in addresses:
+        hashed.update(address.to_bytes(32, "little"))
+    return "sha256, every image: " + hashed.hexdigest()
+
+
+def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:
+    """What identifies a base classifier and, where it is known, how it was trained.
+
+    Raises:
+        InputError: it needs an `identity` (see `models.identity_of`).
+    """
+    known = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
+    called = model.called if identity is None and isinstance(model, ForeignModel) else identity
+    known |= {} if called is None else {"called": called}
+    if isinstance(model, ForeignModel):
+        return known | {"arch": model.kind}
+    inner = models.unwrapped(model)
+    if isinstance(inner, Denoised):
+        return known | inner.facts()
+    if not isinstance(inner, Classifier):
+        return known | {"arch": _kind(inner)}
+    return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
+
+
+def _kind(module: nn.Module) -> str:
+    """What a module is: the name of its class, beside what holds it."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return f"TorchScript {module.original_name}"
+    return "torch.export program" if isinstance(module, Program) else type(module).__qualname__
