@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzz import runs
 from fuzz.cache import Boundaries
+from fuzz.checkpoints import Foreign
 from fuzz.data import Folders, Images
 from fuzz.folders import Config, Weights
 from fuzz.logs import Log, Matlab
@@ -13,7 +14,7 @@ from fuzz.tables import Begun, InTable, Table
 
 _ALL: tuple[Reader, ...] = (
     *(Table(), InTable(), Begun(), Log(), Matlab()),
-    *(Config(), Weights(), Graph()),
+    *(Config(), Weights(), Graph(), Foreign()),
     *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
     *(Images(), Folders(), Boundaries()),
 )

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import tempfile
-import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from fuzz.draw import YAML, Draw
 from fuzz.examine import put
 from fuzz.plain import bent, to_yaml
 from fuzz.reader import Files, Reader
+from fuzz.torch_archive import inflating, records, rezipped, zipped
 from randsmooth import data, models
 from randsmooth.cli.certify import Certify
 from randsmooth.cli.configuration import read_config, validate
@@ -57,7 +57,7 @@ class Checkpoint(Reader):
 
     def bombs(self) -> list[Files]:
         (files, *_) = self.valid()
-        large = _inflating(files[CHECKPOINT], 700)
+        large = inflating(files[CHECKPOINT], 700)
         return [files | {CHECKPOINT: large}, files | {CHECKPOINT: _signed(large)}]
 
     def read(self, folder: Path) -> Any:
@@ -85,12 +85,12 @@ class Checkpoint(Reader):
         return "" if type(done) is int and 0 <= done <= 2 else f"{done!r} of 2 epochs done"
 
     def bent(self, files: Files, draw: Draw) -> Files | None:
-        return files | {CHECKPOINT: _rezipped(files[CHECKPOINT], draw)}
+        return files | {CHECKPOINT: rezipped(files[CHECKPOINT], draw)}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
         """Saved by the library with a field of anything, or changed and with a digest of that or none."""
         if draw.chance(0.5):
-            changed = _zipped(_records(_rezipped(files[CHECKPOINT], draw)))
+            changed = zipped(records(rezipped(files[CHECKPOINT], draw)))
             return files | {CHECKPOINT: changed if draw.chance(0.5) else _signed(changed)}
         content = torch.load(io.BytesIO(files[CHECKPOINT]), weights_only=True)
         with tempfile.TemporaryDirectory() as folder:
@@ -212,56 +212,10 @@ def _recipe(chosen: Train) -> Any:
     return recipe.model_dump(mode="json")
 
 
-def _records(content: bytes) -> list[tuple[str, bytes]]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return [(name, archive.read(name)) for name in archive.namelist()]
-
-
-def _rezipped(content: bytes, draw: Draw) -> bytes:
-    """The archive with a record changed, lost, doubled or renamed, and right checksums; its comment stays."""
-    records = _records(content)
-    at, way = draw.below(len(records)), draw.below(6)
-    name, raw = records[at]
-    if way == 0:
-        del records[at]
-    elif way == 1:
-        records[at] = draw.pick((name + "x", "x/" + name, name.rpartition("/")[2])), raw
-    elif way == 2:
-        records[at] = name, records[draw.below(len(records))][1]
-    elif raw:
-        start = draw.below(len(raw))
-        records[at] = name, raw[:start] + draw.bytes(1 + draw.below(4)) + raw[start + draw.below(5) :]
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return _zipped(records, archive.comment)
-
-
-def _zipped(records: list[tuple[str, bytes]], comment: bytes = b"") -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.comment = comment
-        for name, raw in records:
-            archive.writestr(zipfile.ZipInfo(name), raw)
-    return buffer.getvalue()
-
-
 def _signed(archive: bytes) -> bytes:
     """A zip file without comment, with the digest of all before it for one, as a stranger would put it there."""
     head = archive[:-2] + len(TAG + b"0" * 64).to_bytes(2, "little")
     return head + TAG + hashlib.sha256(head).hexdigest().encode()
-
-
-def _inflating(content: bytes, mebibytes: int) -> bytes:
-    """The archive with a first tensor that inflates to so much."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, raw in _records(content):
-            told = zipfile.ZipInfo(name)
-            told.compress_type = zipfile.ZIP_DEFLATED
-            with archive.open(told, "w") as record:
-                record.write(raw)
-                for _ in range(mebibytes if name.endswith("/data/0") else 0):
-                    record.write(bytes(2**20))
-    return buffer.getvalue()
 
 
 @cache
