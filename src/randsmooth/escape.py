@@ -157,7 +157,7 @@ def to_csv(rows: Iterable[Sequence[Any]]) -> str:
     return buffer.getvalue()
 
 
-def to_json(content: Any, indent: int = 2) -> str:
+def to_json(content: Any, indent: int | None = 2) -> str:
     r"""`content` as JSON that says all of it, as it is; what is not printable is written \uXXXX."""
     text = json.dumps(content, indent=indent, ensure_ascii=False)
     return "\n".join(line if line.isprintable() else "".join(map(_escaped, line)) for line in text.split("\n"))

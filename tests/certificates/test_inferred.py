@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from randsmooth.certificates import (
 )
 from randsmooth.errors import InputError
 
-PLACES = {
+PLACES: dict[str, tuple[Any, ...]] = {
     "cifar10-sigma0.5/catrs.tsv": (0.5, None, None, "cifar10", "cat-rs", "", ()),
     "digits-sigma0.25/my method.tsv": (0.25, None, None, "digits", "my method", "", ()),
     "data/cifar10/noise_0.5/stab/noise_0.5.tsv": (0.5, None, None, "cifar10", "stability", "", ()),
@@ -31,24 +32,26 @@ PLACES = {
     ),
     "certify/cifar10/PGD_2steps_baseAttackExp/without_noise/eps_64/cifar10/resnet110/noise_0.00/test/sigma_0.25": (
         *(0.25, 0.0, None),
-        *("cifar10", "smoothadv", "resnet110", ("PGD_2steps_baseAttackExp", "without_noise", "eps_64")),
+        *("cifar10", "smoothadv", "resnet110", ()),
+        {"attack": "pgd", "T": 2, "m": 1, "attacked": "without noise", "eps": 0.25},
     ),
     "mnist/consistency/cohen/num_2/lbd_5.0/eta_0.5/noise_0.50_3": (
         *(0.5, None, None),
-        *("mnist", "consistency", "", ("num_2", "lbd_5.0", "eta_0.5")),
+        *("mnist", "consistency", "", (), {"m": 2, "lbd": 5.0, "eta": 0.5}),
     ),
     "mnist/consistency/salman_255.0_10_10/num_4/noise_1.00_1": (
         *(1.0, None, None),
-        *("mnist", "smoothadv+consistency", "", ("salman_255.0_10_10", "num_4")),
+        *("mnist", "smoothadv+consistency", "", (), {"eps": 255 / 256, "T": 10, "warmup": 10, "m": 4}),
     ),
     "best_models/cifar10/ours/cifar10/PGD_10steps/eps_512/resnet110/noise_1.00/test/sigma_1.00": (
         *(1.0, 1.0, None),
-        *("cifar10", "smoothadv", "resnet110", ("PGD_10steps", "eps_512")),  # not the "ours" of another paper
+        *("cifar10", "smoothadv", "resnet110", ()),  # not the "ours" of another paper
+        {"attack": "pgd", "T": 10, "m": 1, "eps": 2.0},
     ),
     "imagenet/ours/noise_0.25_N10000.txt": (0.25, None, 10_000, "imagenet", "amplify", "", ()),
     "cifar10c/severity_5/cohen/gaussian_noise.tsv": (
         *(None, None, None),
-        *("cifar10c", "gaussian", "", ("severity_5", "gaussian_noise")),
+        *("cifar10c", "gaussian", "", ()),
     ),
     "noise_0.25/noise_0.50/log": (None, None, None, "", "", "", ()),  # which of the two?
     "runs/log.tsv": (None, None, None, "", "", "", ()),
@@ -59,7 +62,7 @@ PLACES = {
 def test_what_a_path_says(path: str) -> None:
     place = path_facts(Path(path))
     found = (place.sigma, place.training_sigma, place.n, place.dataset, place.method, place.arch, place.other_parts)
-    assert found == PLACES[path]
+    assert found == PLACES[path][:7] and place.settings == (PLACES[path][7:] or ({},))[0]
 
 
 def printed(sigma: float, n: int, alpha: float, images: int = 400, digits: int = 3, full: int = 40) -> Certificates:
@@ -174,7 +177,7 @@ def test_what_a_reader_could_mistake_is_told(tmp_path: Path) -> None:
     path = folder / "sigma_0.50"
     path.write_text("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.777\t1\t0:00:01\n")
     said, trained, unknown = infer(read(path), path).header.notes
-    assert said.endswith("and the method gaussian (by the name locuslab+smoothing) as the path says")
+    assert said.endswith("; the method gaussian as all logs there of locuslab/smoothing have it")
     assert trained == "trained at sigma 0.25"
     assert unknown.startswith("n and alpha not known") and "shown as logged, not re-bound" in unknown
 

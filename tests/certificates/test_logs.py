@@ -11,8 +11,8 @@ import pytest
 from scipy import io
 
 from randsmooth import metrics
-from randsmooth.certificates import find_certificates, looks_like_log, read
-from randsmooth.errors import InputError
+from randsmooth.certificates import PredictionLog, find_certificates, infer, looks_like_log, read, read_all
+from randsmooth.errors import ForeignFile, InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime"
 ROWS = [(0, 3, 3, "0.644", 1), (20, 7, 2, "2.5e-05", 0), (40, 1, -1, "0.0", 0), (60, 9, 9, "1.91", 1)]
@@ -66,8 +66,9 @@ def test_a_log_without_header_and_idx_is_read_but_paired_with_none(tmp_path: Pat
     assert looks_like_log(tmp_path / "bare.txt") and table.label.tolist() == [1, 3, 9, 7]
     assert table.idx.tolist() == [-1, -2, -3, -4] and "does not say which images" in table.header.notes[0]
     assert metrics.acr(table).value == metrics.acr(read(tmp_path / "usual.tsv")).value
-    with pytest.raises(InputError, match="share no image"):
-        metrics.pair(table, read(tmp_path / "usual.tsv"))
+    for other in (read(tmp_path / "usual.tsv"), table):  # not even two such logs are known to be about the same images
+        with pytest.raises(InputError, match="bare does not say which images it is about"):
+            metrics.pair(table, other)
 
 
 REFUSED = {
@@ -75,7 +76,7 @@ REFUSED = {
     "base": ("idx\tlabel\tpredict\tbasePredict\tcorrect\ttime\n0\t3\t3\t2\t1\t0:00:01.5\n", r"\(basePredict\)"),
     "adaptive": (
         "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\ttime\n0\t3\t3\t1\t1\t0\t0:00:01\n",
-        "radius is not in the file",
+        "radius is not in the file.*radius_0.5/log.tsv",
     ),
     "no header": ("0\t3\t3\t0.5\t1\t0:00:01.5\n", "has no header; put a line on top"),
     "neither 0/1 nor a total": (text(correct=(1, 1, 1, 3)), "line 3: correct=1 contradicts"),
@@ -94,34 +95,101 @@ def test_what_cannot_be_read_without_guessing_is_named(what: str, tmp_path: Path
         read(tmp_path / "log.tsv")
 
 
-def test_a_matlab_file_tells_its_acr_and_the_way_out(tmp_path: Path) -> None:
-    io.savemat(
-        tmp_path / "440.mat", {"hard": np.array([0.5, -1.0, 1.5, 0.0]), "soft": np.array([-1.0, -1.0, 1.0, 0.0])}
-    )
-    with pytest.raises(InputError, match=r"MACER.*hard ACR 0.500 of 4 images, soft ACR 0.250.*scipy.io.loadmat"):
-        read(tmp_path / "440.mat")
+ADAPTIVE = (
+    "idx\tlabel\tpredict\tradius proved\tcorrect\tlevels_needed\testimated_pr\ttime\n"
+    "0\t3\t3\t1\t1\t0\t0.99\t0:00:01.5\n20\t8\t-1\t-1\t0\t2\t0.61\t0:00:09.5\n40\t0\t5\t1\t0\t1\t0.98\t0:00:03.5\n"
+)
+
+
+def test_a_log_of_one_radius_is_a_table_of_that_radius(tmp_path: Path) -> None:
+    path = tmp_path / "cifar10" / "noise_0.25" / "radius_0.5" / "adaptive.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text(ADAPTIVE)
+    table = infer(read(path), path)
+    assert (table.header.rule, table.header.sigma, table.header.n) == ("radius=0.5", 0.25, None)
+    assert table.radius.tolist() == [0.5, 0.0, 0.5] and table.predict.tolist() == [3, -1, 5]
+    assert metrics.certified_accuracy(table, 0.5).value == pytest.approx(1 / 3)
+    assert "only radius 0.5 was asked for" in table.header.notes[0]
+    assert not metrics.knows_p_a(table) and metrics.farthest(table) == 0.5
+    (comparison,) = metrics.compare([(table, table)], radii=[0.25, 0.5])
+    assert comparison.at(0.25) is None and comparison.at(0.5) is not None and comparison.acr is None
+
+
+def test_a_word_that_says_neither_proved_nor_not_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "radius_0.5.tsv"
+    path.write_text(ADAPTIVE.replace("\t3\t1\t1", "\t3\t2\t1"))
+    with pytest.raises(InputError, match=r"line 2: radius proved=2 is above 1"):
+        read(path)
+
+
+HARD, SOFT = [0.5, -1.0, 1.5, 0.0], [-1.0, -1.0, 1.0, 0.25]
+
+
+def test_a_matlab_file_gives_a_table_of_each_kind_of_radius(tmp_path: Path) -> None:
+    path = tmp_path / "macer" / "cifar10" / "noise_0.25" / "440.mat"
+    path.parent.mkdir(parents=True)
+    io.savemat(path, {"hard": np.array(HARD), "soft": np.array(SOFT)})
+    hard, soft = (infer(table, path) for table in read_all(path))
+    assert (hard.name, soft.name, read(path).name) == ("440", "440 (soft)", "440")
+    for table, radii in ((hard, HARD), (soft, SOFT)):
+        assert metrics.acr(table).value == pytest.approx(np.maximum(radii, 0.0).mean())
+        assert metrics.certified_accuracy(table, 0.0).value == np.mean(np.array(radii) >= 0.0)
+        assert (table.header.sigma, table.header.dataset, table.idx.tolist()) == (0.25, "cifar10", [-1, -2, -3, -4])
+        assert "neither which images it is about nor their classes" in table.header.notes[0]
+    known = infer(read_all(path)[1], path, n=100_000, alpha=0.001)
+    assert "soft smoothed classifier" in soft.header.notes[1] and not metrics.knows_p_a(known)
+    with pytest.raises(InputError, match="its radii do not give p_A"):
+        metrics.p_a(known)
+    with pytest.raises(InputError, match="does not say which images"):
+        metrics.pair(hard, hard)
+    io.savemat(path, {"soft": np.array(SOFT)})
+    assert [table.name for table in read_all(path)] == ["440 (soft)"]
+
+
+def test_the_budget_of_a_matlab_file_is_found_as_of_other_logs(tmp_path: Path) -> None:
+    most = 0.25 * 3.8114571  # of n = 100,000 at alpha .001
+    io.savemat(tmp_path / "noise_0.25.mat", {"hard": np.array([most, most, 0.2, -1.0])})
+    made = infer(read(tmp_path / "noise_0.25.mat"), tmp_path / "noise_0.25.mat")
+    assert (made.header.n, made.header.alpha) == (100_000, 0.001)
+    assert metrics.p_a(made).share(0.5).value == 0.75
+
+
+def test_a_matlab_file_of_something_else_is_named(tmp_path: Path) -> None:
     io.savemat(tmp_path / "other.mat", {"x": np.eye(3)})
-    with pytest.raises(InputError, match="MATLAB file without certificates"):
+    with pytest.raises(ForeignFile, match="MATLAB file without certificates"):
         read(tmp_path / "other.mat")
+    io.savemat(tmp_path / "440.mat", {"hard": np.array(HARD)})
     (tmp_path / "cut.mat").write_bytes((tmp_path / "440.mat").read_bytes()[:150])
     with pytest.raises(InputError, match="not a readable MATLAB file"):
         read(tmp_path / "cut.mat")
+    io.savemat(tmp_path / "bad.mat", {"hard": np.array([0.5, -0.5])})
+    with pytest.raises(InputError, match=r"hard radius 2 is -0\.5; expected 0 to 1000, or -1"):
+        read(tmp_path / "bad.mat")
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_no_damaged_matlab_file_is_more_than_a_sentence(packed: bool, tmp_path: Path) -> None:
+def test_a_damaged_matlab_file_is_read_or_refused_in_a_sentence(packed: bool, tmp_path: Path) -> None:
     """SciPy's reader, tried on such, ended the process."""
-    radii = np.random.default_rng(0).uniform(-1.0, 2.0, 40)
+    radii = np.maximum(np.random.default_rng(0).uniform(-1.0, 2.0, 40), -1.0)
+    radii[radii < 0.0] = -1.0
     path = tmp_path / "damaged.mat"
     io.savemat(path, {"hard": radii, "soft": radii[:7].astype(np.float32)}, do_compression=packed)
-    content, rng = path.read_bytes(), np.random.default_rng(1)
+    content, rng, refused = path.read_bytes(), np.random.default_rng(1), 0
     for _ in range(600):
         bent = bytearray(content)
         for at in rng.integers(116, len(bent), rng.integers(1, 4)):
             bent[at] = int(rng.choice([0, 0x7F, 0xFF, int(rng.integers(256))]))
         path.write_bytes(bent[: rng.integers(130, len(bent))] if rng.random() < 0.2 else bent)
-        with pytest.raises(InputError, match=r"damaged\.mat is (a MATLAB file|not a readable MATLAB file)"):
-            read(path)
+        try:
+            tables = read_all(path)
+        except InputError as error:
+            assert str(path) in str(error)
+            refused += 1
+            continue
+        for table in tables:
+            assert np.isfinite(table.radius).all() and table.radius.min(initial=0.0) >= 0.0
+            assert table.radius.max(initial=0.0) <= 1000.0 and not table.radius[~table.correct].any()
+    assert refused > 100
 
 
 def test_a_matlab_file_is_read_in_either_order_and_unpacked_within_bounds(tmp_path: Path) -> None:
@@ -132,8 +200,7 @@ def test_a_matlab_file_is_read_in_either_order_and_unpacked_within_bounds(tmp_pa
     for order, mark, body in (("<", b"IM", little), (">", b"MI", big)):
         front = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{order}H", 0x0100) + mark
         (tmp_path / "a.mat").write_bytes(front + struct.pack(f"{order}II", 14, len(body)) + body)
-        with pytest.raises(InputError, match=r"hard ACR 1\.333 of 3 images"):
-            read(tmp_path / "a.mat")
+        assert read(tmp_path / "a.mat").radius.tolist() == [1.0, 0.0, 3.0]
     bomb = zlib.compress(bytes(2**26))
     (tmp_path / "a.mat").write_bytes(
         b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + struct.pack("<II", 15, len(bomb)) + bomb
@@ -168,7 +235,7 @@ def test_every_released_log_is_read_and_none_misread(logs: Path) -> None:
         rows = parsed(path)
         if rows is None:
             predictions.append(path.name)
-            with pytest.raises(InputError, match="log of predictions"):
+            with pytest.raises(PredictionLog, match="log of predictions"):
                 read(path)
             continue
         table = read(path)

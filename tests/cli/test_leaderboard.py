@@ -146,7 +146,7 @@ def test_what_was_inferred_of_a_log_stands_beside_it(cli: Run, tmp_path: Path) -
     (tmp_path / "runs" / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:03\n")
     told = cli("leaderboard", tmp_path / "runs")
     assert told.code == 0, told.err
-    assert "predictions is a log of predictions" in told.err
+    assert "1 log of predictions: they certify nothing, and are not ranked" in told.err
     (record,) = json.loads((tmp_path / "leaderboard.json").read_text())
     assert (record["dataset"], record["method"], record["sigma"]) == ("imagenet", "gaussian", 1.0)
     assert (record["n"], record["alpha"], record["p_A"] != []) == (100_000, 0.001, True)

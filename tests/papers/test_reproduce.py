@@ -18,7 +18,7 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import compare_cells, differences, findings
 from randsmooth.papers.context import Context
-from randsmooth.papers.find_certificates import IncompleteProvenance, _read, certificates_for, scan_folder
+from randsmooth.papers.find_certificates import certificates_for, scan_folder
 from randsmooth.papers.image_counts import images_of
 from randsmooth.papers.objects import OBJECTS, find_object
 from randsmooth.papers.published_values import published_texts
@@ -268,7 +268,10 @@ def test_a_scan_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
     result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
     assert result.missing == (19, 21)
     said = described(result)
-    for words in (f"skipped: {damaged}, line 2: radius='far'", "predictions is a log of predictions"):
+    for words in (
+        f"skipped: {damaged}, line 2: radius='far'",
+        f"skipped as logs of predictions, which certify nothing: {tmp_path / 'predictions'}",
+    ):
         assert f"note: {words}" in said or words in said
     assert "and 2 more: nothing says the data set and sigma" in said
 
@@ -328,7 +331,8 @@ def test_the_run_of_a_row_is_found_among_the_released_logs(logs: Path, tmp_path:
     assert (
         "gaussian at sigma 0.25 differs in 5 of 5 cells by more than rounding and chance: the released log is" in notes
     )
-    assert len([line for line in result.skipped if "log of predictions" in line]) == 2
+    (line,) = (line for line in result.skipped if "logs of predictions" in line)
+    assert "N_1000" in line and "num_256/predictions" in line
 
 
 @pytest.mark.parametrize(
@@ -435,7 +439,7 @@ def test_every_object_at_the_smallest_scale(tmp_path: Path) -> None:
 
 def test_certificates_whose_origin_is_unknown_say_what_is_missing(tmp_path: Path) -> None:
     log(tmp_path / "mine.tsv", [(0.5, True)] * 3)
-    with pytest.raises(IncompleteProvenance) as refusal:
-        _read(tmp_path / "mine.tsv")
-    assert refusal.value.lacks == "data set and sigma and method"
-    assert "DATASET-sigmaSIGMA/METHOD.tsv" in str(refusal.value)
+    scan = scan_folder(tmp_path)
+    (said,) = scan.skipped
+    assert scan.found == () and "mine.tsv: nothing says the data set and sigma and method" in said
+    assert "DATASET-sigmaSIGMA/METHOD.tsv" in said

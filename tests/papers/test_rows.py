@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from randsmooth.certificates import PathFacts
 from randsmooth.papers.find_certificates import certificates_for
 from randsmooth.papers.rows import PaperRow, is_main, rows_of
 from randsmooth.papers.scales import SCALES, steps_for
@@ -71,7 +72,7 @@ def test_main_rows_are_those_of_main_presets() -> None:
 
 def test_a_log_stands_for_a_main_row_by_either_account() -> None:
     def found(preset: str, log: bool) -> Any:
-        place = SimpleNamespace(arch="", training_sigma=None, split=None, other_parts=()) if log else None
+        place = PathFacts() if log else None
         return SimpleNamespace(dataset="mnist", sigma=0.5, method="gaussian", preset=preset, place=place)
 
     row = PaperRow("cat-rs", "mnist", 0.5, "gaussian", "", "cat-rs/gaussian/table1")

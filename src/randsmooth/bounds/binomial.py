@@ -15,6 +15,8 @@ from randsmooth.errors import InputError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_KNOWN = 200_000  # counts that are kept of a budget: 30 MB
+
 
 def check_counts(k: ArrayLike, n: ArrayLike) -> None:
     """Raise InputError unless every 0 <= k <= n and n >= 1.
@@ -108,13 +110,22 @@ def successes_of_tail(q: ArrayLike, n: int, alpha: float) -> Ints:
         [51, 99, 100]
     """
     shape = np.shape(q)
-    q, place = np.unique(np.asarray(q, np.float64), return_inverse=True)  # printed radii repeat: invert each once
-    return np.asarray(_inverted(q.tobytes(), n, alpha)[place].reshape(shape))
+    unique, place = np.unique(np.asarray(q, np.float64), return_inverse=True)
+    known = _inverted_before(n, alpha)
+    if len(known) > MOST_KNOWN:
+        known.clear()
+    new = np.array([tail for tail in unique.tolist() if tail not in known], np.float64)
+    known.update(zip(new.tolist(), _inverted(new, n, alpha).tolist(), strict=True))
+    return np.array([known.get(tail, 0) for tail in unique.tolist()], np.int64)[place].reshape(shape)
 
 
-@lru_cache(maxsize=64)  # every statistic of a log asks for the same counts
-def _inverted(tails: bytes, n: int, alpha: float) -> Ints:
-    q = np.frombuffer(tails)
+@lru_cache(maxsize=8)
+def _inverted_before(n: int, alpha: float) -> dict[float, int]:
+    """tail -> its k. Printed radii repeat, within a log and in others: of thousands of logs a few thousand are new."""
+    return {}
+
+
+def _inverted(q: Floats, n: int, alpha: float) -> Ints:
     low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)
     while np.any(high - low > 1):  # the tail falls as k grows
         middle = (low + high) // 2

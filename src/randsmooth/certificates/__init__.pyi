@@ -7,8 +7,15 @@ from .files import (
     read as read,
 )
 from .files import (
+    read_all as read_all,
+)
+from .files import (
     write_tsv as write_tsv,
 )
+from .folder import FolderFile as FolderFile
+from .folder import read_file_of as read_file_of
+from .folder import read_folder as read_folder
+from .folder import unplaced as unplaced
 from .from_arrays import CertificatesLike as CertificatesLike
 from .from_arrays import as_certificates as as_certificates
 from .from_arrays import from_radii as from_radii
@@ -18,6 +25,7 @@ from .header import Header as Header
 from .inferred import COMMON_ALPHA as COMMON_ALPHA
 from .inferred import infer as infer
 from .inferred import log_at_alpha as log_at_alpha
+from .inferred import tells_p_a as tells_p_a
 from .journal import Journal as Journal
 from .journal import journal_header as journal_header
 from .journal_row import JournalRow as JournalRow
@@ -27,11 +35,14 @@ from .log_budgets import require_reachable as require_reachable
 from .log_paths import PathFacts as PathFacts
 from .log_paths import method_named as method_named
 from .log_paths import path_facts as path_facts
+from .logs import PredictionLog as PredictionLog
 from .logs import looks_like_log as looks_like_log
 from .logs import read_tsv as read_tsv
 from .own_counts import from_counts as from_counts
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
+from .repositories import REPOSITORIES as REPOSITORIES
+from .repositories import in_repository as in_repository
 from .rules import (
     CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS,
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
+from randsmooth.certificates import matlab
 from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import UNFINISHED, read_unfinished
@@ -43,6 +46,22 @@ def read(path: Path | str) -> Certificates:
     return read_parquet(path)
 
 
+def read_all(path: Path | str) -> list[Certificates]:
+    """Every table in a file: of a MATLAB file that of the hard and that of the soft radii, of any other file the one.
+
+    Errors as `read`.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> write_tsv(from_radii([0.0, 0.75]), "log.tsv")
+        >>> [table.name for table in read_all("log.tsv")]
+        ['log']
+    """
+    first, path = read(path), Path(path)
+    others = matlab.kinds_in(path)[1:] if path.suffix == ".mat" else []
+    return [first, *(matlab.read_matlab(path, kind) for kind in others)]
+
+
 def find_certificates(folder: Path) -> list[Path]:
     """The files at any depth below `folder` that may hold certificates, by suffix or by their first line, sorted.
 
@@ -59,8 +78,15 @@ def find_certificates(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; give one that holds certificates or logs")
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in _below(folder) if path.is_file())
     return [path for path in files if path.suffix in SUFFIXES or (path.suffix not in OTHERS and _may_be_log(path))]
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All files at any depth, but not the history of a clone, which has thousands."""
+    for top, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield from (Path(top, name) for name in names)
 
 
 def _may_be_log(path: Path) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth import bounds
+from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
 from randsmooth.certificates.log_budgets import least_alpha, possible_budgets, require_reachable
 from randsmooth.certificates.log_paths import PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates
@@ -42,10 +43,25 @@ def infer(
     """
     if not table.is_log:
         return table
-    known = _placed(table, path_facts(Path(path)), sigma=sigma, n=n, alpha=alpha)
+    place = path_facts(Path(path))
+    if not tells_p_a(table.header):  # its radii are not those of n samples judged by Clopper-Pearson
+        return _placed(table, replace(place, n=None, alpha=None), sigma=sigma, n=None, alpha=None)
+    known = _placed(table, place, sigma=sigma, n=n, alpha=alpha)
     require_reachable(known)
     made = _budgeted(known)
     return made if alpha is not None or made.header.alpha is None else log_at_alpha(made, COMMON_ALPHA)
+
+
+def tells_p_a(header: Header) -> bool:
+    """Whether a log's radii are those of n samples judged by Clopper-Pearson, from which p_A can be recovered.
+
+    They are not where one radius was asked for, or where the soft smoothed classifier was certified.
+
+    Example:
+        >>> tells_p_a(Header()), tells_p_a(Header(rule="radius=0.5"))
+        (True, False)
+    """
+    return header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON, OLD_BOUND)
 
 
 def _placed(
@@ -57,11 +73,11 @@ def _placed(
         place,
         sigma=place.sigma if given.header.sigma is None else None,
         n=place.n if given.header.n is None else None,
+        alpha=place.alpha if given.header.alpha is None else None,
     )
-    facts = {"dataset": place.dataset or None, "split": place.split or None}
-    facts["model"] = {"method": place.method} if place.method else None  # type: ignore[assignment]
+    facts = {"dataset": place.dataset or None, "split": place.split or None, "model": place.model or None}
     new = {key: value for key, value in facts.items() if getattr(given.header, key) is None}
-    made = given.assuming(sigma=place.sigma, n=place.n)
+    made = given.assuming(sigma=place.sigma, n=place.n, alpha=place.alpha)
     notes = [note for note in (used.in_words(), _trained(place, made.header.sigma)) if note]
     return _noted(made, *notes, **new)
 

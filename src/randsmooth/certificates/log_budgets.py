@@ -22,6 +22,7 @@ USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1
 TOP = 64  # how many of the largest radii are compared with a budget's: smaller ones lie too close together
 ROUNDED = 0.005  # a log prints three significant digits, perhaps rounded up
 FINEST = 1e-6  # what `write_tsv` rounds down to
+FINE = 7  # decimals: with as many or more, a radius may be off by FINEST
 LOOSEST = 0.5  # an alpha above any in use
 NAMED = 5  # images that an error lists
 
@@ -41,19 +42,32 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
         [(100000, 0.001)]
     """
     bounds.check_sigma(sigma)
+    return list(_possible(np.ascontiguousarray(radius, np.float64).tobytes(), sigma, n, alpha))
+
+
+@lru_cache(maxsize=16)  # the budget of a log is asked for several times while it is read
+def _possible(radii: bytes, sigma: float, n: int | None, alpha: float | None) -> list[Budget]:
+    radius = np.frombuffer(radii)
     if len(radius) == 0 or radius.max() <= 0.0 or (radius == radius.max()).sum() < 2:
         return []
     printed = np.unique(radius[radius > 0.0])[::-1]
-    scaled, off = printed / sigma, _rounding(printed.tobytes()) / sigma
-    tried = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
-    return [(m, a) for m, a in tried if m >= bounds.smallest_n(a) and _explains(_largest(m, a), scaled, off)]
+    scaled, off = printed / sigma, _rounding(printed) / sigma
+    budgets, tops = _tried(n, alpha)
+    near = np.flatnonzero(np.abs(tops - scaled[0]) <= off[0])  # few of the many: only these are looked at closely
+    return [budgets[i] for i in near if _explains(_largest(*budgets[i]), scaled, off)]
+
+
+@lru_cache(maxsize=64)
+def _tried(n: int | None, alpha: float | None) -> tuple[list[Budget], Floats]:
+    """The usual budgets with this n and alpha, as far as they are known, and the largest radius of each, in sigmas."""
+    every = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
+    budgets = [(m, a) for m, a in every if m >= bounds.smallest_n(a)]
+    return budgets, np.array([bounds.largest_radius(m, a, 1.0) for m, a in budgets], np.float64)
 
 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
-    """Whether the first of `radii` equals the first of `there`, and those near it equal others, to within `off`."""
+    """Whether those of `radii` that lie near the largest of `there` equal one of these, to within `off`."""
     near = radii >= there[-1]
-    if abs(radii[0] - there[0]) > off[0]:
-        return False
     gap = np.abs(radii[near][:, None] - there).min(axis=1)
     return bool(np.all(gap <= off[near]))
 
@@ -65,11 +79,10 @@ def _largest(n: int, alpha: float) -> Floats:
     return bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), 1.0)
 
 
-@lru_cache(maxsize=16)  # the budget of a log is asked for several times while it is read
-def _rounding(printed: bytes) -> Floats:
+def _rounding(radii: Floats) -> Floats:
     """By how much each radius may be off as printed: half a unit of the last digit that any of its magnitude shows."""
-    radii = np.frombuffer(printed)
-    decimals = np.array([len(np.format_float_positional(r, trim="-").partition(".")[2]) for r in radii])
+    rounded = np.array([np.abs(np.round(radii, d) - radii) <= 1e-12 * radii for d in range(FINE)] + [radii > 0.0])
+    decimals = np.argmax(rounded, axis=0)
     magnitude = np.floor(np.log10(radii))
     shown = np.array([decimals[magnitude == m].max() for m in magnitude])
     return np.asarray(np.maximum(0.5 * 10.0**-shown, FINEST) * (1.0 + 1e-6))

@@ -1,4 +1,4 @@
-"""MATLAB files of MACER's certification: what they hold, and why no table can be made of them.
+"""MATLAB files of MACER's certification, which hold radii and nothing else.
 
 They are read without SciPy, whose reader aborts the process on damaged files; little of the format is needed.
 """
@@ -9,15 +9,24 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
+from randsmooth.certificates.header import Header
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
 from randsmooth.documents import read_file, shown
-from randsmooth.errors import InputError
+from randsmooth.errors import ForeignFile, InputError
 
 MAGIC = "MATLAB 5.0 MAT-file"
 KINDS = ("hard", "soft")  # Cohen et al.'s certificate, and MACER's of the soft classifier
+SOFT = "empirical Bernstein, soft"  # the bound of the latter
+WRONG = -1.0
+LARGEST = 1000.0  # radius, as of other logs
+NOTE = (
+    "from a MATLAB file, which says neither which images it is about nor their classes: they are numbered -1, -2, ..., "
+    "class 0 stands for the right one, and what is not right counts as an abstention"
+)
+SOFT_NOTE = "the radii are of the soft smoothed classifier (mean probabilities), not of the vote: they do not give p_A"
 MOST_BYTES = 2**21  # both radii of 50,000 images take 0.8 MB
 UNPACKED = 2**24  # of an element
 HEAD = 128  # bytes before the first element; the last two tell the byte order
@@ -26,20 +35,50 @@ MATRIX, PACKED = 14, 15  # kinds of elements
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}  # and of data
 
 
-def refuse(path: Path) -> NoReturn:
-    """Raise InputError that says what the file holds: radii, -1 where the prediction was wrong, and nothing else."""
+def read_matlab(path: Path, kind: str | None = None) -> Certificates:
+    """The certificates of one `kind` in a MATLAB file of MACER's certification; by default the first that it holds.
+
+    The file holds the radius of each right image and -1 for every other. It says neither which images these are nor
+    their classes: rows are numbered -1, -2, ... in their order, class 0 stands for the right one, and whatever is not
+    right is an abstention.
+
+    Raises:
+        InputError: no MATLAB file, a damaged one, or one without radii.
+    """
     radii = _radii(path)
     if not radii:
-        raise InputError(f"{path} is a MATLAB file without certificates: MACER's hold 'hard' or 'soft' radii")
-    held = ", ".join(f"{kind} ACR {_acr(values):.3f} of {len(values):,} images" for kind, values in radii.items())
-    raise InputError(
-        f"{path} is a MATLAB file of MACER's certification ({held}). It holds radii, -1 where the prediction was wrong "
-        "or none, but neither images nor classes, so that no table can be made of it without inventing them; its radii "
-        f"are scipy.io.loadmat(FILE)[{next(iter(radii))!r}]"
+        raise ForeignFile(f"{path} is a MATLAB file without certificates: MACER's hold 'hard' or 'soft' radii")
+    kind = kind or next(iter(radii))
+    values = radii[kind]
+    _check_radii(path, kind, values)
+    right = values >= 0.0
+    return Certificates(
+        Header(bound=SOFT, notes=(NOTE, SOFT_NOTE)) if kind == "soft" else Header(notes=(NOTE,)),
+        idx=-1 - np.arange(len(values)),
+        label=np.zeros(len(values), np.int64),
+        predict=np.where(right, 0, ABSTAIN),
+        radius=np.maximum(values, 0.0),
+        seconds=np.zeros(len(values)),
+        name=f"{path.stem} (soft)" if kind == "soft" else path.stem,
     )
 
 
-def _radii(path: Path) -> dict[str, np.ndarray]:
+def kinds_in(path: Path) -> list[str]:
+    """Which of KINDS a MATLAB file holds; errors as `read_matlab`."""
+    return list(_radii(path))
+
+
+def _check_radii(path: Path, kind: str, values: Floats) -> None:
+    wrong = np.flatnonzero(((values < 0.0) & (values != WRONG)) | (values > LARGEST))
+    if len(wrong):
+        place = int(wrong[0])
+        raise InputError(
+            f"{path}: {kind} radius {place + 1} is {values[place]:g}; expected 0 to {LARGEST:g}, or -1 where the "
+            "prediction was wrong"
+        )
+
+
+def _radii(path: Path) -> dict[str, Floats]:
     content = read_file(path, MOST_BYTES)
     order = ORDERS.get(content[HEAD - 2 : HEAD], "")
     try:
@@ -51,7 +90,7 @@ def _radii(path: Path) -> dict[str, np.ndarray]:
     return {name: found[name] for name in KINDS if name in found}
 
 
-def _matrices(content: bytes, order: str) -> Iterator[tuple[str, np.ndarray]]:
+def _matrices(content: bytes, order: str) -> Iterator[tuple[str, Floats]]:
     """The plain matrices of KINDS among the elements of `content`, by name, flat."""
     for kind, data in _unpacked(content, order):
         if kind == MATRIX:
@@ -89,13 +128,9 @@ def _elements(content: bytes, order: str) -> Iterator[tuple[int, bytes]]:
         at = at + 8 if short else end if kind == PACKED else end + -end % 8
 
 
-def _numbers(kind: int, data: bytes, order: str) -> np.ndarray:
+def _numbers(kind: int, data: bytes, order: str) -> Floats:
     with np.errstate(invalid="ignore"):  # a NaN that signals
         values = np.frombuffer(data, np.dtype(order + NUMBERS[kind])).astype(np.float64)
     if not np.isfinite(values).all():
         raise ValueError("it holds radii that are not finite")
     return values
-
-
-def _acr(radii: np.ndarray) -> float:
-    return float(np.maximum(radii, 0.0).mean()) if len(radii) else 0.0

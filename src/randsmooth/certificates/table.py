@@ -167,7 +167,8 @@ class Certificates:
         """This table with the facts that its header lacks, such as all three of a log's; known ones are kept."""
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
-        return replace(self, header=self.header.having(**missing))
+        known = {key: value for key, value in missing.items() if value is not None}
+        return replace(self, header=self.header.having(**known)) if known else self
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
 from randsmooth import bounds, certificates
+from randsmooth.certificates import folder
 from randsmooth.cli import shared_options
 from randsmooth.cli.messages import note
 from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
+from randsmooth.progress import console, silent
 
 if TYPE_CHECKING:
+    from randsmooth.certificates import FolderFile
     from randsmooth.report import Entry
+
+MANY = 500  # files of which reading takes long enough to show how far it is
 
 
 class Leaderboard(Settings):
     """Settings of `randsmooth leaderboard`."""
 
-    folder: Path = argument("Folder whose certificates, at any depth, are ranked.")
+    folder: Path = argument("Folder whose certificates, at any depth, are ranked; a clone of a repository will do.")
     out: Path = option(
         "The HTML page to write. A JSON file with the same figures is written beside it.", Path("leaderboard.html")
     )
@@ -46,8 +53,8 @@ def leaderboard(settings: Leaderboard) -> None:
     """Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.
 
     Tables are ordered by the p_A curve; ACR stands last. Logs are recognised by their first line, whatever their
-    names. Files that cannot be read are left out, and named here and on the page; the exit code is 0 if at least one
-    could be read.
+    names, and their data set, sigma, method and settings by their paths. Logs of predictions and files that cannot be
+    read are left out, and named here and on the page; the exit code is 0 if at least one could be read.
 
     Example: randsmooth leaderboard runs --out runs/leaderboard.html
     """
@@ -91,27 +98,55 @@ def check(settings: Leaderboard) -> None:
         certificates.check_budget(1, settings.n, settings.alpha)
 
 
-def load(settings: Leaderboard) -> tuple[list[Entry], list[str]]:
-    """Every certificate table below the folder, measured, and a sentence about each file that was left out.
+def load(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:
+    """Every certificate table below the folder, measured; and heading -> sentences on files that are not ranked.
 
     Raises:
         InputError: no such folder, or no certificate in it.
     """
-    entries, left_out = [], []
-    for path in certificates.find_certificates(settings.folder):
-        try:
-            entries.append(_entry(path, settings))
-        except (InputError, OSError) as reason:
-            left_out.append(about(path, reason))
-            note(f"skipped: {left_out[-1]}")
+    from randsmooth import report
+
+    entries, read = [], []
+    paths = certificates.find_certificates(settings.folder)
+    progress = console if len(paths) >= MANY else silent
+    with progress("reading certificates", len(paths), "files") as reporter:
+        for path in paths:
+            file = certificates.read_file_of(path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
+            name = path.relative_to(settings.folder).as_posix()
+            try:
+                entries += [report.measure(table, name) for table in file.tables]
+            except InputError as reason:
+                file = replace(file, tables=(), fault=about(path, reason))
+            read.append(replace(file, tables=()))
+            reporter.advance(1)
+    left_out = _left_out(read, entries)
     if not entries:
         raise InputError(f"no certificates below {settings.folder}; `randsmooth certify --out` writes them")
     return entries, left_out
 
 
-def _entry(path: Path, settings: Leaderboard) -> Entry:
-    from randsmooth import report
+def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """What the page says of files that are not ranked, or not placed; of the former, the terminal gives the reasons."""
+    predicted = [file.path for file in read if file.predictions]
+    faults = {file.path: file.fault for file in read if file.fault and not file.predictions}
+    unplaced: dict[str, list[str]] = {}
+    for entry in entries:
+        if lacks := certificates.unplaced(entry.table):
+            unplaced.setdefault(lacks, []).append(entry.file)
+    said = {}
+    if predicted:
+        heading = f"{_counted(len(predicted), 'log')} of predictions: they certify nothing, and are not ranked"
+        said[heading] = list(map(str, predicted))
+        note(f"{heading}: {folder.names_of(predicted)}")
+    if faults:
+        said[f"Left out, as {_counted(len(faults), 'file')} could not be used"] = list(faults.values())
+        for reason, paths in folder.grouped(faults).items():
+            note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {folder.names_of(paths)}: {reason}")
+    for lacks, files in unplaced.items():
+        if any(entry.logged and entry.file in files for entry in entries):
+            said[f"Ranked, though nothing says the {lacks} of {_counted(len(files), 'log')}"] = files
+    return said
 
-    read = certificates.read(path)
-    table = certificates.infer(read, path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
-    return report.measure(table, path.relative_to(settings.folder).as_posix())
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"

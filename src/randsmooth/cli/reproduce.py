@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 class Reproduce(Settings):
     """Settings of `randsmooth reproduce`."""
 
-    object: str | None = argument("A table or figure as PAPER/OBJECT, such as acr/table2; see --list.", default=None)
+    object: str | None = argument(
+        "A table or figure as PAPER/OBJECT, such as acr/table2 (see --list); or a folder, such as a clone of a "
+        "repository of logs, of which it says what it fills of all tables.",
+        default=None,
+    )
     source: Path | None = option(
         "Folder of certificates or logs, laid out as DATASET-sigmaSIGMA/METHOD.tsv or as the authors released theirs.",
         json_schema_extra={"flag": "from"},
@@ -34,10 +38,16 @@ def reproduce(settings: Reproduce) -> None:
 
     Example: randsmooth reproduce acr/table2 --from published-logs
 
+    What a clone fills of all tables: randsmooth reproduce smoothing-catrs
+
     Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
         say(listing())
+        return
+    folder = survey_of(settings)
+    if folder is not None:
+        say(surveyed(folder, settings.out), end="")
         return
     if settings.object is None:
         raise InputError(
@@ -63,6 +73,48 @@ def reproduce(settings: Reproduce) -> None:
         ),
         end="",
     )
+
+
+def survey_of(settings: Reproduce) -> Path | None:
+    """The folder of which all tables are wanted: given in place of one, or by --from alone."""
+    if settings.object is None:
+        return settings.source
+    folder = Path(settings.object)
+    if not folder.is_dir():
+        return None
+    if settings.source is not None or settings.run:
+        raise InputError(
+            f"{folder} is a folder: of its certificates all tables are listed, without --from and --run; name a table "
+            "beside --from, as in randsmooth reproduce acr/table2 --from FOLDER"
+        )
+    return folder
+
+
+def surveyed(folder: Path, out: Path) -> str:
+    """What a person reads of the tables that a folder fills; their cells are written to `out`."""
+    from randsmooth.papers.reproduction import write_cells
+    from randsmooth.papers.rows import named
+    from randsmooth.papers.table_coverage import kinds, survey
+
+    found = survey(folder)
+    lines = []
+    for table in found.drawn:
+        chance = " and chance" * any(agreed is not None and not agreed.same_images for agreed in table.agreed)
+        rows = f"{len(table.filled)} of {len(table.cells.rows)} rows"
+        lines += [f"{table.object.name}: {table.object.title}"]
+        lines += [f"  {rows}; {table.explained} of {table.compared} cells as printed, to rounding{chance}"]
+        lines += [f"  only logs of other runs: {named(table.other_runs)}"] * bool(table.other_runs)
+        lines += [f"  missing: {named(table.missing)}"] * bool(table.missing)
+    empty = [table.object.name for table in found.tables if table not in found.drawn]
+    lines += ["", f"nothing at all of {', '.join(empty)}"] if empty else []
+    lines += [
+        f"{len(found.files):,} certificate tables, {len(found.unused):,} of which stand in no row of these tables"
+    ]
+    lines += [f"  {kinds(found.unused)}"] if found.unused else []
+    lines += [f"note: {printable(sentence)}" for sentence in found.skipped]
+    path = out / f"{folder.resolve().name}-cells.csv"
+    lines += [str(write_cells(found.frame(), path))] if found.drawn else []
+    return "\n".join(lines) + "\n"
 
 
 def listing() -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,7 @@ from randsmooth.errors import InputError
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
+FEW = 1000  # images up to which the redrawn ones are kept for the next table of as many: 16 MB
 BLOCK = 2**16  # images redrawn at a time: half a megabyte of places, which stays in a processor's cache
 
 
@@ -118,10 +121,21 @@ def mean(values: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Estimate
 
 def _redrawn_means(values: Floats, resamples: int, seed: int) -> Floats:
     """(resamples,) means of N values drawn with replacement from `values` (N,)."""
-    rng, n = np.random.default_rng(seed), len(values)
-    rows = max(1, BLOCK // n)
-    sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
-    return np.concatenate([values.take(rng.integers(0, n, (size, n))).mean(axis=1) for size in sizes])
+    n = len(values)
+    redrawn = _kept if n <= FEW else _redrawn
+    return np.concatenate([values.take(images).mean(axis=1) for images in redrawn(n, resamples, seed)])
+
+
+def _redrawn(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """The places (rows, N) of the images that are redrawn, block by block."""
+    rng, rows = np.random.default_rng(seed), max(1, BLOCK // n)
+    for start in range(0, resamples, rows):
+        yield rng.integers(0, n, (min(rows, resamples - start), n))
+
+
+@lru_cache(maxsize=1)
+def _kept(n: int, resamples: int, seed: int) -> list[NDArray[np.int64]]:
+    return list(_redrawn(n, resamples, seed))
 
 
 def require_images(n: int) -> None:

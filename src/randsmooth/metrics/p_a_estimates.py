@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, tells_p_a
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, require_images, share
 
@@ -66,7 +66,7 @@ def knows_p_a(table: CertificatesLike) -> bool:
     table = as_certificates(table)
     header = table.header
     if table.is_log:
-        return None not in (header.sigma, header.n, header.alpha)
+        return None not in (header.sigma, header.n, header.alpha) and tells_p_a(header)
     return not (table.rule.sequential or header.label_aware or _may_be_half(table).any())
 
 
@@ -129,6 +129,8 @@ def _why_unknown(table: Certificates) -> str:
 def _recovered(table: Certificates) -> ImageProbabilities:
     """n_A / n by inverting the Clopper-Pearson bound at the logged radius."""
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
+    if not tells_p_a(table.header):
+        raise InputError(f"{table.name}: its radii do not give p_A ({'; '.join(table.header.notes)})")
     if sigma is None or n is None or alpha is None:
         raise InputError(
             f"{table.name}: p_A of a published log needs the sigma, n and alpha it was made with; take them from its "

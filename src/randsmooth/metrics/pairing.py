@@ -59,6 +59,11 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
 
 
 def _require_once(table: Certificates) -> None:
+    if len(table) and table.idx.min() < 0:
+        raise InputError(
+            f"{table.name or 'a table'} does not say which images it is about: it and another table "
+            "share no image that could be named; compare figures, not images"
+        )
     images, times = np.unique(table.idx, return_counts=True)
     if np.any(times > 1):
         place = int(np.argmax(times > 1))

@@ -70,7 +70,7 @@ def farthest(table: CertificatesLike) -> float:
     """
     table = as_certificates(table)
     if None in (table.header.sigma, table.header.n, table.header.alpha):
-        return float(table.radius.max(initial=0.0))
+        return float(max([table.radius.max(initial=0.0), *_one_radius(table)]))
     return rule_of(table.header).farthest
 
 
@@ -96,9 +96,15 @@ def can_certify(table: CertificatesLike, r: float) -> bool:
 def asked_radii(table: Certificates) -> Floats | None:
     """(K,) the only radii that the table's samples were asked about; None if they were asked about all."""
     if None in (table.header.sigma, table.header.n, table.header.alpha):
-        return None
+        return np.array(_one_radius(table), np.float64) if _one_radius(table) else None
     radii = rule_of(table.header).asked_radii
     return None if radii is None else np.array(radii, np.float64)
+
+
+def _one_radius(table: Certificates) -> list[float]:
+    """The radius of a log of a single one, which its rule names though its n and alpha are unknown; else none."""
+    rule, _, radius = table.header.rule.partition("=")
+    return [float(radius)] if rule == "radius" else []
 
 
 def grid(end: float) -> Floats:

@@ -15,3 +15,6 @@ from .rows import PaperRow as PaperRow
 from .rows import rows_of as rows_of
 from .scales import SCALES as SCALES
 from .scales import Scale as Scale
+from .table_coverage import Survey as Survey
+from .table_coverage import TableCoverage as TableCoverage
+from .table_coverage import survey as survey

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth import certificates
-from randsmooth.certificates import Certificates, PathFacts
-from randsmooth.errors import ForeignFile, InputError, about
+from randsmooth.certificates import Certificates, FolderFile, PathFacts
+from randsmooth.certificates.folder import grouped, names_of
+from randsmooth.errors import InputError
 from randsmooth.papers.log_settings import allows
 from randsmooth.papers.rows import is_main
 
@@ -51,18 +52,6 @@ class FolderScan:
         return FolderScan(self.found + other.found, self.skipped + other.skipped)
 
 
-class IncompleteProvenance(InputError):
-    """Certificates whose data set, sigma or method neither the header nor the path gives.
-
-    Attributes:
-        lacks: what is not known, such as "sigma and method".
-    """
-
-    def __init__(self, path: Path, lacks: str) -> None:
-        self.lacks = lacks
-        super().__init__(f"{path}: nothing says the {lacks}; a log may be put at DATASET-sigmaSIGMA/METHOD.tsv")
-
-
 def scan_folder(folder: Path) -> FolderScan:
     """All certificates below `folder` whose header or path gives data set, sigma and method.
 
@@ -74,44 +63,48 @@ def scan_folder(folder: Path) -> FolderScan:
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; --from takes the folder that holds certificates or logs")
-    found, skipped, incomplete = [], [], dict[str, list[Path]]()
-    for path in certificates.find_certificates(folder):
-        try:
-            found.append(_read(path))
-        except IncompleteProvenance as reason:
-            incomplete.setdefault(reason.lacks, []).append(path)
-        except ForeignFile as reason:
-            if path.suffix != ".parquet":  # images in Parquet files lie beside certificates
-                skipped.append(f"skipped: {about(path, reason)}")
-        except (InputError, OSError) as reason:
-            skipped.append(f"skipped: {about(path, reason)}")
-    return FolderScan(tuple(found), (*skipped, *(_left_out(lacks, paths) for lacks, paths in incomplete.items())))
+    found, faults, predicted, incomplete = [], dict[Path, str](), list[Path](), dict[str, list[Path]]()
+    for file in certificates.read_folder(folder):
+        if file.predictions:
+            predicted.append(file.path)
+        elif file.fault and not (file.foreign and file.path.suffix == ".parquet"):  # images lie beside certificates
+            faults[file.path] = file.fault
+        for table in file.tables:
+            lacks = certificates.unplaced(table)
+            if lacks:
+                incomplete.setdefault(lacks, []).append(file.path)
+            else:
+                found.append(_described(file, table))
+    return FolderScan(tuple(found), tuple(_skipped(faults, predicted, incomplete)))
 
 
-def _left_out(lacks: str, paths: Sequence[Path]) -> str:
-    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-    return (
-        f"left out {', '.join(map(str, paths[:NAMED]))}{more}: nothing says the {lacks}; a log may be put at "
-        "DATASET-sigmaSIGMA/METHOD.tsv"
-    )
+def _skipped(
+    faults: Mapping[Path, str], predicted: Sequence[Path], incomplete: Mapping[str, Sequence[Path]]
+) -> Iterator[str]:
+    """A sentence for each reason for which files could not be used."""
+    if predicted:
+        yield f"skipped as logs of predictions, which certify nothing: {names_of(predicted, NAMED)}"
+    for reason, paths in grouped(faults).items():
+        one = len(paths) == 1
+        yield f"skipped: {faults[paths[0]] if one else f'{names_of(paths, NAMED)}: {reason}'}"
+    for lacks, places in incomplete.items():
+        yield (
+            f"left out {names_of(places, NAMED)}: nothing says the {lacks}; a log may be put at "
+            "DATASET-sigmaSIGMA/METHOD.tsv"
+        )
 
 
-def _read(path: Path) -> CertificateFile:
-    """The certificates at `path`. Raises IncompleteProvenance where header and path do not say what they are about."""
-    table = certificates.infer(certificates.read(path), path)
+def _described(file: FolderFile, table: Certificates) -> CertificateFile:
+    """The table, of which data set, sigma and method are known."""
     header, model = table.header, table.header.model or {}
-    known = {"data set": header.dataset, "sigma": header.sigma, "method": model.get("method")}
-    lacks = " and ".join(what for what, value in known.items() if value is None)
-    if lacks:
-        raise IncompleteProvenance(path, lacks)
     return CertificateFile(
-        path,
+        file.path,
         table,
         SAME_IMAGES.get(str(header.dataset), str(header.dataset)),
         header.sigma or 0.0,
         str(model["method"]),
         str(model.get("preset", "")),
-        place=certificates.path_facts(path) if table.counts is None else None,
+        place=certificates.path_facts(file.place) if table.is_log else None,
     )
 
 
@@ -132,4 +125,4 @@ def _main(found: CertificateFile, preset: str) -> bool:
     if place is None:
         return is_main(found.preset)
     usual = place.arch in ("", ARCHS.get(found.dataset, "")) and place.training_sigma in (None, found.sigma)
-    return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place.other_parts)
+    return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place)

@@ -3,45 +3,39 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Sequence
+from typing import Any
 
+from randsmooth.certificates import PathFacts
 from randsmooth.errors import InputError
 
-PLAIN = re.compile(r"(num|lbd|eta|gamma|beta)_(\d+(?:\.\d+)?)")
-ATTACK = re.compile(r"(?:pgd|salman)_(\d+(?:\.\d+)?)_(\d+)(?:_\d+)?")  # size in 1/256 and steps
 NOISES = ("m", "k")  # our names for what logs call `num`
 CLOSE = 0.01  # relative; some papers write 1 for 255/256
+# What a preset need not say, as it is usual: a path may say it all the same.
+USUAL = {"attack": "pgd", "warmup": 10, "start": 0.0, "lbd_from": 0, "norm": "l2"}
 
 
-def allows(preset: str, dataset: str, sigma: float, besides: Sequence[str]) -> bool:
-    """Whether each of `besides`, the unusual parts of a log's path, is a setting of the preset at `sigma`."""
-    if not besides:
+def allows(preset: str, dataset: str, sigma: float, place: PathFacts) -> bool:
+    """Whether all settings that a log's path gives are those of the preset at `sigma`, and it names no variation."""
+    if place.other_parts:
+        return False
+    if not place.settings:
         return True
-    known = _hyperparameters(preset, dataset, sigma)
-    return all(_is_setting(part, known) for part in besides)
+    known = USUAL | _hyperparameters(preset, dataset, sigma)
+    noises = next((name for name in NOISES if name in known), "m")
+    return all(_same(known.get(noises if name == "m" else name), value) for name, value in place.settings.items())
 
 
-def _is_setting(part: str, known: dict[str, float]) -> bool:
-    pairs = [(known.get(name), value) for name, value in _read(part, known)]
-    return bool(pairs) and all(here is not None and math.isclose(here, value, rel_tol=CLOSE) for here, value in pairs)
+def _same(here: Any, there: float | str) -> bool:
+    if isinstance(there, str) or not isinstance(here, int | float):
+        return bool(here == there)
+    return math.isclose(here, there, rel_tol=CLOSE)
 
 
-def _read(part: str, known: dict[str, float]) -> Iterator[tuple[str, float]]:
-    """The settings that a part of a path gives, by our names; none where the part is no setting."""
-    plain, attack = PLAIN.fullmatch(part), ATTACK.fullmatch(part)
-    if plain:
-        yield (next((k for k in NOISES if k in known), "m") if plain[1] == "num" else plain[1]), float(plain[2])
-    if attack:
-        yield from (("eps", float(attack[1]) / 256.0), ("T", float(attack[2])))
-
-
-def _hyperparameters(preset: str, dataset: str, sigma: float) -> dict[str, float]:
+def _hyperparameters(preset: str, dataset: str, sigma: float) -> dict[str, Any]:
     from randsmooth.training.presets import named
 
     try:
         there = named(preset)
     except InputError:
         return {}
-    values = next((p.hyperparameters(sigma) for p in there if p.serves(dataset)), {})
-    return {key: float(value) for key, value in values.items() if isinstance(value, int | float)}
+    return next((dict(p.hyperparameters(sigma)) for p in there if p.serves(dataset)), {})

@@ -153,6 +153,12 @@ def _write_parts(made: Output, stem: Path) -> list[Path]:
     return files
 
 
+def write_cells(cells: pd.DataFrame, path: Path) -> Path:
+    """Write the cells of a survey as CSV; the path."""
+    with claimed(path.with_suffix("")):
+        return _write(path, _csv(cells))
+
+
 def _file(stem: Path, part: str, suffix: str) -> Path:
     return stem.with_name(stem.name + (f"-{part}" if part else "") + f".{suffix}")
 

@@ -7,12 +7,16 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from randsmooth import metrics
+from randsmooth import certificates, metrics
 from randsmooth.certificates import Certificates, Header
-from randsmooth.escape import LONG, NOT_RECORDED, printable, setting, shortened
+from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, shortened
 from randsmooth.metrics import Estimate
+from randsmooth.report.leaderboard.curves import Curves, curves_of
 from randsmooth.report.sheet import comparability
+
+NAMED = 5  # files that a note names
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,8 @@ class Entry:
         p_a: share of images with p_A >= x for each x of `metrics.P_A_LEVELS`; empty where p_A is not known.
         p_a_unknown: why it is not; empty where it is.
         logged: the table is a published log, which gives p_A from 1/2 upward only.
-        images: a hash of which images the table is about.
+        images: a hash of which images the table is about; of a log that does not say, a hash of its own.
+        curves: what the page draws of it on demand.
 
     Example:
         >>> import numpy as np
@@ -47,6 +52,7 @@ class Entry:
     p_a_unknown: str
     logged: bool
     images: str
+    curves: Curves
 
     @property
     def header(self) -> Header:
@@ -54,7 +60,26 @@ class Entry:
 
     @property
     def method(self) -> str:
-        return setting((self.header.model or {}).get("method"))
+        return setting(self._model("method"))
+
+    @property
+    def repository(self) -> str:
+        return setting(self._model("repository"))
+
+    @property
+    def settings(self) -> str:
+        """Hyperparameters and variation, as far as the path of a released log tells them: `m 2, lbd 10, eta 0.5`."""
+        trained = self._model("training_sigma")
+        parts = [
+            setting(self._model("settings")) if self._model("settings") else "",
+            printable(str(self._model("variation") or "")),
+            "" if trained in (None, self.header.sigma) else f"trained at sigma {trained:g}",
+            f"run {self._model('run')}" if self._model("run") else "",
+        ]
+        return shortened(", ".join(filter(None, parts)))
+
+    def _model(self, fact: str) -> Any:
+        return (self.header.model or {}).get(fact) if self.logged or fact == "method" else None
 
     @property
     def folder(self) -> str:
@@ -78,7 +103,8 @@ def measure(table: Certificates, file: str) -> Entry:
         0.5
     """
     summary = metrics.summarise(table, [0.0])
-    images = hashlib.sha256(table.idx.tobytes() + table.label.tobytes()).hexdigest()
+    unknown = table.idx.min() < 0
+    images = hashlib.sha256(file.encode(errors="replace") if unknown else table.idx.tobytes() + table.label.tobytes())
     light = dataclasses.replace(table, name=_name(table, file), counts0=None, counts=None, paths=None)
     return Entry(
         light,
@@ -88,7 +114,8 @@ def measure(table: Certificates, file: str) -> Entry:
         acr=summary.acr,
         p_a_unknown=_p_a_unknown(table),
         logged=table.is_log,
-        images=images,
+        images=images.hexdigest(),
+        curves=curves_of(table),
     )
 
 
@@ -97,6 +124,8 @@ def _name(table: Certificates, file: str) -> str:
 
 
 def _p_a_unknown(table: Certificates) -> str:
+    if table.is_log and not certificates.tells_p_a(table.header):
+        return "their logs hold radii that do not give it: of a single radius, or of the soft smoothed classifier"
     missing = comparability.missing_settings(table)
     if missing:
         options = ", ".join(f"--{field}" for field in missing)
@@ -105,7 +134,7 @@ def _p_a_unknown(table: Certificates) -> str:
 
 
 def facts(entry: Entry) -> dict[str, str]:
-    """What the page filters and shows of an entry, printed."""
+    """What the page shows of an entry, printed."""
     header = entry.header
     return {
         "dataset": setting(header.dataset),
@@ -113,14 +142,24 @@ def facts(entry: Entry) -> dict[str, str]:
         "n": NOT_RECORDED if header.n is None else f"{header.n:,}",
         "rule": setting(header.rule),
         "method": entry.method,
-        "notes": setting(header.notes),
+        "settings": entry.settings or NOT_RECORDED,
+        "repository": entry.repository,
     }
 
 
+FILTERS = ("dataset", "sigma", "method", "repository", "rule")
+
+
 def filters(entries: Sequence[Entry]) -> dict[str, list[str]]:
-    """The values that occur of each fact that can be filtered by, in the order of the entries."""
+    """The values that occur of each fact that can be filtered by: numbers ascending, names by the alphabet."""
     known = [facts(entry) for entry in entries]
-    return {key: list(dict.fromkeys(fact[key] for fact in known)) for key in ("dataset", "sigma", "rule")}
+    return {key: sorted({fact[key] for fact in known}, key=_ascending) for key in FILTERS}
+
+
+def _ascending(value: str) -> tuple[bool, float, str]:
+    """`value` for sorting; what is not recorded comes last."""
+    number = NUMBER.fullmatch(value)
+    return value == NOT_RECORDED, float(value) if number else 0.0, value.lower()
 
 
 def reasons_without_p_a(entries: Sequence[Entry]) -> dict[str, int]:
@@ -130,6 +169,14 @@ def reasons_without_p_a(entries: Sequence[Entry]) -> dict[str, int]:
 
 
 def notes(entries: Sequence[Entry]) -> dict[str, str]:
-    """The notes in the headers, each with the files that have it; file names distinguish tables of one name."""
-    tables = [entry.table.renamed(shortened(entry.file)) for entry in entries]
-    return {shortened(note, LONG): ", ".join(files) for note, files in comparability.notes(tables).items()}
+    """The notes in the headers, each with the files that have it, the first of many."""
+    files: dict[str, list[str]] = {}
+    for entry in entries:
+        for note in entry.header.notes:
+            files.setdefault(shortened(printable(note), LONG), []).append(shortened(entry.file))
+    return {note: _first(names) for note, names in files.items()}
+
+
+def _first(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -18,6 +18,7 @@ from randsmooth.report.sheet.columns import Mark, rank
 from randsmooth.report.sheet.rows import find_baseline
 
 MOST_RADII = 8  # columns; beyond them the usual radii are thinned
+MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be shown of any, and it takes minutes
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,15 @@ class Cell:
 class BoardRow:
     """One table's figures: a cell for each of P_A_LEVELS, smoothed accuracy, one for each radius, ACR.
 
-    `against` is its comparison with the setting's Gaussian table, where there is one.
+    `at_radii` are the accuracies at the radii in full. `against` is its comparison with the setting's Gaussian table,
+    where there is one.
     """
 
     entry: Entry
     p_a: list[Cell]
     accuracy: list[Cell]
     acr: Cell
+    at_radii: list[Estimate]
     against: Comparison | None
 
     @property
@@ -60,6 +63,11 @@ class Setting:
 
     words: str
     rows: list[BoardRow]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are too many tables to be compared with a Gaussian one."""
+        return len(self.rows) > MOST_COMPARED
 
     @property
     def judged(self) -> list[BoardRow]:
@@ -96,9 +104,9 @@ def usual_radii(entries: Sequence[Entry]) -> list[float]:
 
 
 def _key(entry: Entry) -> tuple[Any, ...]:
-    """What must be equal for two tables to be compared."""
+    """What must be equal for two tables to be compared. A log of test images often does not say that they are."""
     header = entry.header
-    return header.dataset, header.split, header.sigma, header.n, header.alpha, len(entry.table), entry.images
+    return header.dataset, header.split or "test", header.sigma, header.n, header.alpha, len(entry.table), entry.images
 
 
 def _ascending(key: Sequence[Any]) -> list[tuple[bool, Any]]:
@@ -123,23 +131,31 @@ def _numbered(words: Sequence[str]) -> list[str]:
 def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[BoardRow]:
     """One setting's rows by rank; the best and the second best of each column but ACR are marked."""
     p_a = [_column([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
-    accuracy = [_column([entry.smoothed for entry in entries])]
-    accuracy += [_column([metrics.certified_accuracy(entry.table, r) for entry in entries]) for r in radii]
+    at_radii = [[metrics.certified_accuracy(entry.table, r) for entry in entries] for r in radii]
+    accuracy = [_column([entry.smoothed for entry in entries]), *map(_column, at_radii)]
     against = _against_gaussian([entry.table for entry in entries], radii)
-    rows = []
-    for i, entry in enumerate(entries):
-        acr = _cell(entry.acr, 1.0, 3)
-        rows.append(BoardRow(entry, [column[i] for column in p_a], [column[i] for column in accuracy], acr, against[i]))
+    rows = [
+        BoardRow(
+            entry,
+            [column[i] for column in p_a],
+            [column[i] for column in accuracy],
+            _cell(entry.acr, 1.0, 3),
+            [column[i] for column in at_radii],
+            against[i],
+        )
+        for i, entry in enumerate(entries)
+    ]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
 
 
 def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) -> list[Comparison | None]:
     """One for each table, all judged together.
 
-    None for the Gaussian table itself; None for all where there is no such table, or where a table repeats an image.
+    None for the Gaussian table itself; None for all where there is no such table, where a table repeats an image, or
+    where there are more than MOST_COMPARED.
     """
     reference = find_baseline(tables)
-    if reference is None:
+    if reference is None or len(tables) > MOST_COMPARED:
         return [None] * len(tables)
     others = [row for row in range(len(tables)) if row != reference]
     try:

@@ -6,30 +6,29 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from randsmooth import metrics
 from randsmooth.escape import NOT_RECORDED
 from randsmooth.escape import to_json as json_of
 from randsmooth.metrics import Comparison, Estimate
 from randsmooth.report.leaderboard.entries import Entry
-from randsmooth.report.leaderboard.grouping import by_setting
+from randsmooth.report.leaderboard.grouping import BoardRow, Setting, by_setting
 from randsmooth.report.sheet.against_baseline import verdict_words
 
 
 def to_json(entries: Sequence[Entry], *, radii: Sequence[float] | None = None) -> str:
-    """A list of records in the page's order; arguments and errors as `grouping.by_setting`."""
-    at, groups = by_setting(entries, radii)
-    records = [
-        _record(row.entry, at, group.words) | {"against": _judged(row.against)}
-        for group in groups
-        for row in group.rows
-    ]
-    return json_of(records) + "\n"
+    """A list of records in the page's order, one a line; arguments and errors as `grouping.by_setting`."""
+    return ranked_json(*by_setting(entries, radii))
 
 
-def _record(entry: Entry, radii: Sequence[float], setting: str) -> dict[str, Any]:
-    header = entry.header
+def ranked_json(radii: Sequence[float], groups: Sequence[Setting]) -> str:
+    """`to_json` of entries that are ranked already."""
+    records = [json_of(_record(row, radii, group.words), indent=None) for group in groups for row in group.rows]
+    return "[\n" + ",\n".join(records) + "\n]\n"
+
+
+def _record(row: BoardRow, radii: Sequence[float], setting: str) -> dict[str, Any]:
+    entry, header = row.entry, row.entry.header
     facts = {key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")}
-    accuracy = [{"radius": r, **_plain(metrics.certified_accuracy(entry.table, r))} for r in radii]
+    accuracy = [{"radius": r, **_plain(found)} for r, found in zip(radii, row.at_radii, strict=True)]
     return {
         "name": entry.table.name,
         "file": entry.file,
@@ -43,6 +42,7 @@ def _record(entry: Entry, radii: Sequence[float], setting: str) -> dict[str, Any
         "smoothed_accuracy": _plain(entry.smoothed),
         "certified_accuracy": accuracy,
         "acr": _plain(entry.acr),
+        "against": _judged(row.against),
     }
 
 
@@ -54,9 +54,10 @@ def _judged(one: Comparison | None) -> dict[str, Any] | None:
 
 def _texts(entry: Entry) -> dict[str, str | None]:
     header = entry.header
-    method = None if entry.method == NOT_RECORDED else entry.method
-    return {"dataset": header.dataset, "split": header.split, "rule": header.rule, "method": method}
+    method, repository = (None if text == NOT_RECORDED else text for text in (entry.method, entry.repository))
+    known = {"dataset": header.dataset, "split": header.split, "rule": header.rule, "method": method}
+    return known | {"settings": entry.settings or None, "repository": repository}
 
 
-def _plain(estimate: Estimate) -> dict[str, float | int]:
-    return dataclasses.asdict(estimate)
+def _plain(estimate: Estimate) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Sequence
 from importlib import resources
@@ -64,6 +65,14 @@ def panel_script(module: Any) -> str:
     """The text of the JavaScript file with the name and in the folder of the module; empty if there is none."""
     script = Path(module.__file__).with_suffix(".js")
     return script.read_text() if script.exists() else ""
+
+
+def json_markup(content: Any) -> Markup:
+    """`content` as JSON without blanks, for an element of a page: nothing in it ends the element."""
+    text = json.dumps(content, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)
 
 
 def asset(package: str, name: str) -> str:
