@@ -21,6 +21,9 @@ from .certification import load_model as load_model
 from .errors import InputError as InputError
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
+from .models import Endpoint as Endpoint
+from .models import Ensemble as Ensemble
+from .models import wrap as wrap
 from .training import TrainingSettings as TrainingSettings
 from .training import train as train
 from .training import train_denoiser as train_denoiser

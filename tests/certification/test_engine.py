@@ -141,9 +141,9 @@ def test_images_share_batches(image: torch.Tensor, monkeypatch: pytest.MonkeyPat
     batches: list[int] = []
     count = engine.count
 
-    def counted(groups: Sequence[Sequence[Segment]], *rest: Any) -> NDArray[np.int64]:
+    def counted(groups: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
         batches.extend(sum(segment.samples for segment in group) for group in groups)
-        return count(groups, *rest)
+        return count(groups, slots)
 
     monkeypatch.setattr(engine, "count", counted)
     numbered(engine, list(range(30)), images)

@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from randsmooth import testing
 from randsmooth.certificates import RULES
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
-from randsmooth.models import ARCHITECTURES, FunctionModel, OnnxModel
+from randsmooth.models import ARCHITECTURES, Endpoint, FunctionModel, OnnxModel, wrap
 from randsmooth.report import PANELS
 
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
@@ -67,7 +68,7 @@ def test_panels(name: str) -> None:
     testing.check_panel(name)
 
 
-FOREIGN = {"onnx", "python"}  # run no torch modules
+FOREIGN = {"onnx", "python", "endpoint", "mixed"}  # run no torch modules
 SLOW = {"compile"}  # compiling takes longer than a quick test may
 
 
@@ -89,5 +90,14 @@ def test_backends_of_onnx_files(name: str, tmp_path: Path) -> None:
 
 
 def test_the_backend_of_models_in_python() -> None:
-    weights = np.random.default_rng(0).normal(size=(64, 10))
-    testing.check_backend("python", FunctionModel(lambda x: x.reshape(len(x), 64) @ weights))
+    testing.check_backend("python", FunctionModel(linear))
+
+
+def test_the_backends_of_endpoints_and_of_parts_of_other_kinds() -> None:
+    testing.check_backend("endpoint", Endpoint(linear, retries=0, parallel=2))
+    testing.check_backend("mixed", wrap(FunctionModel(linear), mean=0.5, std=0.25))
+
+
+def linear(x: NDArray[np.float32]) -> NDArray[np.float64]:
+    answer: NDArray[np.float64] = x.reshape(len(x), 64) @ np.random.default_rng(0).normal(size=(64, 10))
+    return answer

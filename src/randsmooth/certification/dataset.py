@@ -87,15 +87,14 @@ def certify(
     check_flags(out, resume=resume, overwrite=overwrite)
     source = str(model) if isinstance(model, str | Path) else None
     base = opened(model, model_args or {}, num_classes)
-    trained = provenance(base)
+    trained = models.provenance_of(base)
     dataset, settings = completed(dataset, settings, trained)
     place = models.pick_device(device)
     some = take is not None or skip is not None
     how: dict[str, Any] = {"image_column": image_column, "label_column": label_column, "resize": resize, "crop": crop}
     images = data.load(dataset, split, stream=some, **how)
     check_fit(base, images.spec)
-    if isinstance(base, models.ForeignModel | models.Denoised) and not images.spec.open_ended:
-        base = base.for_classes(images.spec.classes)
+    base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
     smoothed = SmoothedClassifier(base, begun_with(out, settings) if resume else settings, device=place)
     indices, selection = choose(len(images), take, skip)
     header = make_header(smoothed, base, images, indices, selection=selection, identity=identity)
@@ -103,7 +102,8 @@ def certify(
     with chosen_progress(progress)(f"certify {out.stem}", len(indices), "images") as reporter:
         for note in differences(base, smoothed.sigma, dataset):
             reporter.say(f"note: {note}")
-        for note in (*chosen(smoothed.engine), *header.notes, *([] if images.labelled else [UNLABELLED])):
+        notes = (*chosen(smoothed.engine, header, len(indices)), *models.notes_of(base), *header.notes)
+        for note in (*notes, *([] if images.labelled else [UNLABELLED])):
             reporter.say(f"note: {note}")
         return certify_images(
             smoothed, images, indices, header, out, resume=resume, overwrite=overwrite, reporter=reporter
@@ -189,17 +189,15 @@ def load_model(source: Path | str, **model_args: Any) -> models.BaseClassifier:
     return models.adapt(models.open_source(source, **model_args))
 
 
-def chosen(engine: Engine) -> list[str]:
-    """What the backend `auto` chose, in words."""
+def chosen(engine: Engine, header: Header, images: int) -> list[str]:
+    """What the backend `auto` chose, in words; of an endpoint, what the run may cost."""
+    if engine.backend.metered:
+        samples = images * ((header.n0 or 0) + (header.n or 0))
+        return [f"the endpoint is sent {samples:,} images at most, in {-(-samples // engine.size):,} requests"]
     if not engine.rates:
         return []
     rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())
     return [f"backend {engine.backend.name}, batches of {engine.size} (images per second: {rates})"]
-
-
-def provenance(model: models.BaseClassifier) -> dict[str, Any]:
-    """How a model of ours was trained; nothing is known of another's."""
-    return model.provenance if isinstance(model, models.Classifier | models.Denoised) else {}
 
 
 def parquet(out: Path | str) -> Path:
@@ -222,7 +220,7 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], s
 
 def differences(base: models.BaseClassifier, sigma: float, dataset: Any) -> list[str]:
     """Where a certification is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
-    parts = {"the model was trained with": provenance(base)}
+    parts = {"the model was trained with": models.provenance_of(base)}
     if isinstance(base, models.Denoised):
         known = base.provenance
         parts = {"the classifier was trained with": {name: known[name] for name in ("dataset",) if name in known}}

@@ -31,7 +31,7 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
     addressed = f"addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
     decided |= {
-        "notes": (*rule.notes, *getattr(engine.model, "notes", ())),
+        "notes": rule.notes,
         "noise": f"{_generator(engine)} {addressed}",
         "device": backend.processor,
         "instructions": backend.instructions,
@@ -60,16 +60,18 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
     Raises:
         InputError: it needs an `identity` (see `models.identity_of`).
     """
-    known = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
+    known: dict[str, Any] = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
     called = model.called if identity is None and isinstance(model, ForeignModel) else identity
     known |= {} if called is None else {"called": called}
+    known |= {"notes": list(notes)} if (notes := models.notes_of(model)) else {}
     if isinstance(model, ForeignModel):
         return known | {"arch": model.kind}
     inner = models.unwrapped(model)
     if isinstance(inner, Denoised):
         return known | inner.facts()
     if not isinstance(inner, Classifier):
-        return known | {"arch": _kind(inner)}
+        trained = models.provenance_of(inner) if isinstance(inner, models.Around) else {}
+        return trained | known | {"arch": _kind(inner)}
     return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from randsmooth.certification.jobs import Job, SampleRange, T, count_once
 from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.segments import Segment, segments, take_batch
 from randsmooth.errors import InputError
+from randsmooth.models import EndpointError
 from randsmooth.noise import Stream, address_of
 
 AHEAD = 8  # batches in the queue below which another image joins, if that is two for every worker at least
@@ -129,11 +131,31 @@ class Scheduler(Generic[T]):
     def _count(self, batches: Sequence[Sequence[Segment]]) -> None:
         start = time.perf_counter()
         slots = sorted({segment.slot for batch in batches for segment in batch})
-        keep = None if self.kept is None else self.kept.add
-        counts = self.engine.count(batches, slots, keep)  # the only wait for the device
-        seconds = (time.perf_counter() - start) / counts.sum()
+        if self.kept is None:
+            counts = self.engine.count(batches, slots)  # the only wait for the device
+        else:
+            counts = self._count_and_keep(batches, slots, self.kept)
+        seconds = (time.perf_counter() - start) / max(1, counts.sum())
         for slot, row in zip(slots, counts, strict=True):
             self._add(slot, row, seconds)
+
+    def _count_and_keep(
+        self, batches: Sequence[Sequence[Segment]], slots: Sequence[int], kept: KeptCounts
+    ) -> NDArray[np.int64]:
+        """As `Engine.count`; where the endpoint fails, what it answered, and the failure is raised later."""
+        rows = {slot: row for row, slot in enumerate(slots)}
+        answered, lock = np.zeros((len(slots), self.engine.classes + 1), np.int64), threading.Lock()
+
+        def keep(segment: Segment, classes: NDArray[np.int64]) -> None:
+            kept.add(segment, classes)
+            with lock:
+                np.add.at(answered[rows[segment.slot]], classes, 1)
+
+        try:
+            return self.engine.count(batches, slots, keep)
+        except EndpointError as error:
+            self.failure = error
+            return answered
 
     def _batches(self, flush: bool) -> Iterator[list[Segment]]:
         size, mix, cut = self.engine.size, self.engine.mixes, self.engine.cuts

@@ -3,6 +3,10 @@ from .adapters.function import FunctionModel as FunctionModel
 from .adapters.python_model import PythonModel as PythonModel
 from .adapters.registry import BaseClassifier as BaseClassifier
 from .adapters.registry import adapt as adapt
+from .around import Around as Around
+from .around import for_classes as for_classes
+from .around import notes_of as notes_of
+from .around import provenance_of as provenance_of
 from .checks import check_images as check_images
 from .checks import check_labels as check_labels
 from .classifier import Classifier as Classifier
@@ -11,12 +15,17 @@ from .denoiser import Denoiser as Denoiser
 from .denoiser_sources import load_denoiser as load_denoiser
 from .devices import pick_device as pick_device
 from .diffusion import DiffusionDenoiser as DiffusionDenoiser
+from .endpoint import Endpoint as Endpoint
+from .ensemble import Ensemble as Ensemble
+from .ensemble import traceable as traceable
 from .folder import check_folder as check_folder
 from .folder import load as load
 from .folder import save as save
 from .foreign_model import ForeignModel as ForeignModel
 from .foreign_model import votes as votes
+from .foreign_part import foreign_parts as foreign_parts
 from .graph_file import GraphFile as GraphFile
+from .http_json import HttpJson as HttpJson
 from .identity import identity_of as identity_of
 from .identity import unwrapped as unwrapped
 from .importing.checkpoint import HoldsDenoiser as HoldsDenoiser
@@ -31,3 +40,5 @@ from .registry import build as build
 from .sources import check_source as check_source
 from .sources import open_source as open_source
 from .weights import weights_hash as weights_hash
+from .wrapped import Wrapped as Wrapped
+from .wrapped import wrap as wrap

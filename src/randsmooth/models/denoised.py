@@ -10,17 +10,16 @@ from torch import Tensor, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models.adapters.registry import adapt
+from randsmooth.models.around import Around
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.denoiser_sources import load_denoiser
 from randsmooth.models.diffusion import DiffusionDenoiser
-from randsmooth.models.foreign_part import ForeignPart, is_traced
-from randsmooth.models.sources import open_source
+from randsmooth.models.foreign_part import ForeignPart, as_module, is_traced
 from randsmooth.models.weights import weights_hash
 
 
-class Denoised(nn.Module):
+class Denoised(Around):
     """The base classifier x -> classifier(denoiser(x)) (Salman et al., "Denoised Smoothing", NeurIPS 2020).
 
     Noise is added to the image, before the denoiser: both parts together are what a certificate is about, so it holds
@@ -30,7 +29,7 @@ class Denoised(nn.Module):
         denoiser: images (B, C, H, W) of noisy ones: a module, such as `Denoiser` or `DiffusionDenoiser`; a folder that
             `load_denoiser` reads; or a function of tensors.
         classifier: logits (B, K) of images (B, C, H, W) in [0, 1], or nearly: a denoiser may leave that range a little.
-            Any model that `adapt` takes, but for those in files of other runtimes; or its name, as in `load_model`.
+            Any model that `adapt` takes, or its name, as in `load_model`.
 
     Raises:
         InputError: one of the two cannot be loaded or called, or they are for images of different channels.
@@ -53,8 +52,7 @@ class Denoised(nn.Module):
     ) -> None:
         super().__init__()
         self.denoiser = _denoiser(load_denoiser(denoiser) if isinstance(denoiser, str | Path) else denoiser)
-        base = adapt(open_source(classifier) if isinstance(classifier, str | Path) else classifier)
-        self.classifier = base if isinstance(base, nn.Module) else ForeignPart(base)
+        self.classifier = as_module(classifier)
         self.training = self.denoiser.training or self.classifier.training
         self._check_channels()
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.certification.backends import BACKENDS, Backend
-from randsmooth.models import ForeignModel
+from randsmooth.models import Around, ForeignModel
 from randsmooth.testing.requirements import Contract, one_line
 
 BATCH, SIDE, CLASSES = 32, 8, 5
@@ -17,13 +17,13 @@ CLOSE = 1e-3  # between logits of about 1 in float32
 CPU = torch.device("cpu")
 
 
-def check_backend(backend: str | type[Backend], model: ForeignModel | None = None) -> None:
+def check_backend(backend: str | type[Backend], model: ForeignModel | Around | None = None) -> None:
     """Check a backend on the CPU in float32: its logits are torch's, always the same, and each image's own.
 
     Args:
         backend: a name in BACKENDS, or the class; what it needs must be installed.
-        model: of another kind, for a backend that accepts no torch modules, such as an `OnnxModel`, and of a known
-            shape; its logits cannot be compared with torch's.
+        model: of another kind, for a backend that accepts no plain torch modules, such as an `OnnxModel`; its
+            logits cannot be compared with torch's.
 
     Raises:
         AssertionError: saying what does not hold.
@@ -36,7 +36,9 @@ def check_backend(backend: str | type[Backend], model: ForeignModel | None = Non
     _check_class(contract, kind)
     if isinstance(backend, str):
         contract.require(kind.name == backend, f"has a class of the name {kind.name!r}")
-    network, noisy = _example() if model is None else (model, torch.rand(BATCH, *(model.shape or (1, SIDE, SIDE))))
+    network, noisy = (
+        _example() if model is None else (model, torch.rand(BATCH, *(getattr(model, "shape", None) or (1, SIDE, SIDE))))
+    )
     contract.require(kind.accepts(network), f"does not accept a {type(network).__name__}: it {kind.runs}")
     make = partial(kind, network, CPU, "32")
     made = contract.works("cannot be made for the CPU and precision 32", make)
@@ -44,7 +46,7 @@ def check_backend(backend: str | type[Backend], model: ForeignModel | None = Non
         contract.require(one_line(getattr(made, name)), f"has {name}={getattr(made, name)!r}, expected a line of text")
     with torch.inference_mode():
         _check_logits(contract, made, noisy)
-        if isinstance(network, nn.Module):
+        if isinstance(network, nn.Module) and model is None:
             _check_model(contract, made, network, noisy)
         wrong = torch.zeros(len(noisy), noisy.shape[1] + 1, *noisy.shape[2:])
         contract.refuses("images that the model does not take", lambda: make().logits(wrong))

@@ -16,7 +16,7 @@ from randsmooth.certificates import ARITHMETICS, Precision
 from randsmooth.certification.backends.processor import processor, with_torch
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import ForeignModel
+from randsmooth.models import ForeignModel, foreign_parts
 
 RAISED = ("RuntimeError:", "ValueError:", "AssertionError:", "TypeError:")  # begin the last line of a script's error
 
@@ -75,8 +75,8 @@ class Backend(ABC):
 
     @classmethod
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
-        """Whether it runs models of this kind: by default torch modules."""
-        return isinstance(model, nn.Module)
+        """Whether it runs models of this kind: by default torch modules, without parts of other kinds."""
+        return isinstance(model, nn.Module) and not foreign_parts(model)
 
     @classmethod
     def installed(cls) -> bool:

@@ -7,6 +7,8 @@ from collections import Counter
 from torch import fx, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from randsmooth.models import Ensemble, Wrapped
+
 FIRST, THEN = nn.Conv2d, nn.BatchNorm2d
 
 
@@ -20,8 +22,15 @@ class _Tracer(fx.Tracer):
 def fold_batch_norm(model: nn.Module) -> nn.Module:
     """`model` (eval mode; changed in place) with every batch normalisation folded that follows a convolution alone.
 
-    The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is.
+    The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is. Of our own modules
+    around others, which it cannot trace, those others are folded.
     """
+    if isinstance(model, Wrapped):
+        model.inner = fold_batch_norm(model.inner)
+        return model
+    if isinstance(model, Ensemble):
+        model.members = nn.ModuleList(map(fold_batch_norm, model.members)).eval()
+        return model
     if not any(isinstance(module, THEN) for module in model.modules()):
         return model
     try:

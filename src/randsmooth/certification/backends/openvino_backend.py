@@ -16,7 +16,7 @@ from randsmooth.certification.backends.file_answers import as_logits, in_parts
 from randsmooth.certification.backends.processor import onednn
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models import ForeignModel, GraphFile, IrModel
+from randsmooth.models import ForeignModel, GraphFile, IrModel, traceable
 
 HINTS = {"32": "f32", "bf16": "bf16", "fp16": "f16"}
 TRIAL = (1, 8, 8, 8)
@@ -26,12 +26,13 @@ class OpenVINO(Backend):
     """OpenVINO: the model is compiled for each shape of batch when it first comes."""
 
     name = "openvino"
+    runs = "runs ONNX files, OpenVINO IR and torch modules, but none whose steps depend on the images; use torch"
     parallel = True
     packages = ("openvino",)
 
     @classmethod
     def accepts(cls, model: nn.Module | ForeignModel) -> bool:
-        return isinstance(model, nn.Module | GraphFile)
+        return isinstance(model, GraphFile) or traceable(model)
 
     @classmethod
     def tried_by_auto(cls, device: torch.device) -> bool:

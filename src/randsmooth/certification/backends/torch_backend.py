@@ -11,6 +11,7 @@ from randsmooth.certificates import Precision
 from randsmooth.certification.backends.base import Backend, frozen, own_copy, refused
 from randsmooth.certification.backends.folding import fold_batch_norm
 from randsmooth.errors import InputError
+from randsmooth.models import ForeignModel, traceable
 
 NEEDS_ROWS = "view size is not compatible"  # says torch of a view of what lies in channels-last memory
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -59,7 +60,12 @@ class Compiled(Torch):
     """The same, compiled by torch.compile; on CUDA its kernels are launched as one CUDA graph."""
 
     name = "compile"
+    runs = "runs torch modules, but none whose steps depend on the images; use torch"
     parallel = False
+
+    @classmethod
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
+        return traceable(model)
 
     def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
         super().__init__(model, device, precision)

@@ -81,7 +81,7 @@ class FunctionModel(PythonModel):
         return told
 
     def answer(self, noisy: Tensor) -> Tensor:
-        return self._logits(self._called(noisy), len(noisy)).to(noisy.device)
+        return self.logits_of(self._called(noisy), len(noisy)).to(noisy.device)
 
     def _called(self, noisy: Tensor) -> Any:
         """What the function says of a copy of `noisy`, so that it may write into what it is given."""
@@ -109,7 +109,8 @@ class FunctionModel(PythonModel):
             f"({type(error).__name__}: {shown(error)})"
         )
 
-    def _logits(self, answer: Any, images: int) -> Tensor:
+    def logits_of(self, answer: Any, images: int) -> Tensor:
+        """(images, K) of what the function said about so many images: logits or votes. InputError if it is neither."""
         if not isinstance(answer, Tensor):
             answer = np.asarray(answer)
             if answer.dtype.kind in "UO":

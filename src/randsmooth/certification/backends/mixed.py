@@ -1,0 +1,95 @@
+"""A backend for modules with parts that are no torch modules, such as an ONNX file or an endpoint behind a resize."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.certificates import Precision
+from randsmooth.certification.backends.base import Backend
+from randsmooth.certification.backends.choose import make_backend, usual_backend
+from randsmooth.certification.backends.torch_backend import Torch
+from randsmooth.errors import InputError
+from randsmooth.models import Ensemble, ForeignModel, foreign_parts
+
+
+class Mixed(Torch):
+    """Runs the module in torch and each part of another kind by its usual backend.
+
+    If a part is not padded, nothing is: networks are then asked about full batches inside, and it alone about exactly
+    what is counted.
+    """
+
+    name = "mixed"
+    parallel = True
+    runs = "runs modules with parts of other kinds; leave the backend open for others"
+
+    @classmethod
+    def accepts(cls, model: nn.Module | ForeignModel) -> bool:
+        return bool(foreign_parts(model))
+
+    def __init__(self, model: nn.Module, device: torch.device, precision: Precision) -> None:
+        if precision != "32":
+            raise InputError(f"precision={precision}: parts of other kinds compute as they do; leave it at 32")
+        super().__init__(model, device, precision)
+        self.parts = foreign_parts(self.model)
+        self.inner = [make_backend(usual_backend(part.model), part.model, device, precision) for part in self.parts]
+        self.padded = all(backend.padded for backend in self.inner)
+        self.metered = any(backend.metered for backend in self.inner)
+        self.batch = min((backend.batch for backend in self.inner if backend.batch is not None), default=None)
+        wanted = [backend.side_by_side for backend in self.inner if backend.side_by_side is not None]
+        self.side_by_side = max(wanted) if wanted else None if all(b.parallel for b in self.inner) else 1
+        self.num_classes = next((b.num_classes for b in self.inner if b.num_classes is not None), None)
+        used = (package for backend in self.inner for package in backend.packages)
+        self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
+        for part, backend in zip(self.parts, self.inner, strict=True):
+            part.padded, part.run = backend.padded, partial(self._run, _one_at_a_time(backend), backend.padded)
+
+    @property
+    def processor(self) -> str:
+        """Of the networks and of each part."""
+        return "; ".join(dict.fromkeys([super().processor, *(backend.processor for backend in self.inner)]))
+
+    @property
+    def instructions(self) -> str:
+        return "; ".join(dict.fromkeys([super().instructions, *(backend.instructions for backend in self.inner)]))
+
+    def answer(self, noisy: Tensor) -> Tensor:
+        if not self.padded:
+            for module in self.model.modules():
+                if isinstance(module, Ensemble):
+                    module.rows = self.size
+        answer: Tensor = super().answer(noisy)
+        return answer
+
+    @contextmanager
+    def halting(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            for backend in self.inner:
+                stack.enter_context(backend.halting())
+            yield
+
+    def _run(self, logits: Callable[[Tensor], Tensor], padded: bool, x: Tensor) -> Tensor:
+        """What a part answers; one that wants batches of one size is asked about `size` images."""
+        if not padded or self.padded or len(x) >= self.size:
+            return logits(x.contiguous())
+        return logits(F.pad(x, (0, 0) * (x.dim() - 1) + (0, self.size - len(x))))[: len(x)]
+
+
+def _one_at_a_time(backend: Backend) -> Callable[[Tensor], Tensor]:
+    """The backend's answers, for threads that may not ask it at the same time."""
+    if backend.parallel:
+        return backend.logits
+    lock = threading.Lock()
+
+    def logits(x: Tensor) -> Tensor:
+        with lock:
+            return backend.logits(x)
+
+    return logits

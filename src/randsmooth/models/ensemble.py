@@ -1,0 +1,173 @@
+"""Several models that answer together, as one base classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, unknown
+from randsmooth.models.around import Around, notes_of, provenance_of
+from randsmooth.models.foreign_part import as_module, foreign_parts
+
+RULES = {
+    "logits": "the mean of the members' logits",
+    "probabilities": "the mean of the members' probabilities",
+    "vote": "the most votes of the members, ties to the first class",
+}
+PARTS = 4  # the images on which the first members differ are answered in parts of a batch of this many
+
+
+class Ensemble(Around):
+    """A base classifier of several members, which all see the same noisy image.
+
+    The ensemble is what is smoothed and certified: noise is drawn once, as for a single model. The variance that noise
+    causes in the answer is smaller than a member's, so radii are larger (Horvath et al., ICLR 2022).
+
+    With `consensus=k`, the first k members answer. Where they agree on the class it is the answer, and the others are
+    not asked; else all of them answer by the rule. This is another classifier than that of all members, and as fixed a
+    function of the image: certificates are about it, and are as valid (K-consensus aggregation in that paper).
+
+    Args:
+        members: at least two of what can be certified, in any mixture: modules in eval mode, functions, endpoints, ...
+        rule: "logits" (mean), "probabilities" (mean softmax, whose logarithm is given as logits) or "vote".
+        weights: one for each member, above 0; default: all equal. Only their ratios matter.
+        consensus: k, from 2 to the number of members less one.
+        num_classes: K, for functions that answer with labels.
+
+    Attributes:
+        num_classes: K, where a member says it.
+        notes: what the ensemble does, for the header of a certificate.
+
+    Raises:
+        InputError: an argument cannot be used, or the members have different numbers of classes.
+
+    Example:
+        >>> a, b, c = (nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(3))
+        >>> ensemble = Ensemble([a, b, c], rule="vote")
+        >>> ensemble(torch.rand(5, 1, 8, 8)).sum(dim=1)
+        tensor([1., 1., 1., 1., 1.])
+    """
+
+    def __init__(
+        self,
+        members: Sequence[object],
+        rule: str = "logits",
+        *,
+        weights: Sequence[float] | None = None,
+        consensus: int | None = None,
+        num_classes: int | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(members, Sequence) or isinstance(members, str) or len(members) < 2:
+            raise InputError(f"an ensemble is a list of at least two members; got {shown(repr(members))}")
+        if rule not in RULES:
+            raise unknown("rule of an ensemble", rule, RULES)
+        if consensus is not None and not (type(consensus) is int and 2 <= consensus < len(members)):
+            raise InputError(f"consensus={shown(repr(consensus))} must be a whole number from 2 to {len(members) - 1}")
+        self.rule, self.consensus = rule, consensus
+        self.weights = _relative(weights, len(members))
+        self.members = nn.ModuleList(as_module(member, num_classes) for member in members)
+        self.members.training = False
+        self.rows: int | None = None  # images that every member of torch is asked about at once; None: those that come
+        known = {number for member in self.members if (number := getattr(member, "num_classes", None)) is not None}
+        if len(known) > 1:
+            raise InputError(f"the members have {' and '.join(map(str, sorted(known)))} classes; expected one number")
+        self.num_classes: int | None = next(iter(known), None)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What all members say alike of how they were trained, such as the data set and sigma."""
+        first, *others = [provenance_of(member) for member in self.members]
+        absent = object()
+        return {key: it for key, it in first.items() if all(other.get(key, absent) == it for other in others)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        count, weights = len(self.members), [f"{weight:.6g}" for weight in self.weights]
+        how = RULES[self.rule] + (f" weighted {', '.join(weights)}" if len(set(weights)) > 1 else "")
+        what = f"an ensemble of {count}: {how}"
+        if self.consensus is not None:
+            what = f"{what}; where the first {self.consensus} agree, they alone answer"
+        members = enumerate(self.members, start=1)
+        return (what, *(f"member {place}: {note}" for place, member in members for note in notes_of(member)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits (B, K) of images (B, C, H, W); of the rule "vote" the shares of votes."""
+        if self.consensus is None:
+            return self._together([self._ask(member, x, self.rows) for member in self.members])
+        return self._until_consensus(x, self.consensus)
+
+    def _until_consensus(self, x: Tensor, first: int) -> Tensor:
+        """What the `first` members say where they agree on the class, else what all of them do."""
+        size = len(x) if self.rows is None else self.rows
+        answers = [self._ask(member, x, self.rows) for member in self.members[:first]]
+        classes = torch.stack([answer.argmax(dim=1) for answer in answers])
+        together = self._together(answers)
+        differ = ((classes != classes[0]).any(dim=0)).nonzero()[:, 0]
+        if not len(differ):
+            return together
+        part = -(-size // PARTS)  # of one size, so that it is rounded alike however many differ
+        others = [self._ask(member, x[differ], part) for member in self.members[first:]]
+        return together.index_copy(0, differ, self._together([*(answer[differ] for answer in answers), *others]))
+
+    def _ask(self, member: nn.Module, x: Tensor, rows: int | None) -> Tensor:
+        """Logits of `member`, asked in batches of `rows` images where it may be asked in vain."""
+        if rows is None or any(not part.padded for part in foreign_parts(member)):
+            answer: Tensor = member(x)
+            return answer
+        parts = [F.pad(part, (0, 0) * (x.dim() - 1) + (0, rows - len(part))) for part in x.split(rows)]
+        return torch.cat([member(part) for part in parts])[: len(x)]
+
+    def _together(self, answers: Sequence[Tensor]) -> Tensor:
+        """(B, K) of the first members' answers (B, K) by the rule; in proportion to their weights."""
+        widths = {int(answer.shape[1]) for answer in answers}
+        if len(widths) > 1:
+            raise InputError(f"the members give {' and '.join(map(str, sorted(widths)))} logits; expected one number")
+        weights = self.weights[: len(answers)]
+        if self.rule == "probabilities":
+            logs = [F.log_softmax(answer.float(), dim=1) for answer in answers]
+            shares = (torch.tensor(weights, device=logs[0].device) / sum(weights)).log()
+            return torch.logsumexp(torch.stack(logs) + shares[:, None, None], dim=0)
+        votes = _votes if self.rule == "vote" else torch.Tensor.float
+        weighted = [weight * votes(answer) for weight, answer in zip(weights, answers, strict=True)]
+        return torch.stack(weighted).sum(dim=0) / sum(weights)
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        """The same, answering for `classes`; members that know other classes are refused."""
+        members = nn.ModuleList(m.for_classes(classes) if isinstance(m, Around) else m for m in self.members)
+        members.training = False
+        changed = self.having(members=members)
+        changed.num_classes = len(classes)
+        return changed
+
+
+def _votes(answer: Tensor) -> Tensor:
+    """(B, K) ones for the largest logit, zeros elsewhere; NaN where a logit is not finite, so that none is hidden."""
+    votes = F.one_hot(answer.argmax(dim=1), answer.shape[1]).to(torch.float32)
+    return torch.where(answer.isfinite().all(dim=1, keepdim=True), votes, torch.nan)
+
+
+def _relative(weights: Sequence[float] | None, members: int) -> tuple[float, ...]:
+    """The weights, the largest as 1, so that equal ones are added without rounding."""
+    given: list[Any] = [1.0] * members if weights is None else list(weights)
+    if len(given) != members or not all(isinstance(w, int | float) and 0.0 < w < float("inf") for w in given):
+        raise InputError(f"weights={shown(repr(weights))} must be {members} numbers above 0, one for each member")
+    return tuple(float(weight) / max(given) for weight in given)
+
+
+def traceable(model: object) -> bool:
+    """Whether a model is a module whose steps do not depend on the images, so that a trace of one batch holds for all.
+
+    Example:
+        >>> members = [nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(3)]
+        >>> traceable(Ensemble(members)), traceable(Ensemble(members, consensus=2))
+        (True, False)
+    """
+    if not isinstance(model, nn.Module) or foreign_parts(model):
+        return False
+    return not any(isinstance(module, Ensemble) and module.consensus is not None for module in model.modules())

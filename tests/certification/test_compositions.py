@@ -1,0 +1,230 @@
+"""Wrapped models and ensembles in a certification: any kind of part, any backend, and what it costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from torch import nn
+from torch.nn import functional as F
+
+import randsmooth as rs
+from randsmooth import models
+from randsmooth.certification import Engine, count_classes
+from randsmooth.certification.backends import make_backend
+from randsmooth.errors import InputError
+
+CPU = torch.device("cpu")
+SIGMA = 0.25
+MEAN, STD = (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
+SETTINGS: dict[str, Any] = {"sigma": SIGMA, "n0": 100, "n": 400, "take": 6}
+
+
+def network(seed: int, channels: int = 1, side: int = 8) -> nn.Module:
+    torch.manual_seed(seed)
+    return models.build("small-cnn", in_channels=channels, image_size=side, num_classes=10).eval()
+
+
+@pytest.fixture(scope="module")
+def image() -> torch.Tensor:
+    return torch.rand(1, 8, 8, generator=torch.Generator().manual_seed(1))
+
+
+class ByHand(nn.Module):
+    """What `wrap` should do, written out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = network(0, channels=3, side=16)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = F.interpolate(x.expand(-1, 3, -1, -1), size=(16, 16), mode="bilinear", align_corners=False)
+        mean, std = (torch.tensor(values).reshape(1, 3, 1, 1) for values in (MEAN, STD))
+        answer: torch.Tensor = self.inner((x - mean) / std)
+        return answer
+
+
+WRAP: dict[str, Any] = {"channels": 3, "resize": 16, "mean": MEAN, "std": STD}
+
+
+def counts(model: object, image: torch.Tensor, **settings: Any) -> NDArray[np.int64]:
+    return count_classes(Engine(models.adapt(model), sigma=SIGMA, device=CPU, **settings), image, [("a", 600)])
+
+
+@pytest.mark.parametrize("backend", ["torch", pytest.param("compile", marks=pytest.mark.slow), "openvino"])
+def test_a_wrapped_module_is_what_it_says(backend: str, image: torch.Tensor) -> None:
+    if backend == "openvino":
+        pytest.importorskip("openvino")
+    wrapped = models.wrap(network(0, channels=3, side=16), **WRAP)
+    found, expected = counts(wrapped, image, backend=backend), counts(ByHand(), image)
+    assert np.abs(found - expected).sum() <= 4  # the last bits of a few samples
+
+
+def onnx_file(model: nn.Module, folder: Path, shape: tuple[int, ...]) -> models.OnnxModel:
+    pytest.importorskip("onnxruntime")
+    path = folder / "net.onnx"
+    torch.onnx.export(model, (torch.zeros(4, *shape),), str(path), dynamo=False)
+    return models.OnnxModel(path)
+
+
+def estimator() -> LogisticRegression:
+    digits = rs.data.load("digits", "train")
+    x, y = digits.batch(rs.data.take(len(digits), 300))
+    return LogisticRegression(max_iter=200).fit(x.flatten(1).numpy(), y.numpy())
+
+
+def test_a_wrapped_onnx_file(tmp_path: Path, image: torch.Tensor) -> None:
+    inner = network(0, channels=3, side=16)
+    found = counts(models.wrap(onnx_file(inner, tmp_path, (3, 16, 16)), **WRAP), image)
+    assert np.abs(found - counts(ByHand(), image)).sum() <= 4
+
+
+def test_the_header_says_what_lies_between_noise_and_label(tmp_path: Path) -> None:
+    wrapped = rs.wrap(network(0, channels=3, side=16), **WRAP)
+    table = rs.certify(wrapped, "digits", **SETTINGS, out=tmp_path / "wrapped.parquet")
+    stored = rs.read(tmp_path / "wrapped.parquet").header
+    assert stored == table.header
+    said = " ".join(map(str, (stored.model, stored.notes)))
+    for words in ("a grey channel repeated", "resized to 16 on the shorter side (bilinear)", "normalised by mean 0.5"):
+        assert words in said
+    other = rs.wrap(network(0, channels=3, side=16), **WRAP | {"interpolation": "bicubic"})
+    with pytest.raises(InputError, match="begun differently"):
+        rs.certify(other, "digits", **SETTINGS, out=tmp_path / "wrapped.parquet", resume=True)
+
+
+def mixed_members(folder: Path, sent: list[int]) -> list[object]:
+    def function(images: NDArray[np.float32]) -> NDArray[np.float32]:
+        sent.append(len(images))
+        answer: NDArray[np.float32] = network(3)(torch.from_numpy(images)).detach().numpy()
+        return answer
+
+    return [
+        network(1),
+        onnx_file(network(2), folder, (1, 8, 8)),
+        models.FunctionModel(function, num_classes=10, identity="a function"),
+        estimator(),
+    ]
+
+
+def test_an_ensemble_of_mixed_members(tmp_path: Path, image: torch.Tensor) -> None:
+    sent: list[int] = []
+    members = mixed_members(tmp_path, sent)
+    ensemble = rs.Ensemble(members, "probabilities")
+    x = torch.rand(128, 1, 8, 8)
+    logits = []
+    for member in members:
+        base = models.adapt(member)
+        backend = make_backend(rs.certification.backends.usual_backend(base), base, CPU, "32")
+        with torch.inference_mode():
+            logits.append(backend.logits(x))
+    expected = torch.stack([torch.softmax(each.float(), dim=1) for each in logits]).mean(dim=0)
+    mixed = make_backend("mixed", ensemble, CPU, "32")
+    mixed.size = 128
+    with torch.inference_mode():
+        assert torch.allclose(mixed.logits(x).exp(), expected, atol=1e-5)
+    del sent[:]
+    table = rs.certify(ensemble, "digits", **SETTINGS, out=tmp_path / "mixed.parquet")
+    assert table.header.backend == "mixed"
+    again = rs.Ensemble(mixed_members(tmp_path, sent), "probabilities")
+    assert models.identity_of(again) == models.identity_of(ensemble)
+    rs.certify(again, "digits", **SETTINGS, out=tmp_path / "mixed.parquet", resume=True)
+
+
+class Sent:
+    """Counts the images that it is called with; answers as a network does."""
+
+    def __init__(self, seed: int) -> None:
+        self.network, self.sizes = network(seed), list[int]()
+
+    def __call__(self, images: NDArray[np.float32]) -> NDArray[np.float32]:
+        self.sizes.append(len(images))
+        with torch.no_grad():
+            answer: NDArray[np.float32] = self.network(torch.from_numpy(images)).numpy()
+        return answer
+
+
+@pytest.mark.parametrize("batch", [7, 64])
+def test_parts_of_an_ensemble_that_cost_are_sent_nothing_in_vain(batch: int, image: torch.Tensor) -> None:
+    call = Sent(2)
+    endpoint = rs.wrap(rs.Endpoint(call, num_classes=10, batch=batch), scale=1.0)
+    smoothed = rs.SmoothedClassifier(rs.Ensemble([network(1), endpoint]), sigma=SIGMA, seed=0)
+    found = smoothed.certify(image, n0=100, n=400)
+    assert sum(call.sizes) == 500
+    assert max(call.sizes) == batch
+    local = rs.SmoothedClassifier(rs.Ensemble([network(1), network(2)]), sigma=SIGMA, seed=0)
+    assert np.abs(found.counts - local.certify(image, n0=100, n=400).counts).sum() <= 4
+
+
+def trained(seed: int) -> nn.Module:
+    """A linear classifier of digits, on another part of the data than its siblings."""
+    digits = rs.data.load("digits", "train")
+    x, y = digits.batch(torch.arange(150 * seed, 150 * seed + 400))
+    fitted = LogisticRegression(C=0.1, max_iter=300).fit(x.flatten(1).numpy(), y.numpy())
+    linear = nn.Linear(64, 10)
+    linear.weight.data, linear.bias.data = (torch.tensor(a).float() for a in (fitted.coef_, fitted.intercept_))
+    return nn.Sequential(nn.Flatten(), linear).eval()
+
+
+class Brute(nn.Module):
+    """The consensus of the first two of several members, written out: all members answer always."""
+
+    def __init__(self, members: list[nn.Module]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        logits = torch.stack([member(x) for member in self.members])
+        first = logits[:2].argmax(dim=2)
+        agree = (first[0] == first[1])[:, None]
+        return torch.where(agree, logits[:2].mean(dim=0), logits.mean(dim=0))
+
+
+def test_a_consensus_certifies_what_it_is_defined_as_and_asks_less(tmp_path: Path) -> None:
+    members = [trained(seed) for seed in range(5)]
+    calls = [Sent(0) for _ in members]
+    for call, member in zip(calls, members, strict=True):
+        call.network = member
+    digits = rs.data.load("digits")
+    x, _ = digits.batch(rs.data.take(len(digits), 10))
+    endpoints = [rs.Endpoint(call, num_classes=10, batch=50) for call in calls]
+    paid = rs.SmoothedClassifier(rs.Ensemble(endpoints, consensus=2), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
+    local = rs.SmoothedClassifier(rs.Ensemble(members, consensus=2), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
+    brute = rs.SmoothedClassifier(Brute(members).eval(), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
+    for each in (paid, local):
+        assert np.array_equal(each.counts, brute.counts)
+        assert np.array_equal(each.radius, brute.radius)
+    asked = [sum(call.sizes) for call in calls]
+    assert asked[:2] == [11_000, 11_000]
+    assert max(asked[2:]) < 0.5 * 11_000  # the others answer only where the first two differ
+    full = rs.SmoothedClassifier(rs.Ensemble(members), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
+    assert not np.array_equal(full.counts, brute.counts)  # it is another classifier
+
+
+def test_a_consensus_cannot_be_traced() -> None:
+    ensemble = rs.Ensemble([network(seed) for seed in range(3)], consensus=2)
+    for backend in ("compile", "openvino"):
+        with pytest.raises(InputError, match="none whose steps depend on the images"):
+            make_backend(backend, ensemble, CPU, "32")
+
+
+def test_batch_norm_of_members_is_folded() -> None:
+    def normed(seed: int) -> nn.Module:
+        torch.manual_seed(seed)
+        return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+
+    ensemble = rs.wrap(rs.Ensemble([normed(0), normed(1)]), mean=0.5, std=0.5)
+    backend = make_backend("torch", ensemble, CPU, "32")
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in backend.model.modules())  # type: ignore[attr-defined]
+    x = torch.rand(128, 1, 8, 8)
+    with torch.inference_mode():
+        assert torch.allclose(backend.logits(x), ensemble(x), atol=1e-5)
+
+
+def test_members_in_train_mode_are_refused() -> None:
+    with pytest.raises(InputError, match="is in train mode"):
+        rs.SmoothedClassifier(rs.Ensemble([network(0), network(1).train()]), sigma=SIGMA)

@@ -1,0 +1,141 @@
+"""Ensembles: each rule against a plain computation, and the consensus of the first members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from randsmooth import models
+from randsmooth.errors import InputError
+from randsmooth.models import Ensemble
+
+X = torch.randn(200, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+WEIGHTS = (1.0, 2.0, 0.5, 2.7)  # without ties
+
+
+class Asked(nn.Module):
+    """A network that notes how many images it is asked about."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.network = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+        self.sizes: list[int] = []
+        self.eval()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.sizes.append(len(x))
+        answer: torch.Tensor = self.network(x)
+        return answer
+
+
+@pytest.fixture
+def members() -> list[Asked]:
+    return [Asked(seed) for seed in range(4)]
+
+
+def by_hand(rule: str, logits: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
+    """(B, K) scores of logits (members, B, K)."""
+    if rule == "probabilities":
+        exponents = np.exp(logits - logits.max(axis=2, keepdims=True))
+        logits = exponents / exponents.sum(axis=2, keepdims=True)
+    if rule == "vote":
+        logits = np.eye(logits.shape[2])[logits.argmax(axis=2)]
+    shares = np.array(weights)[: len(logits)] / np.sum(weights[: len(logits)])
+    scores: NDArray[np.float64] = np.einsum("m,mbk->bk", shares, logits)
+    return scores
+
+
+@torch.no_grad()
+def logits_of(members: list[Asked]) -> NDArray[np.float64]:
+    return torch.stack([member.network(X) for member in members]).double().numpy()
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("rule", ["logits", "probabilities", "vote"])
+@torch.no_grad()
+def test_rules(rule: str, weights: Any, members: list[Asked]) -> None:
+    found = Ensemble(members, rule, weights=weights)(X)
+    scores = by_hand(rule, logits_of(members), weights or [1.0] * 4)
+    scores = np.log(scores) if rule == "probabilities" else scores
+    assert np.allclose(found.numpy(), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["logits", "probabilities", "vote"])
+@pytest.mark.parametrize("first", [2, 3])
+@torch.no_grad()
+def test_consensus_is_what_it_is_defined_as(rule: str, first: int, members: list[Asked]) -> None:
+    found = Ensemble(members, rule, consensus=first, weights=WEIGHTS)(X).argmax(dim=1).numpy()
+    logits = logits_of(members)
+    classes = logits.argmax(axis=2)
+    agree = (classes[:first] == classes[0]).all(axis=0)
+    expected = np.where(agree, classes[0], by_hand(rule, logits, WEIGHTS).argmax(axis=1))
+    assert 0 < agree.sum() < len(X)
+    assert np.array_equal(found, expected)
+    asked = [sum(member.sizes) for member in members]
+    assert asked[:first] == [200] * first
+    parts = -(-int((~agree).sum()) // 50)
+    assert asked[first:] == [50 * parts] * (4 - first)  # a quarter of the batch at a time
+    assert {size for member in members[first:] for size in member.sizes} == {50}
+
+
+@torch.no_grad()
+def test_votes_hide_no_answer_that_is_not_finite(members: list[Asked]) -> None:
+    next(iter(members[1].parameters()))[0] = torch.nan
+    assert Ensemble(members, "vote")(X).isnan().any()
+
+
+def test_the_identity_is_of_the_members_in_order_and_the_rule(members: list[Asked]) -> None:
+    a, b, c, _ = (member.network for member in members)
+    ensembles = [
+        Ensemble([a, b, c]),
+        Ensemble([b, a, c]),
+        Ensemble([a, b, c], "vote"),
+        Ensemble([a, b, c], weights=[1, 1, 2]),
+        Ensemble([a, b, c], consensus=2),
+        Ensemble([a, b]),
+    ]
+    assert len({models.identity_of(ensemble) for ensemble in ensembles}) == len(ensembles)
+    again = Ensemble([a, b, c], weights=[5, 5, 5])
+    assert models.identity_of(again) == models.identity_of(ensembles[0])
+
+
+def test_notes_say_what_answers(members: list[Asked]) -> None:
+    wrapped = models.wrap(members[0], mean=0.5)
+    ensemble = Ensemble([wrapped, members[1], members[2]], "vote", consensus=2, weights=[1, 1, 2])
+    assert ensemble.notes == (
+        "an ensemble of 3: the most votes of the members, ties to the first class weighted 0.5, 0.5, 1; where the "
+        "first 2 agree, they alone answer",
+        "member 1: after noise: normalised by mean 0.5 and std 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rule": "mean"}, "unknown rule of an ensemble 'mean'"),
+        ({"weights": [1.0, 2.0]}, "weights=.* must be 4 numbers above 0"),
+        ({"weights": [1.0, 2.0, 0.0, 1.0]}, "must be 4 numbers above 0"),
+        ({"consensus": 1}, "consensus=1 must be a whole number from 2 to 3"),
+        ({"consensus": 4}, "consensus=4"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], message: str, members: list[Asked]) -> None:
+    with pytest.raises(InputError, match=message):
+        Ensemble(members, **arguments)
+
+
+def test_members_must_fit_each_other(members: list[Asked]) -> None:
+    with pytest.raises(InputError, match="at least two members"):
+        Ensemble(members[:1])
+    other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()
+    with pytest.raises(InputError, match="the members give 5 and 6 logits"):
+        Ensemble([members[0], other])(X)
+    known = [models.Classifier(arch="small-cnn", classes=list("abcd")[:k], shape=(1, 8, 8)).eval() for k in (2, 3)]
+    with pytest.raises(InputError, match="the members have 2 and 3 classes"):
+        Ensemble(known)

@@ -1,0 +1,105 @@
+"""What lies between a noisy image and a model: exact against a plain computation, and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from randsmooth import models
+from randsmooth.errors import InputError
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+X = torch.rand(3, 1, 10, 8, generator=torch.Generator().manual_seed(0)) * 3 - 1  # as noise leaves images
+COLOUR = torch.rand(3, 3, 10, 8, generator=torch.Generator().manual_seed(1)) * 3 - 1
+
+
+class Seen(nn.Module):
+    """Answers with what it was given."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def seen(x: torch.Tensor, **arguments: Any) -> torch.Tensor:
+    result: torch.Tensor = models.wrap(Seen().eval(), **arguments)(x)
+    return result
+
+
+def test_everything_happens_in_order() -> None:
+    mean, std = (torch.tensor(values).reshape(1, 3, 1, 1) for values in (MEAN, STD))
+    by_hand = F.interpolate(X.expand(-1, 3, -1, -1), size=(40, 32), mode="bilinear", align_corners=False)
+    by_hand = ((by_hand[:, :, 6:34, 2:30] - mean) / std).permute(0, 2, 3, 1)
+    found = seen(X, channels=3, resize=32, crop=28, mean=MEAN, std=STD, layout="NHWC")
+    assert torch.allclose(found, by_hand)
+    assert found.shape == (3, 28, 28, 3)
+
+
+def test_each_step() -> None:
+    assert torch.equal(seen(COLOUR, channels="bgr"), COLOUR[:, [2, 1, 0]])
+    red, green, blue = COLOUR.unbind(1)
+    assert torch.allclose(seen(COLOUR, channels=1)[:, 0], 0.299 * red + 0.587 * green + 0.114 * blue)
+    assert torch.allclose(seen(X, scale=255, mean=128.0, std=64.0), (255 * X - 128) / 64)
+    assert torch.equal(seen(X, resize=(10, 8)), X)
+    small = F.interpolate(X, size=(5, 4), mode="bicubic", align_corners=False, antialias=True)
+    assert torch.equal(seen(X, resize=(5, 4), interpolation="bicubic"), small)
+    assert seen(X, resize=4, interpolation="nearest").shape == (3, 1, 5, 4)
+    logits = torch.randn(4, 5)
+    assert torch.allclose(seen(logits, softmax="add").sum(dim=1), torch.ones(4))
+    assert torch.allclose(seen(seen(logits, softmax="add"), softmax="remove"), logits.log_softmax(1), atol=1e-6)
+    assert seen(torch.tensor([[0.0, 1.0]]), softmax="remove").isfinite().all()
+
+
+def test_the_steps_are_named_and_enter_the_identity() -> None:
+    torch.manual_seed(0)
+    inner = nn.Sequential(nn.Flatten(), nn.Linear(64, 4)).eval()
+    one, same, other, later = (
+        models.wrap(inner, mean=mean, std=0.5, softmax=softmax)
+        for mean, softmax in ((0.5, None), (0.5, None), (0.4, None), (0.5, "add"))
+    )
+    assert one.notes == ("after noise: normalised by mean 0.5 and std 0.5",)
+    assert later.notes[1:] == ("after the model: a softmax over the logits",)
+    assert models.identity_of(one) == models.identity_of(same)
+    assert len({models.identity_of(model) for model in (one, other, later, inner)}) == 4
+
+
+def test_gradients_pass_through() -> None:
+    network = nn.Sequential(nn.Conv2d(3, 2, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    x = torch.rand(2, 1, 8, 8, requires_grad=True)
+    models.wrap(network, channels=3, resize=16, mean=MEAN, std=STD)(x)[:, 0].sum().backward()
+    assert x.grad is not None
+    assert x.grad.abs().sum() > 0
+
+
+def test_the_mode_of_the_model_stays() -> None:
+    assert models.wrap(nn.Dropout().train()).inner.training
+    assert not any(module.training for module in models.wrap(Seen().eval(), resize=4, mean=0.5).modules())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"channels": 2}, "channels=2 must be 1, 3 or 'bgr'"),
+        ({"resize": 0}, "resize=0 must be a side or"),
+        ({"resize": (1, 2, 3)}, "resize=.*must be a side or"),
+        ({"crop": "a"}, "crop='a'"),
+        ({"std": (0.1, 0.0, 0.1)}, "std=.*above 0"),
+        ({"mean": (0.1, 0.2), "std": (1.0, 1.0, 1.0)}, "as many numbers"),
+        ({"scale": -1.0}, "scale=-1.0"),
+        ({"mean": float("nan")}, "mean=nan must be a finite number"),
+        ({"layout": "CHWN"}, "layout='CHWN'"),
+        ({"softmax": "yes"}, "unknown softmax 'yes'"),
+        ({"resize": 4, "interpolation": "cubic"}, "did you mean 'bicubic'"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        models.wrap(Seen().eval(), **arguments)
+
+
+def test_images_smaller_than_the_crop_are_refused() -> None:
+    with pytest.raises(InputError, match="no middle 12 x 12"):
+        seen(X, crop=12)
