@@ -12,7 +12,7 @@ from randsmooth.certificates.columns_of_counts import columns_in
 from randsmooth.certificates.given_counts import GivenCounts
 from randsmooth.certificates.guarantee_text import guarantee_of
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import ConfidenceBound, make_rule
+from randsmooth.certificates.rules import ConfidenceBound, kind_of_rule, make_rule
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import InputError
 
@@ -89,6 +89,7 @@ def from_counts(
         >>> whole.predict.tolist(), whole.radius.round(3).tolist(), whole.header.seed
         ([0, -1], [0.979, 0.0], None)
     """
+    kind_of_rule(rule, n=1, bound=bound)  # a misspelt name is told before its looks are asked for
     own = {"label": label, "n": n, "counts0": counts0, "picked": picked, "path": path, "idx": idx, "seconds": seconds}
     columns, origin = columns_in(counts)
     given = {key: value for key, value in own.items() if value is not None}

@@ -1,0 +1,84 @@
+"""`randsmooth from-counts`, and `evaluate` of what an unfinished run has certified so far."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli.run import Run
+from randsmooth.certificates import from_counts, read
+
+COUNTS = "idx,label,counts_0,counts_1,counts0_0,counts0_1\n0,0,990,10,99,1\n20,1,100,900,5,95\n40,1,600,400,60,40\n"
+
+
+def test_a_file_of_counts_becomes_a_table_that_every_verb_reads(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(COUNTS)
+    made = cli("from-counts", "mine.csv", "--sigma", 0.5, "--dataset", "mnist", "--split", "test")
+    assert made.code == 0 and "certificates in mine.parquet" in made.out and "another program's" in made.out
+    table = read(tmp_path / "mine.parquet")
+    rows = np.array([[990, 10], [100, 900], [600, 400]])
+    same = from_counts(rows, counts0=[[99, 1], [5, 95], [60, 40]], label=[0, 1, 1], idx=[0, 20, 40], sigma=0.5)
+    assert np.array_equal(table.radius, same.radius) and np.array_equal(table.idx, [0, 20, 40])
+    assert (table.header.dataset, table.header.source, table.header.seed) == ("mnist", "mine.csv", None)
+    verified = cli("verify", "mine.parquet", "--format", "json")
+    (found,) = json.loads(verified.out)
+    assert found["state"] == "verified" and "not known are seed, model, images" in found["finding"]
+    assert cli("evaluate", "mine.parquet", "--alpha", 0.01).code == 0
+    page = cli("compare", "mine.parquet", "--out", "page.html")
+    assert page.code == 0 and "another program (mine.csv)" in (tmp_path / "page.html").read_text()
+    assert cli("export", "mine.parquet").code == 0
+
+
+def test_a_sequential_rule_takes_its_looks_from_json_lines(cli: Run, tmp_path: Path) -> None:
+    rows = [{"label": 0, "picked": 0, "path": [32, 64]}, {"label": 1, "picked": 0, "path": [32, 64]}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = cli("from-counts", "a.jsonl", "--sigma", 0.5, "--rule", "radius=0.5", "--n", 1000, "--out", "b.parquet")
+    assert made.code == 0, made.err
+    assert read(tmp_path / "b.parquet").radius.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        (None, ["--sigma", 0.5], "no file at a.csv"),
+        (COUNTS, ["--sigma", -1], "sigma=-1"),
+        (COUNTS, ["--sigma", 0.5, "--alpha", 0], "alpha=0"),
+        (COUNTS, ["--sigma", 0.5, "--rule", "gird"], "unknown rule 'gird'"),
+        (COUNTS, ["--sigma", 0.5, "--rule", "grid"], "give path"),
+        (COUNTS, ["--sigma", 0.5, "--n", 7], "n=7, and the counts of an image add up to 1000"),
+        (COUNTS, ["--sigma", 0.5, "--out", "a.tsv"], "must end in .parquet"),
+        ("label,counts_0,counts_1\n0,990,10\n", ["--sigma", 0.5], "--bound any-class"),
+        ("label;votes\n0;990\n", ["--sigma", 0.5], "a.csv holds no counts"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_leaves_no_file(
+    cli: Run, tmp_path: Path, text: str | None, words: list[object], message: str
+) -> None:
+    if text is not None:
+        (tmp_path / "a.csv").write_text(text)
+    refused = cli("from-counts", "a.csv", *words)
+    assert refused.code == 2 and message in refused.err
+    assert {path.name for path in tmp_path.iterdir()} <= {"a.csv"}
+
+
+def test_a_table_is_not_written_over_unasked(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(COUNTS)
+    assert cli("from-counts", "a.csv", "--sigma", 0.5).code == 0
+    assert "a.parquet exists" in cli("from-counts", "a.csv", "--sigma", 0.25).err
+    assert cli("from-counts", "a.csv", "--sigma", 0.25, "--overwrite").code == 0
+    assert read(tmp_path / "a.parquet").header.sigma == 0.25
+
+
+def test_an_unfinished_run_is_judged_and_says_how_far_it_is(cli: Run, tmp_path: Path) -> None:
+    from certificates.test_unfinished import begun
+    from certificates.walks import HEADER, table_of
+
+    begun(table_of(HEADER.having(selection="take 40 of 10000"), 40), tmp_path / "a.parquet.partial", [0, 1, 2, 3])
+    judged = cli("evaluate", "a.parquet.partial")
+    assert judged.code == 0 and "a (4 of 40)" in judged.out
+    assert "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images" in judged.err
+    compared = cli("compare", "a.parquet.partial", "--out", "page.html")
+    assert compared.code == 0 and "a (4 of 40)" in (tmp_path / "page.html").read_text()
