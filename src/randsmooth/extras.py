@@ -23,6 +23,7 @@ EXTRAS = {
     "matplotlib": "report",
     "plotly": "report",
     "datasets": "hub",
+    "diffusers": "diffusion",
     "tensorboard": "tensorboard",
     "openvino": "cpu",
     "onnxruntime": "onnx",
