@@ -16,85 +16,14 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
-from randsmooth import ABSTAIN, Certificates, InputError, SmoothedClassifier, data, models, train
+from certification.half_spaces import IMAGES, SIDE, SIGMA, SIGNED, HalfSpace, around_the_plane, true_table
+from randsmooth import ABSTAIN, InputError, SmoothedClassifier, data, models, train
 from randsmooth import certify as certify_dataset
-from randsmooth.certificates import Header
 from randsmooth.certification import attack, refutation
 from randsmooth.certification.ball_search import Search, distance, inside
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.refutation import PREDICT, predict_anywhere
-from randsmooth.data import DatasetSpec, TensorImages
 from randsmooth.noise import within_ball
-
-SIGMA, SIDE = 0.5, 8
-D = SIDE * SIDE
-
-
-class HalfSpace(nn.Module):
-    """Class 1 beyond a plane through the centre: under noise the class changes at the plane, whatever the gain."""
-
-    def __init__(self, gain: float = 1.0) -> None:
-        super().__init__()
-        w = torch.randn(D, generator=torch.Generator().manual_seed(0))
-        self.w: Tensor
-        self.register_buffer("w", w / w.norm())
-        self.gain = gain
-
-    def forward(self, x: Tensor) -> Tensor:
-        side = self.gain * ((x - 0.5).flatten(1) @ self.w)
-        return torch.stack([-side, side], dim=1)
-
-
-def around_the_plane(distances: list[float]) -> tuple[TensorImages, np.ndarray]:
-    """Images at about these signed distances from the plane, and their distances to all digits."""
-    w = HalfSpace().w.double()
-    aside = 0.05 * torch.randn(len(distances), D, generator=torch.Generator().manual_seed(1))
-    aside = aside.double() - (aside.double() @ w)[:, None] * w
-    x = 0.5 + torch.tensor(distances, dtype=torch.float64)[:, None] * w + aside
-    pixels = (255 * x).round().clamp(0, 255).to(torch.uint8).view(-1, 1, SIDE, SIDE)
-    signed = (pixels.float().div(255).double().flatten(1) - 0.5) @ w
-    labels = (signed > 0).long()
-    spec = DatasetSpec(
-        name="half-spaces",
-        shape=(1, SIDE, SIDE),
-        classes=("below", "above"),
-        mean=None,
-        std=None,
-        augment="none",
-        arch="small-cnn",
-        hub=None,
-        sizes={"test": len(labels)},
-        description="",
-    )
-    return TensorImages(spec, "test", pixels, labels), signed.numpy()
-
-
-IMAGES, SIGNED = around_the_plane([0.6, -0.7, 0.8, 0.9, -1.1])
-
-
-def true_table(
-    base: nn.Module, placed: tuple[TensorImages, np.ndarray] = (IMAGES, SIGNED), **facts: Any
-) -> Certificates:
-    """Certificates of the very distances from the plane."""
-    images, signed = placed
-    header: dict[str, Any] = {
-        "sigma": SIGMA,
-        "alpha": 0.001,
-        "dataset": "half-spaces",
-        "split": "test",
-        "model": {"weights": models.weights_hash(base), "arch": "HalfSpace"},
-        "precision": "float32, batches of 256",
-    }
-    predict = images.labels.numpy()
-    return Certificates(
-        Header(**header | facts),
-        idx=np.arange(len(predict)),
-        label=predict,
-        predict=predict,
-        radius=np.abs(signed),
-        seconds=np.zeros(len(predict)),
-        name="true",
-    )
 
 
 @pytest.mark.parametrize("restarts", [1, 3])
@@ -354,7 +283,7 @@ OTHER.w = -OTHER.w
         ({"images": None}, "half-spaces.*the data set of true; --dataset"),
         ({"images": "mnits"}, "mnist"),
         ({"model": OTHER}, "true is about another model: weights 'sha256:.* in the file, 'sha256:.* asked for"),
-        ({"model": abs}, "expected a torch.nn.Module"),
+        ({"model": abs}, "the function abs, whose code cannot be compared"),
         ({"model": Broken().eval()}, "gradient with respect to the image is NaN"),
         ({"model": HalfSpace().train()}, "train mode"),
         ({"facts": {"sigma": None}}, "true does not say its sigma .a TSV log"),
