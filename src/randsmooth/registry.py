@@ -87,6 +87,10 @@ class Registry(Mapping[str, T], Generic[T]):
             return "this program"
         return " and ".join(sorted(_package(point) for point in self._points(name)))
 
+    def place(self, name: str) -> str:
+        """Where one of our own entries is, as "module:attribute", without importing it. KeyError for any other."""
+        return self._own[name].value
+
     def credit(self, name: str) -> str:
         """ "from PACKAGE", for listings; empty for an entry of ours."""
         source = self.source(name)

@@ -70,7 +70,8 @@ def test_the_gradient_is_left_aside_where_that_is_asked_for() -> None:
 
 
 def labels(x: NDArray[np.float32]) -> NDArray[np.int64]:
-    return ((x - 0.5).reshape(len(x), -1) @ PLANE > 0).astype(np.int64)
+    side: NDArray[np.float32] = (x - 0.5).reshape(len(x), -1) @ PLANE
+    return (side > 0).astype(np.int64)
 
 
 def logits(x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ import pytest
 import randsmooth
 from randsmooth.cli.command import make_command, paragraphs, settings_of
 from randsmooth.cli.groups import AllVerbs, DataVerbs
-from randsmooth.cli.methods import SUMMARIES, summary_of
+from randsmooth.cli.methods import summary_of, written_summary
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 from randsmooth.errors import InputError
@@ -139,4 +139,6 @@ def test_the_settings_of_a_verb_are_named_in_its_signature() -> None:
 
 
 def test_the_list_of_methods_says_what_the_methods_say_of_themselves() -> None:
-    assert {name: summary_of(METHODS[name]) for name in METHODS if METHODS.source(name) == "randsmooth"} == SUMMARIES
+    ours = [name for name in METHODS if METHODS.source(name) == "randsmooth"]
+    assert len(ours) > 5
+    assert all(written_summary(METHODS.place(name)) == summary_of(METHODS[name]) for name in ours)

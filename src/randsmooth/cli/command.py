@@ -18,6 +18,7 @@ from randsmooth.cli.configuration import as_given, read_config, validate, write_
 from randsmooth.cli.failures import explained
 from randsmooth.cli.groups import APPEARANCE
 from randsmooth.cli.messages import FAILURE, INTERRUPTED, one_line
+from randsmooth.cli.names import MORE, REGISTRIES, from_other_packages, names
 from randsmooth.cli.settings import Settings
 from randsmooth.escape import say
 from randsmooth.extras import needs
@@ -37,6 +38,7 @@ class VerbCommand(TyperCommand):
         shown: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         for parameter in self.get_params(ctx):
             name, help = parameter.get_help_record(ctx) or ("", "")
+            help = " ".join(filter(None, [help, from_other_packages(str(parameter.name))]))
             is_argument = parameter.param_type_name == "argument"
             shown[parameter.param_type_name].append((str(parameter.metavar) if is_argument else name, help))
         for title, lines in (("Arguments", shown["argument"]), ("Options", shown["option"])):
@@ -99,11 +101,29 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     help = (field.description or "") + _default_words(field)
     if extra.get("place"):
-        return _keyword(name, field.annotation, typer.Argument(metavar=name.upper(), help=help, show_default=False))
+        place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=_completed(name))
+        return _keyword(name, field.annotation, place)
     whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
     shape = str(extra["metavar"]) if "metavar" in extra else "INTEGER" if whole else None
     kind = str if whole else extra.get("cli", field.annotation)
-    return _keyword(name, kind, typer.Option(as_given(name, field), metavar=shape, help=help, show_default=False))
+    return _keyword(name, kind, _option(name, field, shape, help))
+
+
+def _option(name: str, field: FieldInfo, shape: str | None, help: str) -> Any:
+    return typer.Option(
+        as_given(name, field), metavar=shape, help=help, show_default=False, autocompletion=_completed(name)
+    )
+
+
+def _completed(setting: str) -> Callable[[str], list[str]] | None:
+    """What a shell offers for a setting that is chosen by name; None leaves it to offer files."""
+    if setting not in {*REGISTRIES, *MORE}:
+        return None
+
+    def offered(incomplete: str) -> list[str]:
+        return [name for name in names(setting) if name.startswith(incomplete)]
+
+    return offered
 
 
 def _keyword(name: str, annotation: Any, info: Any) -> inspect.Parameter:

@@ -12,6 +12,7 @@ from randsmooth.errors import unknown
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
 
 # Plain help: Rich's panels cost more to import than everything that the help itself needs.
 APPEARANCE: dict[str, Any] = {
@@ -39,6 +40,17 @@ class VerbGroup(TyperGroup):
         from randsmooth.cli.command import make_command
 
         return make_command(cmd_name, self.verbs[cmd_name].load())
+
+    def shell_complete(self, ctx: Context, incomplete: str) -> list[CompletionItem]:
+        """The verbs that begin like `incomplete`, which are not imported for this, or the options."""
+        from typer._click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        help = {name: verb.help for name, verb in self.verbs.items()}
+        return [
+            CompletionItem(name, help=help.get(name)) for name in self.list_commands(ctx) if name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         lines = {name: verb.help for name, verb in self.verbs.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import TextIO
@@ -14,6 +15,8 @@ from randsmooth.cli.groups import APPEARANCE, AllVerbs, DataVerbs
 from randsmooth.cli.messages import BAD_INPUT, FAILURE, INTERRUPTED, note, one_line
 from randsmooth.errors import InputError, Note, SeveralErrors
 from randsmooth.escape import say
+
+COMPLETION = "_RANDSMOOTH_COMPLETE"  # set by a shell that asks how to complete a line, or for the script that asks
 
 app = typer.Typer(
     name="randsmooth",
@@ -43,6 +46,10 @@ def version(
 
 def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
+    if COMPLETION in os.environ:
+        from typer.completion import completion_init
+
+        completion_init()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.cli.settings import Settings, argument, option
@@ -13,42 +16,6 @@ from randsmooth.escape import say
 
 if TYPE_CHECKING:
     from randsmooth.methods import Method
-
-# What our own methods say first of themselves, and their papers: a list of them need not load torch.
-SUMMARIES = {
-    "amplify": (
-        "Discard hard images, sample the rest by their weights, and attack the noise: each part can be switched off.",
-        "Sun, Mao, Mueller & Vechev, ICML 2025 ('Ours')",
-    ),
-    "cat-rs": (
-        "The K smallest of m cross-entropies, and where all m noises are right, the worst attacked one (algorithm 1).",
-        "Jeong, Kim & Shin, AAAI 2023",
-    ),
-    "consistency": (
-        "Gaussian training, plus KL of the mean prediction to each prediction and the mean's entropy (eq. 8).",
-        "Jeong & Shin, NeurIPS 2020",
-    ),
-    "gaussian": (
-        "Mean cross-entropy over m noisy copies of each image (Cohen et al., ICML 2019, section 3.3).",
-        "Cohen, Rosenfeld & Kolter, ICML 2019",
-    ),
-    "macer": (
-        "-log of the mean prediction, and a hinge on the certified radius of images classified right (algorithm 1).",
-        "Zhai et al., ICLR 2020",
-    ),
-    "smoothadv": (
-        "Cross-entropy under m noises at the perturbed image for which the mean prediction gives the label least.",
-        "Salman et al., NeurIPS 2019",
-    ),
-    "smoothmix": (
-        "Gaussian training, plus KL to a target that becomes uniform on the way to the attacked image (section 3.2).",
-        "Jeong et al., NeurIPS 2021",
-    ),
-    "stability": (
-        "Cross-entropy of the clean image, and between its clean and noisy predictions (Li et al. 2019, eq. 8).",
-        "Li, Chen, Wang & Carin, NeurIPS 2019",
-    ),
-}
 
 
 class Methods(Settings):
@@ -94,17 +61,37 @@ def listing() -> Iterator[str]:
 
     for name in METHODS:
         if METHODS.source(name) == "randsmooth":
-            yield f"{name:12} {_two_lines(*SUMMARIES[name])}"
+            yield f"{name:12} {_two_lines(*written_summary(METHODS.place(name)))}"
         else:
             yield f"{name:12} {METHODS.describe(name, partial(_foreign, METHODS.credit(name)))}"
     yield ""
     yield "`randsmooth methods NAME` explains one with its hyperparameters; --presets lists the published settings."
 
 
+def written_summary(place: str) -> tuple[str, str]:
+    """What `summary_of` says of the class at "module:class", read from its source: a listing need not load torch.
+
+    Example:
+        >>> written_summary("randsmooth.methods.gaussian:Gaussian")[1]
+        'Cohen, Rosenfeld & Kolter, ICML 2019'
+    """
+    module, _, name = place.partition(":")
+    found = find_spec(module)
+    assert found is not None and found.origin is not None, place
+    tree = ast.parse(Path(found.origin).read_text())
+    (kind,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+    assigned = (node for node in kind.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "source")
+    sources = [ast.literal_eval(node.value) for node in assigned if node.value is not None]
+    return _first_paragraph(ast.get_docstring(kind)), sources[0]
+
+
 def summary_of(method: type[Method]) -> tuple[str, str]:
     """The first paragraph of a method's docstring, on one line, and its paper."""
-    first = inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0]
-    return " ".join(first.split()), method.source
+    return _first_paragraph(method.__doc__), method.source
+
+
+def _first_paragraph(docstring: str | None) -> str:
+    return " ".join(inspect.cleandoc(docstring or "").partition("\n\n")[0].split())
 
 
 def _foreign(credit: str, method: type[Method]) -> str:

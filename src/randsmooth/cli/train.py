@@ -40,9 +40,12 @@ def train(settings: Train) -> None:
     As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma 1.0
     """
     from randsmooth.data.registry import check_dataset
+    from randsmooth.models.registry import check_arch
     from randsmooth.progress import console
 
-    check_dataset(settings.dataset)  # before torch is loaded
+    check_dataset(settings.dataset)  # this and the following before torch is loaded
+    if settings.arch is not None:
+        check_arch(settings.arch)
     from randsmooth.training import train as run
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}

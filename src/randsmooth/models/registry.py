@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
-
-from torch import nn
+from typing import TYPE_CHECKING, Protocol
 
 from randsmooth.errors import InputError
 from randsmooth.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import nn
+
+FAMILIES = RESNET, WRN = "resnet([0-9]{1,4})", "wrn([0-9]{1,4})-([0-9]{1,2})"  # by number, beside those in the registry
 
 
 class Builder(Protocol):
@@ -27,6 +30,7 @@ class Architecture:
         min_size: the smallest image side, in pixels, that it accepts.
 
     Example:
+        >>> from torch import nn
         >>> def linear(*, in_channels, image_size, num_classes):
         ...     return nn.Sequential(nn.Flatten(), nn.Linear(in_channels * image_size**2, num_classes))
         >>> Architecture(linear, min_size=1).builder(in_channels=3, image_size=4, num_classes=10)[1]
@@ -82,14 +86,27 @@ def build(arch: str, *, in_channels: int, image_size: int, num_classes: int) -> 
     return architecture.builder(in_channels=in_channels, image_size=image_size, num_classes=num_classes)
 
 
+def check_arch(arch: str) -> None:
+    """Raise InputError unless `arch` is a name, or that of a family with a number; loads no torch.
+
+    Example:
+        >>> check_arch("resnet152")
+        >>> check_arch("renset20")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown architecture 'renset20': did you mean 'resnet20'? Expected one of: ...
+    """
+    if not any(re.fullmatch(family, arch) for family in FAMILIES):
+        ARCHITECTURES.check(arch)
+
+
 def _find(arch: str) -> Architecture:
     """The entry called `arch`, or the CIFAR or wide ResNet of a size that has no entry of its own."""
     if arch not in ARCHITECTURES:
-        if match := re.fullmatch("resnet([0-9]{1,4})", arch):
+        if match := re.fullmatch(RESNET, arch):
             from randsmooth.models.cifar_resnet import of_depth
 
             return of_depth(int(match[1]))
-        if match := re.fullmatch("wrn([0-9]{1,4})-([0-9]{1,2})", arch):
+        if match := re.fullmatch(WRN, arch):
             from randsmooth.models.wide_resnet import of_size
 
             return of_size(int(match[1]), int(match[2]))

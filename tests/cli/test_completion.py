@@ -1,0 +1,73 @@
+"""What a shell completes, and that names of other packages are known to help and completion."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from openness.plugin import POINTS, announce
+
+
+def completed(*words: str, site: Path | None = None) -> list[str]:
+    """What bash is offered for the last word."""
+    path = [str(site)] if site else []
+    environment = os.environ | {
+        "_RANDSMOOTH_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["randsmooth", *words]),
+        "COMP_CWORD": str(len(words)),
+        "PYTHONPATH": os.pathsep.join([*path, os.environ.get("PYTHONPATH", "")]),
+    }
+    program = "import sys; sys.argv = ['randsmooth']; from randsmooth.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("cert",), {"certify"}),
+        (("data", ""), {"list", "describe"}),
+        (("certify", "m", "--back"), {"--backend"}),
+        (("certify", "m", "--backend", "o"), {"onnx", "openvino"}),
+        (("train", "mn"), {"mnist"}),
+        (("train", "mnist", "--method", "smooth"), {"smoothadv", "smoothmix"}),
+        (("train", "mnist", "--logger", ""), {"tensorboard", "csv", "mlflow", "wandb"}),
+        (("train", "mnist", "--arch", "len"), {"lenet"}),
+    ],
+    ids=" ".join,
+)
+def test_words_are_completed(words: tuple[str, ...], offered: set[str]) -> None:
+    assert set(completed(*words)) == offered
+
+
+@pytest.mark.parametrize(
+    ("verb", "setting", "group"),
+    [
+        ("certify", "backend", "randsmooth.backends"),
+        ("train", "arch", "randsmooth.architectures"),
+        ("train", "method", "randsmooth.methods"),
+        ("certify", "dataset", "randsmooth.datasets"),
+    ],
+)
+def test_names_of_other_packages_are_known(verb: str, setting: str, group: str, tmp_path: Path) -> None:
+    announce(tmp_path)
+    names = [*POINTS[group]]
+    assert set(names) <= set(completed(verb, "m", f"--{setting}", "", site=tmp_path))
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    program = f"import sys; sys.argv = ['randsmooth', '{verb}', '--help']; from randsmooth.cli.main import main; main()"
+    environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert all(f"{name} (from smoothing-extras)" in " ".join(done.stdout.split()) for name in names)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_for_a_shell_is_printed(shell: str) -> None:
+    program = "import sys; sys.argv = ['randsmooth']; from randsmooth.cli.main import main; main()"
+    environment = os.environ | {"_RANDSMOOTH_COMPLETE": f"source_{shell}"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert f"complete_{shell}" in done.stdout
