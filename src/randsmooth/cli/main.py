@@ -47,7 +47,7 @@ def version(
 def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
     if COMPLETION in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()
     try:
