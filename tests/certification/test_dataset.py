@@ -85,4 +85,4 @@ def test_settings_in_place_of_the_data_set_are_sent_to_their_argument(own: nn.Mo
     with pytest.raises(InputError, match=r"is a CertificationSettings; .* are the third argument: settings="):
         rs.certify(own, certification, out=tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"is a TrainingSettings; .* are the second argument: settings="):
-        rs.train(training, out=tmp_path / "a")  # type: ignore[arg-type]
+        rs.train(training, out=tmp_path / "a")

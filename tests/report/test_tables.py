@@ -30,8 +30,8 @@ def test_the_text_fits_a_terminal_and_shows_every_interval(make: Make) -> None:
     head, figures, intervals = lines[0], lines[1], lines[2]
     assert head.split() == ["name", "images", "ACR", *(f"{r:g}" for r in radii), "abstain"]
     summary = metrics.summarise(table, radii)
-    assert summary.abstention is not None
-    shares = [*(summary.accuracy[r] for r in radii), summary.abstention]
+    assert summary.abstention is not None and summary.acr is not None
+    shares = [each for each in (*summary.accuracy.values(), summary.abstention) if each is not None]
     expected = ["gaussian", "9,999", f"{summary.acr.value:.3f}", *(f"{100 * s.value:.1f}" for s in shares)]
     assert figures.split() == expected
     ends = [f"{summary.acr.low:.3f}-{summary.acr.high:.3f}"]

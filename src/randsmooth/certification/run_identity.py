@@ -13,7 +13,6 @@ from randsmooth.certification.behaviour import behaviour
 from randsmooth.certification.described import describe_model, hashed_images, made_with
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
-from randsmooth.data.fitting import written
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoised, ForeignModel
 from randsmooth.noise import address_of
@@ -62,8 +61,7 @@ def make_header(
         dataset=images.spec.name,
         split=images.split,
         selection=selection,
-        resize=None if images.spec.fit is None else written(images.spec.fit.resize),
-        crop=None if images.spec.fit is None else written(images.spec.fit.crop),
+        **({} if images.spec.fit is None else images.spec.fit.words()),
         data=fingerprint(images, indices),
         classes=classes,
         model=described,

@@ -10,11 +10,13 @@ from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_deno
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
 from randsmooth.cli.print_answers import check_format, show
 from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import DEVICE
+from randsmooth.cli.shared_options import CROP, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
 from randsmooth.errors import InputError
 from randsmooth.escape import say
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from randsmooth.certificates import Certificates, CertificationSettings
     from randsmooth.data import DatasetSpec
     from randsmooth.models import BaseClassifier
@@ -29,7 +31,11 @@ class Predict(Settings):
     model: str = argument(MODEL)
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     denoiser: str | None = option(DENOISER)
-    images: list[Path] = argument("Image files.")
+    images: list[Path] = argument("Image files, or folders or files of many (see `certify --dataset`).")
+    image_column: str | None = option(IMAGE_COLUMN)
+    label_column: str | None = option(LABEL_COLUMN)
+    resize: str | None = option(RESIZE)
+    crop: str | None = option(CROP)
     sigma: float | None = certification_option("sigma")
     n: int = certification_option("n", 10_000)
     n0: int = certification_option("n0", 100)
@@ -57,7 +63,7 @@ def predict(settings: Predict) -> None:
     check_format(settings.format)
     import torch
 
-    from randsmooth import certificates, certification, data, models
+    from randsmooth import certificates, certification, models
 
     asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
     models.check_source(settings.model)
@@ -74,10 +80,10 @@ def predict(settings: Predict) -> None:
     )
     if table is not None:
         certification.check_answers(smoothed, spec.shape, table)
-    x = torch.stack([data.read_image(path, spec) for path in settings.images])
-    result = smoothed.certify(x)
-    pairs = zip(settings.images, result.predict, result.radius, strict=True)
-    answers = [_answer(path, int(k), float(r), spec.classes) for path, k, r in pairs]
+    named = [each for path in settings.images for each in images_at(path, spec, settings)]
+    result = smoothed.certify(torch.stack([x for _, x in named]))
+    pairs = zip(named, result.predict, result.radius, strict=True)
+    answers = [_answer(name, int(k), float(r), spec.classes) for (name, _), k, r in pairs]
     facts = {"sigma": smoothed.sigma, "n": settings.n, "alpha": settings.alpha, "seed": smoothed.seed}
     show([answer | facts for answer in answers], settings.format)
     if settings.format == "text" and settings.seed is None:
@@ -140,9 +146,38 @@ def spec_of(model: BaseClassifier, settings: Predict) -> DatasetSpec:
         hub=None,
         sizes={"test": 1},
         description="",
+        convert=True,
     )
 
 
-def _answer(path: Path, predicted: int, radius: float, classes: tuple[str, ...]) -> dict[str, Any]:
+def images_at(path: Path, spec: DatasetSpec, settings: Predict) -> list[tuple[str, Tensor]]:
+    """The image (C, H, W) in a file, or those of a folder or file of many, each with what to call it.
+
+    Raises:
+        InputError: they are missing, or not of the model's shape.
+    """
+    import dataclasses
+
+    import torch
+
+    from randsmooth import data
+    from randsmooth.data.fitting import Fit
+    from randsmooth.data.sources import is_source
+
+    if not is_source(path):
+        fit = Fit.of(settings.resize, settings.crop)
+        return [(str(path), data.read_image(path, dataclasses.replace(spec, fit=fit) if fit else spec))]
+    how = settings.model_dump(include={"image_column", "label_column", "resize", "crop"})
+    images = data.load(str(path), "test", stream=True, **how)
+    if images.spec.shape != tuple(spec.shape):
+        raise InputError(
+            f"the images of {path} have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}: ask "
+            "for it with --resize and --crop"
+        )
+    x = [each for batch, _ in images.batches(torch.arange(len(images)).split(256)) for each in batch]
+    return [(images.name_of(index), each) for index, each in enumerate(x)]
+
+
+def _answer(path: str, predicted: int, radius: float, classes: tuple[str, ...]) -> dict[str, Any]:
     label = None if predicted < 0 else classes[predicted]
-    return {"image": str(path), "label": label, "radius": radius}
+    return {"image": path, "label": label, "radius": radius}

@@ -20,7 +20,7 @@ Pixels = NDArray[Any]
 COLOURS = (1, 3)  # sizes that an axis of channels usually has
 MOST_CHANNELS = 64  # of images that are neither grey nor RGB, which must come first
 AT_ONCE = 2**24  # values that are checked at a time
-TWICE = 1 / 255  # the largest value of 8-bit pixels that were divided by 255 twice
+TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 
 
 def as_array(x: Any) -> Pixels:

@@ -47,6 +47,16 @@ class Fit:
         cut = parse_size("crop", crop)
         return cls(parse_size("resize", resize), (cut, cut) if isinstance(cut, int) else cut)
 
+    def words(self) -> dict[str, str | None]:
+        """`resize` and `crop` as the command line and headers write them.
+
+        Example:
+            >>> Fit.of(resize=(64, 48), crop=32).words()
+            {'resize': '64x48', 'crop': '32'}
+        """
+        square = self.crop is not None and self.crop[0] == self.crop[1]
+        return {"resize": written(self.resize), "crop": written(self.crop[0] if self.crop and square else self.crop)}
+
     def scaled(self, sides: Sides) -> Sides:
         """Height and width after scaling an image of height and width `sides`."""
         if self.resize is None:

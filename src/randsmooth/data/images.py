@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from randsmooth.data.augment import augmented
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import decode_many
-from randsmooth.data.encoded import NO_LABEL, Encoded
+from randsmooth.data.encoded import NO_LABEL, Encoded, ImageFiles
 from randsmooth.data.transforms import crop_draws
 
 # Batches that a streamed split decodes before they are asked for.
@@ -66,6 +66,10 @@ class Images(ABC):
     def labels_at(self, indices: Tensor) -> Tensor:
         """The labels (B,) of the images at `indices` (B,), on the CPU."""
         return self.labels[indices.cpu()]
+
+    def name_of(self, index: int) -> str:
+        """What to call image `index`: its file, where it has one of its own, else its position."""
+        return f"{self.spec.name}[{index}]"
 
     def batch(self, indices: Tensor, augment: Generator | None = None) -> Batch:
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,).
@@ -182,6 +186,10 @@ class StreamedImages(Images):
         self.encoded = encoded
         self.chosen = torch.arange(len(encoded.labels)) if chosen is None else chosen
         super().__init__(spec, split, encoded.labels[self.chosen], device)
+
+    def name_of(self, index: int) -> str:
+        place = int(self.chosen[index])
+        return str(self.encoded.paths[place]) if isinstance(self.encoded, ImageFiles) else super().name_of(place)
 
     def subset(self, indices: Tensor) -> StreamedImages:
         return StreamedImages(self.spec, self.split, self.encoded, self.device, self.chosen[indices.cpu()])

@@ -35,9 +35,10 @@ def read_npz(path: Path, split: str, columns: ColumnNames = USUAL) -> tuple[NDAr
         InputError: it is damaged, or has no such arrays; the message lists what it has.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} holds one array and no names: make it with np.savez(path, x=..., y=...)")
+        found = np.load(path, allow_pickle=False)
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            raise InputError(f"{path} holds one array and no names: make it with np.savez(path, x=..., y=...)")
+        with found as archive:
             image, label = _names(path, list(archive.files), split, columns)
             _check_sizes(path, archive)
             return archive[image], None if label is None else archive[label]

@@ -29,6 +29,11 @@ def unknown_form(what: str) -> InputError:
     return InputError(f"{what}; a data set is {FORMS}")
 
 
+def is_source(path: Path) -> bool:
+    """Whether `path` is a folder, or a file or pattern of files, that holds many images."""
+    return path.is_dir() or path.suffix.lower() in SUFFIXES
+
+
 def source_path(dataset: str, names: list[str]) -> Path:
     """The folder or file that `dataset` means; of shards "a-{0..9}.tar" the pattern. No image is looked at.
 

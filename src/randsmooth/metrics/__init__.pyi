@@ -22,6 +22,9 @@ from .accuracy import (
 from .accuracy import (
     knows_abstention as knows_abstention,
 )
+from .accuracy import (
+    knows_accuracy as knows_accuracy,
+)
 from .acr_alternatives import accuracy_area as accuracy_area
 from .acr_alternatives import p_a_quantiles as p_a_quantiles
 from .bands import ProbabilityBand as ProbabilityBand

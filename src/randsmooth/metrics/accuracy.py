@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import ABSTAIN, CertificatesLike, as_certificates
+from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, mean, share
 
@@ -26,6 +26,26 @@ def check_radius(r: float) -> None:
         raise InputError(f"radius {r} must be a finite number >= 0, in units of pixels in [0, 1]")
 
 
+def require_labels(table: Certificates) -> None:
+    """Raise InputError for images without labels, of which it is unknown whether an answer is right."""
+    if not table.labelled:
+        raise InputError(
+            f"{table.name or 'this table'} is about images without labels, so that accuracy, ACR and p_A are not "
+            "known: certify images with labels"
+        )
+
+
+def knows_accuracy(table: CertificatesLike) -> bool:
+    """Whether `table` determines accuracy and ACR: its images have labels.
+
+    Example:
+        >>> from randsmooth.certificates import from_radii
+        >>> knows_accuracy(from_radii([0.0, 0.3, 0.8, 1.2]))
+        True
+    """
+    return as_certificates(table).labelled
+
+
 def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:
     """(N,) whether each image is classified correctly with a certified radius of at least `r`.
 
@@ -36,6 +56,7 @@ def certified(table: CertificatesLike, r: float) -> NDArray[np.bool_]:
         [False, False, True, True]
     """
     table = as_certificates(table)
+    require_labels(table)
     check_radius(r)
     return np.asarray(table.correct & (table.radius >= r))
 
@@ -114,6 +135,7 @@ def acr(table: CertificatesLike) -> Estimate:
         0.575
     """
     table = as_certificates(table)
+    require_labels(table)
     return mean(table.radius * table.correct)
 
 
@@ -132,6 +154,7 @@ def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArra
         ([0.0, 0.3, 0.8, 1.2], [0.75, 0.75, 0.5, 0.25])
     """
     table = as_certificates(table)
+    require_labels(table)
     held = np.sort(table.radius[table.correct])
     radii = np.unique(np.concatenate(([0.0], held)))
     return radii, (len(held) - np.searchsorted(held, radii, side="left")) / max(1, len(table))

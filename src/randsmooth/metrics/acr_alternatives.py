@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics.accuracy import check_radius
+from randsmooth.metrics.accuracy import check_radius, require_labels
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean
 from randsmooth.metrics.p_a_estimates import ImageProbabilities, p_a
 
@@ -35,6 +35,7 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
         0.525
     """
     table = as_certificates(table)
+    require_labels(table)
     check_radius(up_to)
     if up_to == 0.0:
         raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, tells_p_a
 from randsmooth.errors import InputError
+from randsmooth.metrics.accuracy import require_labels
 from randsmooth.metrics.estimate import Estimate, require_images, share
 
 Floats = NDArray[np.float64]
@@ -65,6 +66,8 @@ def knows_p_a(table: CertificatesLike) -> bool:
     """
     table = as_certificates(table)
     header = table.header
+    if not table.labelled:
+        return False
     if table.is_log:
         return None not in (header.sigma, header.n, header.alpha) and tells_p_a(header)
     return not (table.rule.sequential or header.label_aware or _may_be_half(table).any())
@@ -85,6 +88,7 @@ def p_a(table: CertificatesLike) -> ImageProbabilities:
     """
     table = as_certificates(table)
     require_images(len(table))
+    require_labels(table)
     if table.is_log:
         return _recovered(table)
     if not knows_p_a(table):

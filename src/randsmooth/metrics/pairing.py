@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
+from randsmooth.metrics.accuracy import require_labels
 
 Ints = NDArray[np.int64]
 WORDS = {"dataset": "data set", "split": "split"}
@@ -49,8 +50,9 @@ def pair(a: CertificatesLike, b: CertificatesLike) -> tuple[Certificates, Certif
         ([0, 3], [0.5, 0.9], [0.1, 0.7])
     """
     a, b = as_certificates(a), as_certificates(b)
-    _require_once(a)
-    _require_once(b)
+    for table in (a, b):
+        require_labels(table)
+        _require_once(table)
     _, in_a, in_b = np.intersect1d(a.idx, b.idx, assume_unique=True, return_indices=True)
     order = np.argsort(in_a)
     first, second = a.rows(in_a[order]), b.rows(in_b[order])

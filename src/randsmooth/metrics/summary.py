@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
-from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, knows_abstention
+from randsmooth.metrics.accuracy import abstention, acr, certified_accuracy, check_radius, knows_abstention
 from randsmooth.metrics.estimate import Estimate
 from randsmooth.metrics.p_a_estimates import knows_p_a, p_a
 
@@ -23,8 +23,8 @@ class Summary:
 
     Attributes:
         name, images: of the table, and how many it holds.
-        acr: average certified radius.
-        accuracy: radius -> certified accuracy.
+        acr: average certified radius; None where the images have no labels.
+        accuracy: radius -> certified accuracy; None likewise.
         abstention: share of abstentions; None if unknown (see `knows_abstention`).
         p_a: x -> share of images with p_A >= x; empty if unknown (see `knows_p_a`).
 
@@ -38,8 +38,8 @@ class Summary:
 
     name: str
     images: int
-    acr: Estimate
-    accuracy: dict[float, Estimate]
+    acr: Estimate | None
+    accuracy: dict[float, Estimate | None]
     abstention: Estimate | None
     p_a: dict[float, Estimate]
 
@@ -63,9 +63,12 @@ def summarise(table: CertificatesLike, radii: Sequence[float] | None = None) -> 
     """
     table = as_certificates(table)
     radii = usual_radii([table]) if radii is None else radii
-    accuracy = {r: certified_accuracy(table, r) for r in radii}
+    for r in radii:
+        check_radius(r)
+    accuracy = {r: certified_accuracy(table, r) if table.labelled else None for r in radii}
+    average = acr(table) if table.labelled else None
     abstained = abstention(table) if knows_abstention(table) else None
-    return Summary(table.name, len(table), acr(table), accuracy, abstained, _p_a_shares(table))
+    return Summary(table.name, len(table), average, accuracy, abstained, _p_a_shares(table))
 
 
 def _p_a_shares(table: Certificates) -> dict[float, Estimate]:

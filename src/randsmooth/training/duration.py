@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -17,11 +18,12 @@ from randsmooth.training.loop import Trainer
 from randsmooth.training.resolution import resolve
 from randsmooth.training.run import make_fabric, new_classifier, pick_threads
 from randsmooth.training.settings import TrainingSettings
+from randsmooth.training.source import named, require_labels
 
 STEPS = 6
 
 
-def expected_seconds(dataset: str, settings: TrainingSettings, *, device: str = "auto") -> float:
+def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = "auto") -> float:
     """The seconds that `train` with these settings is expected to take.
 
     A few steps are timed with each kind of objective that the run will have. Their labels are those that the network
@@ -37,10 +39,12 @@ def expected_seconds(dataset: str, settings: TrainingSettings, *, device: str = 
         >>> 0 < seconds < 60
         True
     """
-    spec = data.describe(dataset)
-    recipe, _ = resolve(dataset, settings, spec, device=device)
+    name, source, reading = named(dataset, settings.reading)
+    spec = data.describe(source, **reading)
+    require_labels(spec)
+    recipe, _ = resolve(name, settings, spec, device=device)
     fabric = make_fabric(recipe)
-    images = data.load(dataset, "train", device=fabric.device)
+    images = data.load(source, "train", device=fabric.device, **reading)
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
     schedule = recipe.build_method().schedule()

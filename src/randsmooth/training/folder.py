@@ -9,7 +9,7 @@ from pathlib import Path
 from randsmooth.atomic import is_scrap
 from randsmooth.errors import InputError, setting
 from randsmooth.training.checkpoint import Checkpoint, load
-from randsmooth.training.recipe import Change, Recipe
+from randsmooth.training.recipe import READING, Change, Recipe
 
 CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
@@ -22,6 +22,7 @@ TRACKED = "loggers.json"  # which loggers the run was begun with, and as what th
 FIRST = (SETTINGS, EVENTS, METRICS, TRACKED, TEACHER)  # may exist before the first checkpoint
 GIVEN = (
     "dataset",
+    *READING,
     "method",
     "sigma",
     "arch",
@@ -32,7 +33,7 @@ GIVEN = (
     "seed",
 )  # settings with options of their own
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
-LASTING = ("dataset", "take", "arch", "method", "seed")
+LASTING = ("dataset", *READING, "take", "arch", "method", "seed")
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 

@@ -17,6 +17,7 @@ from randsmooth.training.settings import TrainingPrecision
 
 # Settings that change how fast a run is, not what it computes: a resumed run may use others.
 HOW = ("device", "compile")
+READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
 
 
 ABSENT = "nothing"  # stands for a setting that one of two recipes does not have
@@ -58,6 +59,10 @@ class Recipe(BaseModel):
     optimiser: ClassVar[str] = "sgd"  # a name that `make_optimiser` knows
 
     dataset: str
+    image_column: str | None = None
+    label_column: str | None = None
+    resize: str | None = None
+    crop: str | None = None
     take: int | None
     arch: str
     method: str
@@ -80,6 +85,11 @@ class Recipe(BaseModel):
     )
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
     changed: tuple[str, ...] = ()  # settings that were changed when the run was resumed, and after which epoch
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the images are read: arguments of `data.load` and `data.describe`."""
+        return {name: getattr(self, name) for name in READING}
 
     def build_method(self) -> Method:
         return methods.create(self.method, **self.hyperparameters)
@@ -115,8 +125,8 @@ class Recipe(BaseModel):
         mine, theirs = (_flat(settings) for settings in (self.model_dump(mode="json"), other))
         # The paths of other models do not matter: `asked` has the hashes of their weights.
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *self.folders(), "changed", "threads"})
-        all_ = (Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT)) for key in keys)
-        return [change for change in all_ if change.before != change.now]
+        changed = (key for key in keys if mine.get(key) != theirs.get(key))  # an older one lacks settings that are off
+        return [Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT)) for key in changed]
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.methods.checks import plain_type
 from randsmooth.methods.hyperparameters import beginnings, in_epochs
 from randsmooth.training.presets import CIFAR, Optimisation, Preset, find
-from randsmooth.training.recipe import Recipe
+from randsmooth.training.recipe import READING, Recipe
 from randsmooth.training.settings import TrainingSettings
 
 MOST = 10**6  # epochs, or noisy samples per step
@@ -61,7 +61,7 @@ def resolve(
     methods.METHODS[preset.method].check_epochs(epochs, usual.hyperparameters | hyper, hyper.keys())
     method = methods.create(preset.method, **fitted.hyperparameters | hyper)
     recipe = Recipe(
-        **settings.model_dump(include={"take", "sigma", "precision", "seed", "compile"}),
+        **settings.model_dump(include={"take", "sigma", "precision", "seed", "compile", *READING}),
         dataset=dataset,
         device=device,
         arch=arch,

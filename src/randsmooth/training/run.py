@@ -30,6 +30,7 @@ from randsmooth.training.loop import Callback, Trainer
 from randsmooth.training.recipe import Change, Recipe
 from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
+from randsmooth.training.source import named, require_labels
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
 
@@ -40,7 +41,7 @@ _PICKED: dict[tuple[str, tuple[int, ...]], int] = {}  # number of threads by arc
 
 
 def train(
-    dataset: str,
+    dataset: Any,
     settings: TrainingSettings | None = None,
     *,
     out: Path | str,
@@ -59,7 +60,7 @@ def train(
     write, the predictions of a teacher if the method has one and, after every epoch, `checkpoint.pt`.
 
     Args:
-        dataset: a name, or the path of a folder of images or of Parquet files.
+        dataset: a name, a path, arrays (x, y), or any other form that `data.load` takes, with labels.
         settings: how to train.
         out: the folder of the run.
         device: "auto", "cpu", "cuda" or, where there are several, "cuda:1".
@@ -98,11 +99,14 @@ def train(
         progress=progress,
     )
     chosen = settings_from(TrainingSettings, settings, fields)
-    spec = data.describe(dataset)
-    recipe, notes = resolve(dataset, chosen, spec, device=device)
+    name, source, reading = named(dataset, chosen.reading)
+    spec = data.describe(source, **reading)
+    require_labels(spec)
+    recipe, notes = resolve(name, chosen, spec, device=device)
     recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
     written = {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)}
-    return carry_out(recipe, notes, spec, new_classifier, Path(out), written, conduct)
+    own = None if isinstance(source, str) else source
+    return carry_out(recipe, notes, spec, new_classifier, Path(out), written, conduct, own=own)
 
 
 def carry_out(
@@ -114,6 +118,7 @@ def carry_out(
     settings: dict[str, Any],
     conduct: Conduct,
     classifier: nn.Module | None = None,
+    own: data.Images | None = None,
 ) -> M:
     """Train what `recipe` describes into `folder`, or go on with it; the trained model in eval mode.
 
@@ -126,6 +131,7 @@ def carry_out(
         settings: the verb and the settings that were chosen, to be written into the folder.
         conduct: whether to resume, and whom to tell what.
         classifier: that a denoiser is trained for.
+        own: the images, where they have no path; None: they are those of the recipe's data set.
     """
     fabric = make_fabric(recipe)
     flags = {name: getattr(conduct, name) for name in ("resume", "overwrite", "accept_changes")}
@@ -134,7 +140,7 @@ def carry_out(
         recipe = with_changes(recipe, checkpoint, changes)
     recipe = recipe.model_copy(update={"threads": pick_threads(recipe, spec, fabric, new_model, checkpoint)})
     model = new_model(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
-    images = training_images(recipe, fabric)
+    images = training_images(recipe, fabric, own)
     folder.mkdir(parents=True, exist_ok=True)
     schedule = recipe.build_method().schedule()
     with held(folder), threads.using(recipe.threads):
@@ -159,9 +165,12 @@ def with_changes(recipe: R, checkpoint: Checkpoint, changes: Sequence[Change]) -
     return recipe.model_copy(update={"changed": (*earlier, *(each.after(checkpoint["epoch"]) for each in changes))})
 
 
-def training_images(recipe: Recipe, fabric: Fabric) -> data.Images:
-    """The images to train on."""
-    images = data.load(recipe.dataset, "train", device=fabric.device)
+def training_images(recipe: Recipe, fabric: Fabric, own: data.Images | None = None) -> data.Images:
+    """The images to train on: `own` ones, or those of the recipe's data set."""
+    if own is not None:
+        images = own.to(fabric.device)
+    else:
+        images = data.load(recipe.dataset, "train", device=fabric.device, **recipe.reading)
     return images if recipe.take is None else images.subset(data.take(len(images), recipe.take))
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from randsmooth import bounds
+from randsmooth.data.fitting import parse_size, written
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
 from randsmooth.training import presets
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
+
+
+def _size(name: str, value: Any) -> str | None:
+    """A size as it is written in files, of whatever a user gave."""
+    return written(parse_size(name, value))
 
 
 class TrainingSettings(FrozenRecord):
@@ -26,6 +33,7 @@ class TrainingSettings(FrozenRecord):
         set: overrides of the method's hyperparameters and of the optimisation, by name.
         anywhere: allow the preset on a data set that it was not published for.
         take: train on this many images, spread evenly over the training split.
+        image_column, label_column, resize, crop: as for `data.load`.
 
     Raises:
         InputError: an unknown setting, method or preset, or a value of a wrong type or out of its range. What depends
@@ -70,7 +78,26 @@ class TrainingSettings(FrozenRecord):
     )
     precision: TrainingPrecision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
     compile: bool = Field(default=False, description="Compile the network with torch.compile.")
+    image_column: str | None = Field(
+        default=None, description="Column, array or extension that holds the images. (default: image, img, x, ...)"
+    )
+    label_column: str | None = Field(
+        default=None, description="Column, array or extension that holds the labels. (default: label, y, target, ...)"
+    )
+    resize: Annotated[str | None, BeforeValidator(partial(_size, "resize"))] = Field(
+        default=None,
+        description="Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)",
+    )
+    crop: Annotated[str | None, BeforeValidator(partial(_size, "crop"))] = Field(
+        default=None,
+        description="Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)",
+    )
     seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the images are read: arguments of `data.load` and `data.describe`."""
+        return {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

@@ -37,7 +37,7 @@ def curves(tables: Sequence[Certificates]) -> list[BudgetCurve | None]:
 def _facts(table: Certificates) -> tuple[Any, ...]:
     """What decides how a count is judged: tables that agree in it share the work."""
     header, width = table.header, None if table.counts is None else table.counts.shape[1]
-    return width, header.sigma, header.n, header.alpha, header.rule, header.label_aware, header.bound
+    return width, table.labelled, header.sigma, header.n, header.alpha, header.rule, header.label_aware, header.bound
 
 
 def _together(tables: Sequence[Certificates]) -> Sequence[BudgetCurve | None]:

@@ -56,7 +56,7 @@ def _curve(x: Floats, share: Floats, images: int) -> Curve:
 
 def radius_grid(tables: Sequence[Certificates]) -> Floats:
     """Radii from 0 to just past the farthest certificate, at most about POINTS, on a round step."""
-    farthest = max(float(np.max(t.radius * t.correct, initial=0.0)) for t in tables)
+    farthest = max((float(np.max(t.radius * t.correct, initial=0.0)) for t in tables), default=0.0)
     step = next((s for s in STEPS if farthest / s <= POINTS), farthest / POINTS)
     return np.round(np.arange(int(farthest / step) + 3) * step, 9)
 
@@ -70,9 +70,10 @@ def p_a_grid() -> Floats:
 
 
 def radius_chart(tables: Sequence[Certificates], looks: Sequence[Look]) -> Chart:
-    """Certified accuracy in percent against the radius, a series for each table."""
+    """Certified accuracy in percent against the radius, a series for each table whose images have labels."""
     grid = radius_grid(tables)
-    series = [_series(row, table, radius_curve(table, grid), looks[row]) for row, table in enumerate(tables)]
+    known = [(row, table) for row, table in enumerate(tables) if table.labelled]
+    series = [_series(row, table, radius_curve(table, grid), looks[row]) for row, table in known]
     y = Scale("certified accuracy (%)", from_zero=True)
     return Chart(Scale(RADIUS, (0.0, float(grid[-1])), hover=".3~f"), y, series, height=400)
 

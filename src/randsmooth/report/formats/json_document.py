@@ -15,7 +15,8 @@ def render(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
 
     `certified_accuracy` is 0 at a radius that a table's sigma, n and alpha cannot certify, as in CSV.
-    A table's `abstention` is null, and its `p_A` empty, where it does not give them.
+    A table's `abstention` is null, and its `p_A` empty, where it does not give them. Without labels `acr` is null, too,
+    and so is each `value` of `certified_accuracy`.
     `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
     over what `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected for the others.
     """
@@ -40,8 +41,8 @@ def _table(sheet: Sheet, row: int) -> dict[str, Any]:
     return {
         "name": table.name,
         "images": len(table),
-        "acr": _estimate(sheet.acr.estimates[row]),
-        "certified_accuracy": [{"radius": r, **_estimate(c.estimates[row])} for r, c in accuracy],
+        "acr": _estimate(average) if (average := sheet.acr.estimates[row]) else None,
+        "certified_accuracy": [{"radius": r, **_known(c.estimates[row])} for r, c in accuracy],
         "abstention": abstained and _estimate(abstained),
         "p_A": [{"at_least": x, **_estimate(share)} for x, share in sheet.p_a[row].items()],
         "header": table.header.model_dump(),
@@ -96,6 +97,10 @@ def _waterfall(one: AgainstBaseline) -> dict[str, Any] | None:
         "parts": parts.difference.tolist(),
         "from_easy": parts.easy_difference,
     }
+
+
+def _known(estimate: Estimate | None) -> dict[str, float | int | None]:
+    return dict.fromkeys(("value", "low", "high")) if estimate is None else {**_estimate(estimate)}
 
 
 def _estimate(estimate: Estimate) -> dict[str, float | int]:

@@ -30,8 +30,8 @@ def render(sheet: Sheet) -> str:
 
 def _row(sheet: Sheet, row: int) -> list[str]:
     table = sheet.tables[row]
-    interval = rf"{{\scriptsize [{', '.join(sheet.acr.ends[row])}]}}"
-    cells = [latex(sheet.titles[row]), f"{len(table)}", f"{_cell(sheet.acr, row)} {interval}"]
+    interval = rf" {{\scriptsize [{', '.join(sheet.acr.ends[row])}]}}" if sheet.acr.ends[row] else ""
+    cells = [latex(sheet.titles[row]), f"{len(table)}", f"{_cell(sheet.acr, row)}{interval}"]
     return cells + [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
 
 

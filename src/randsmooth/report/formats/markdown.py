@@ -15,7 +15,7 @@ def render(sheet: Sheet) -> str:
         cells = [
             markdown(sheet.titles[row]),
             f"{len(table):,}",
-            f"{_cell(sheet.acr, row)} {_interval(sheet.acr, row)}",
+            f"{_cell(sheet.acr, row)} {_interval(sheet.acr, row)}".rstrip(),
         ]
         cells += [_cell(column, row) for column in [*sheet.accuracy, sheet.abstention]]
         lines.append(_row(cells))
@@ -35,4 +35,4 @@ def _cell(column: Column, row: int) -> str:
 
 
 def _interval(column: Column, row: int) -> str:
-    return f"[{', '.join(column.ends[row])}]"
+    return f"[{', '.join(column.ends[row])}]" if column.ends[row] else ""

@@ -26,7 +26,7 @@ class Entry:
     Attributes:
         table: labels, predictions and radii; no counts.
         file: where it lies below the folder, for the reader.
-        smoothed: accuracy of the smoothed classifier.
+        smoothed: accuracy of the smoothed classifier; None, as `acr`, where the images have no labels.
         p_a: share of images with p_A >= x for each x of `metrics.P_A_LEVELS`; empty where p_A is not known.
         p_a_unknown: why it is not; empty where it is.
         logged: the table is a published log, which gives p_A from 1/2 upward only.
@@ -46,9 +46,9 @@ class Entry:
 
     table: Certificates
     file: str
-    smoothed: Estimate
+    smoothed: Estimate | None
     p_a: dict[float, Estimate]
-    acr: Estimate
+    acr: Estimate | None
     p_a_unknown: str
     logged: bool
     images: str
@@ -124,6 +124,8 @@ def _name(table: Certificates, file: str) -> str:
 
 
 def _p_a_unknown(table: Certificates) -> str:
+    if not table.labelled:
+        return "the images have no labels"
     if table.is_log and not certificates.tells_p_a(table.header):
         return "their logs hold radii that do not give it: of a single radius, or of the soft smoothed classifier"
     missing = comparability.missing_settings(table)

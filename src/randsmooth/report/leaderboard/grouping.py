@@ -43,7 +43,7 @@ class BoardRow:
     p_a: list[Cell]
     accuracy: list[Cell]
     acr: Cell
-    at_radii: list[Estimate]
+    at_radii: list[Estimate | None]
     against: Comparison | None
 
     @property
@@ -131,7 +131,7 @@ def _numbered(words: Sequence[str]) -> list[str]:
 def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[BoardRow]:
     """One setting's rows by rank; the best and the second best of each column but ACR are marked."""
     p_a = [_column([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
-    at_radii = [[metrics.certified_accuracy(entry.table, r) for entry in entries] for r in radii]
+    at_radii = [[accuracy_at(entry, r) for entry in entries] for r in radii]
     accuracy = [_column([entry.smoothed for entry in entries]), *map(_column, at_radii)]
     against = _against_gaussian([entry.table for entry in entries], radii)
     rows = [
@@ -164,6 +164,11 @@ def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) ->
         return [None] * len(tables)
     found = dict(zip(others, metrics.compare(pairs, radii), strict=True))
     return [found.get(row) for row in range(len(tables))]
+
+
+def accuracy_at(entry: Entry, r: float) -> Estimate | None:
+    """Certified accuracy at `r`; None where the images have no labels."""
+    return metrics.certified_accuracy(entry.table, r) if entry.table.labelled else None
 
 
 def _column(estimates: Sequence[Estimate | None]) -> list[Cell]:

@@ -28,7 +28,8 @@ def ranked_json(radii: Sequence[float], groups: Sequence[Setting]) -> str:
 def _record(row: BoardRow, radii: Sequence[float], setting: str) -> dict[str, Any]:
     entry, header = row.entry, row.entry.header
     facts = {key: getattr(header, key) for key in ("sigma", "n0", "n", "alpha", "label_aware")}
-    accuracy = [{"radius": r, **_plain(found)} for r, found in zip(radii, row.at_radii, strict=True)]
+    at_radii = zip(radii, row.at_radii, strict=True)
+    accuracy = [{"radius": r, **(_plain(found) or {"value": None})} for r, found in at_radii]
     return {
         "name": entry.table.name,
         "file": entry.file,
@@ -38,7 +39,7 @@ def _record(row: BoardRow, radii: Sequence[float], setting: str) -> dict[str, An
         "logged": entry.logged,
         "notes": list(header.notes),
         "images": len(entry.table),
-        "p_A": [{"at_least": x, **_plain(share)} for x, share in entry.p_a.items()],
+        "p_A": [{"at_least": x, **(_plain(share) or {})} for x, share in entry.p_a.items()],
         "smoothed_accuracy": _plain(entry.smoothed),
         "certified_accuracy": accuracy,
         "acr": _plain(entry.acr),
@@ -59,5 +60,5 @@ def _texts(entry: Entry) -> dict[str, str | None]:
     return known | {"settings": entry.settings or None, "repository": repository}
 
 
-def _plain(estimate: Estimate) -> dict[str, float]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+def _plain(estimate: Estimate | None) -> dict[str, float | None] | None:
+    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -21,6 +21,9 @@ MANY = 500
 
 def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
     """One table: its figures. More: whose budgets differ, who leads in ACR, `what_acr_hides`, then the verdicts."""
+    known = [row for row, table in enumerate(sheet.tables) if table.labelled]
+    if len(known) < min(2, len(sheet.tables)):
+        return [_unlabelled(sheet, row) for row in range(len(sheet.tables)) if row not in known]
     if len(sheet.tables) == 1:
         return [_alone(sheet)]
     verdicts = verdict_sentence(sheet, against)
@@ -64,6 +67,11 @@ def _alone(sheet: Sheet) -> str:
     )
 
 
+def _unlabelled(sheet: Sheet, row: int) -> str:
+    abstains = sheet.abstention.figures[row]
+    return f"{sheet.tables[row].name}: {len(sheet.tables[row]):,} images without labels; it abstains on {abstains}%."
+
+
 def _leaders(sheet: Sheet) -> str:
     names = [table.name for table in sheet.tables]
     first = _top(sheet.acr)[0]
@@ -88,8 +96,9 @@ def _ahead(first: Certificates, second: Certificates) -> bool:
 
 
 def _top(column: RankedColumn) -> list[int]:
-    """Rows from the highest value down."""
-    return sorted(range(len(column.estimates)), key=lambda row: -column.estimates[row].value)
+    """Rows from the highest value down; those without one are left out."""
+    known = {row: estimate.value for row, estimate in enumerate(column.estimates) if estimate is not None}
+    return sorted(known, key=lambda row: -known[row])
 
 
 def verdict_sentence(sheet: Sheet, against: Sequence[AgainstBaseline]) -> str:

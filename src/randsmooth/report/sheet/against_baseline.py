@@ -52,14 +52,16 @@ class _Pair:
 
 
 def compare_all(sheet: Sheet) -> list[AgainstBaseline]:
-    """Every table but the baseline against it; an empty list without a baseline.
+    """Every table but the baseline against it; an empty list without a baseline. Tables without labels are left out.
 
     Raises:
         InputError: a table shares no image with the baseline (the first table where there is none), or gives a shared
             image another label.
     """
     reference = sheet.tables[sheet.baseline or 0]
-    others = [row for row, table in enumerate(sheet.tables) if table is not reference]
+    others = [row for row, table in enumerate(sheet.tables) if table is not reference and table.labelled]
+    if not reference.labelled:
+        return []
     pairs = [_Pair(row, *metrics.pair(sheet.tables[row], reference)) for row in others]
     return [] if sheet.baseline is None else _compare(sheet, pairs)
 

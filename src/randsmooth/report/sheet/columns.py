@@ -45,9 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class RankedColumn(Column):
-    """A metric that every table gives, so that the tables can be ranked by it."""
-
-    estimates: Sequence[Estimate]
+    """A metric by which the tables that give it are ranked."""
 
 
 def plain_column(title: str, estimates: Sequence[Estimate | None], scale: float, decimals: int) -> Column:
@@ -58,7 +56,7 @@ def plain_column(title: str, estimates: Sequence[Estimate | None], scale: float,
 
 def ranked_column(
     title: str,
-    estimates: Sequence[Estimate],
+    estimates: Sequence[Estimate | None],
     scale: float,
     decimals: int,
     baseline: int | None,
@@ -67,7 +65,7 @@ def ranked_column(
     """A column whose figures are marked as best, second best, and below that of the row `baseline`."""
     known = [None if row in out_of_reach else estimate for row, estimate in enumerate(estimates)]
     figures, ends = _printed(known, scale, decimals)
-    ranked = [row for row in range(len(estimates)) if row not in out_of_reach]
+    ranked = [row for row in range(len(estimates)) if known[row] is not None]
     marks = rank([figures[row] for row in ranked], ranked.index(baseline) if baseline in ranked else None)
     by_row = dict(zip(ranked, marks, strict=True))
     every = [by_row.get(row, Mark()) for row in range(len(estimates))]

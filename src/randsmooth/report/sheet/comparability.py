@@ -12,6 +12,7 @@ from randsmooth.escape import LONG, shortened
 
 SETTINGS = ("sigma", "n", "alpha")
 FOREIGN = "the counts are another program's; its noise, and how it picked the classes, could not be checked"
+UNLABELLED = "the images have no labels, so that accuracy, ACR and p_A are not known"
 OTHER_BOUNDS = CONFIDENCE_BOUNDS[1:]  # than Clopper-Pearson's
 
 
@@ -47,6 +48,9 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
             f"The tables were judged in different ways ({', '.join(judged)}), so that what differs between them is not "
             "the classifiers alone."
         )
+    unlabelled = [table.name for table in tables if not table.labelled]
+    if unlabelled:
+        found.append(f"{_subject(unlabelled, tables)}: {UNLABELLED}.")
     foreign = [table.name for table in tables if table.header.source is not None]
     if foreign:
         found.append(f"{_subject(foreign, tables)}: {FOREIGN}.")

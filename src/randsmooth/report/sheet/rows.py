@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from randsmooth import errors
-from randsmooth.certificates import Certificates, name_images, require_reachable
+from randsmooth.certificates import NO_LABEL, Certificates, name_images, require_reachable
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 
@@ -88,7 +88,7 @@ def find_baseline(tables: Sequence[Certificates], name: str | None = None) -> in
 def class_names(tables: Sequence[Certificates]) -> dict[int, str]:
     """The name of each label that occurs in a table, in ascending order of the labels."""
     labels = np.unique(np.concatenate([table.label for table in tables]))
-    return {int(label): _class_name(tables, int(label)) for label in labels}
+    return {int(label): _class_name(tables, int(label)) for label in labels if label != NO_LABEL}
 
 
 def _class_name(tables: Sequence[Certificates], label: int) -> str:

@@ -16,12 +16,18 @@ from randsmooth.report.page.contract import PageContent, PanelView
 SLIDER_STEPS = 160
 
 
-def view(content: PageContent) -> PanelView:
-    """The curves, the slider's stops, and whose settings turn a radius into a p_A where the tables differ in them."""
+def view(content: PageContent) -> PanelView | None:
+    """The curves, the slider's stops, and whose settings turn a radius into a p_A where the tables differ in them.
+
+    Tables without labels have no curve; None where no table has one.
+    """
     sheet = content.sheet
-    named = next((table.name for table in sheet.tables if _turns_radius_into_p_a(table)), "")
+    tables = [table for table in sheet.tables if table.labelled]
+    if not tables:
+        return None
+    named = next((table.name for table in tables if _turns_radius_into_p_a(table)), "")
     _, farthest = content.radius_chart.x.span or (0.0, 0.0)
-    stops = slider_stops(sheet.tables, farthest)
+    stops = slider_stops(tables, farthest)
     return PanelView({"p_a_of": named if any(sheet.settings) else ""}, {"radius": content.radius_chart}, stops)
 
 

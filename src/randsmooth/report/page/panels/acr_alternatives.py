@@ -31,6 +31,8 @@ def area_end(radii: list[float]) -> float:
 
 def cells(table: Certificates, end: float) -> list[Cell]:
     """The area up to radius `end` and the three quartiles of p_A, dashes where they are not known."""
+    if not table.labelled:
+        return [(UNKNOWN_FIGURE, "")] * (1 + len(QUARTILES))
     area = _cell(metrics.accuracy_area(table, end))
     if not metrics.knows_p_a(table):
         return [area] + [(UNKNOWN_FIGURE, "")] * len(QUARTILES)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import metrics
-from randsmooth.certificates import Certificates
+from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.report.page.contract import PageContent, PanelView
 
 Cell = list[int] | None
@@ -14,18 +14,18 @@ Cell = list[int] | None
 
 
 def view(content: PageContent) -> PanelView | None:
-    """The classes that occur, and their cells as [radius][class][table] for the script; None without radii.
+    """The classes that occur, and their cells as [radius][class][table] for the script; None without radii or labels.
 
     The page opens at the third radius, 0.5 among the usual ones.
     """
     sheet = content.sheet
-    if not sheet.radii:
+    if not sheet.radii or not sheet.class_names:
         return None
     present = np.array(list(sheet.class_names))
     totals = [_count(table, present, np.ones(len(table), bool)) for table in sheet.tables]
     cells = []
     for r, column in zip(sheet.radii, sheet.accuracy, strict=True):
-        hits = [_count(table, present, metrics.certified(table, r)) for table in sheet.tables]
+        hits = [_count(table, present, table.correct & (table.radius >= r)) for table in sheet.tables]
         columns = [
             [None] * len(present) if row in column.out_of_reach else _cells(hit, total)
             for row, (hit, total) in enumerate(zip(hits, totals, strict=True))
@@ -39,7 +39,7 @@ def view(content: PageContent) -> PanelView | None:
 
 def _count(table: Certificates, present: NDArray[np.int64], keep: NDArray[np.bool_]) -> NDArray[np.int64]:
     """(C,) images of each class in `present` among the rows to keep."""
-    counted = np.bincount(table.label[keep], minlength=int(present[-1]) + 1)
+    counted = np.bincount(table.label[keep & (table.label != NO_LABEL)], minlength=int(present[-1]) + 1)
     return np.asarray(counted[present], np.int64)
 
 

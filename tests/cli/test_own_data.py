@@ -1,0 +1,209 @@
+"""A user's own images on the command line: certify, data, predict and attack; and what is said without labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+import randsmooth as rs
+from cli.run import Run
+from randsmooth import metrics, models
+from randsmooth.certificates import NO_LABEL
+from randsmooth.errors import InputError
+
+X = np.random.default_rng(0).integers(0, 256, (6, 8, 8), dtype=np.uint8)
+Y = [0, 1, 2, 0, 1, 2]
+QUICK = ("--sigma", "0.5", "--n", "200", "--n0", "20")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    """A model folder for 8x8 grey images of three classes, with noise of its own; it answers at random."""
+    torch.manual_seed(0)
+    made = models.Classifier(arch="small-cnn", classes=["ant", "bee", "cat"], shape=[1, 8, 8])
+    models.save(made.eval(), tmp_path / "model")
+    return "model"
+
+
+@pytest.fixture
+def forms(tmp_path: Path) -> dict[str, str]:
+    np.savez(tmp_path / "mine.npz", x=X, y=Y)
+    (tmp_path / "flat").mkdir()
+    rows = ["file,kind"]
+    for k, (each, label) in enumerate(zip(X, Y, strict=True)):
+        Image.fromarray(each).save(tmp_path / "flat" / f"{k}.png")
+        rows.append(f"flat/{k}.png,{label}")
+    (tmp_path / "mine.csv").write_text("\n".join(rows))
+    return {"npz": "mine.npz", "csv": "mine.csv", "flat": "flat"}
+
+
+@pytest.fixture
+def unlabelled(cli: Run, model: str, forms: dict[str, str]) -> Path:
+    """A table of images without labels."""
+    done = cli("certify", model, "--dataset", forms["flat"], *QUICK, "--out", "a.parquet")
+    assert done.code == 0, done.err
+    assert "the images have no labels, so that accuracy and ACR stay unknown" in done.out + done.err
+    return Path("a.parquet")
+
+
+def test_certify_files(cli: Run, model: str, forms: dict[str, str]) -> None:
+    by_column = ("--image-column", "file", "--label-column", "kind")
+    npz = cli("certify", model, "--dataset", forms["npz"], *QUICK, "--out", "npz.parquet")
+    csv = cli("certify", model, "--dataset", forms["csv"], *by_column, *QUICK, "--out", "csv.parquet")
+    assert (npz.code, csv.code) == (0, 0), npz.err + csv.err
+    one, other = rs.read("npz.parquet"), rs.read("csv.parquet")
+    assert one.label.tolist() == Y and np.array_equal(one.evidence(), other.evidence())
+    assert one.header.data == other.header.data
+    assert (one.header.dataset, one.header.classes) == ("mine.npz", ("ant", "bee", "cat"))
+
+
+def test_data_describe(cli: Run, forms: dict[str, str]) -> None:
+    said = cli("data", "describe", forms["npz"], "--resize", "16", "--crop", "12x10").out
+    assert "6 images of mine.npz" in said and "1 x 12 x 10" in said and "3: 0, 1, 2" in said
+
+
+def test_predict(cli: Run, model: str, forms: dict[str, str]) -> None:
+    """Of a folder, of a file of many, and of one image: the same answers."""
+    how = (*QUICK, "--seed", "3", "--format", "json")
+    names = [f"flat/{k}.png" for k in range(6)]
+    single, flat, npz = (json.loads(cli("predict", model, *each, *how).out) for each in (names, ["flat"], ["mine.npz"]))
+    assert [row["image"] for row in single] == [row["image"] for row in flat] == names
+    assert [row["image"] for row in npz] == [f"mine.npz[{k}]" for k in range(6)]
+    assert [(row["label"], row["radius"]) for row in single] == [(row["label"], row["radius"]) for row in flat]
+    assert [row["label"] for row in single] == [row["label"] for row in npz]
+    Image.fromarray(np.kron(X[0], np.ones((2, 2), np.uint8))).save("large.png")
+    assert "large.png is 16x16" in cli("predict", model, "large.png", *how).err
+    assert cli("predict", model, "large.png", *how, "--resize", "8").code == 0
+    assert cli("predict", model, "large.png", *how, "--crop", "8").code == 0
+
+
+def test_resize_and_crop_are_in_the_header_and_compared(cli: Run, model: str, tmp_path: Path) -> None:
+    np.savez("large.npz", x=np.kron(X, np.ones((1, 2, 3), np.uint8)), y=Y)
+    certify = ("certify", model, "--dataset", "large.npz", *QUICK, "--out", "a.parquet")
+    refused = cli(*certify)
+    assert refused.code == 2 and "shape (1, 8, 8) and those of large.npz are (1, 16, 24)" in refused.err
+    done = cli(*certify, "--resize", "8", "--crop", "8")
+    assert done.code == 0, done.err
+    header = rs.read("a.parquet").header
+    assert (header.resize, header.crop) == ("8", "8")
+    other = cli(*certify, "--resize", "8x8", "--resume")
+    assert other.code == 2
+    assert "resize: '8' in the file, '8x8' asked for" in other.err and "--resize 8 --crop 8" in other.err
+    assert cli(*certify, "--resize", "8", "--crop", "8", "--resume").code == 0
+    attacked = cli("attack", model, "a.parquet", "--dataset", "large.npz", "--steps", "1", "--m", "2", "--n", "100")
+    assert attacked.code == 0 or "certifies none" in attacked.err
+
+
+def test_the_table_says_dashes_without_labels(cli: Run, unlabelled: Path) -> None:
+    table = rs.read(unlabelled)
+    assert table.label.tolist() == [NO_LABEL] * 6 and not table.labelled and not table.correct.any()
+    text = cli("evaluate", unlabelled).out
+    first = next(line for line in text.splitlines() if line.startswith("a "))
+    assert first.split()[:4] == ["a", "6", "–", "–"]
+    assert "the images have no labels, so that accuracy, ACR and p_A are not known" in text
+    markdown = cli("evaluate", unlabelled, "--format", "md").out
+    assert "| a | 6 | – | – |" in markdown
+    latex = cli("evaluate", unlabelled, "--format", "latex").out
+    assert "a & 6 & -- & -- &" in latex
+    csv = cli("evaluate", unlabelled, "--format", "csv").out.splitlines()
+    row = dict(zip(csv[0].split(","), csv[1].split(","), strict=True))
+    assert (row["acr"], row["accuracy@0"], row["p_A@0.5"]) == ("", "", "") and row["abstention"] != ""
+    found = json.loads(cli("evaluate", unlabelled, "--format", "json").out)["tables"][0]
+    assert found["acr"] is None and found["certified_accuracy"][0]["value"] is None and found["p_A"] == []
+    assert found["abstention"] is not None
+
+
+def test_beside_a_table_with_labels(cli: Run, model: str, forms: dict[str, str], unlabelled: Path) -> None:
+    assert cli("certify", model, "--dataset", forms["npz"], *QUICK, "--out", "b.parquet").code == 0
+    text = cli("evaluate", "b.parquet", unlabelled, "--baseline", "b").out
+    assert "a: the images have no labels" in text
+    assert "a  a is about images without labels" in text  # in place of a verdict
+    pages: list[list[str | Path]] = [[unlabelled], [unlabelled, "b.parquet"], ["b.parquet", unlabelled] * 2]
+    for number, files in enumerate(pages):
+        done = cli("compare", *files, "--out", f"{number}.html")
+        assert done.code == 0, done.err
+        page = Path(f"{number}.html").read_text()
+        assert "the images have no labels" in page and "–" in page
+
+
+def test_the_leaderboard(cli: Run, unlabelled: Path) -> None:
+    Path("runs").mkdir()
+    unlabelled.rename("runs/a.parquet")
+    done = cli("leaderboard", "runs", "--out", "board.html")
+    assert done.code == 0, done.err
+    (record,) = json.loads(Path("board.json").read_text())
+    assert (record["acr"], record["smoothed_accuracy"], record["p_A"]) == (None, None, [])
+    assert "the images have no labels" in Path("board.html").read_text()
+
+
+def test_metrics_and_logs_refuse(cli: Run, unlabelled: Path) -> None:
+    table = rs.read(unlabelled)
+    for measure in (metrics.acr, metrics.p_a, metrics.accuracy_curve, lambda t: metrics.certified_accuracy(t, 0.5)):
+        with pytest.raises(InputError, match=r"a is about images without labels.*certify images with labels"):
+            measure(table)
+    with pytest.raises(InputError, match="a is about images without labels"):
+        metrics.pair(table, table)
+    assert metrics.summarise(table).acr is None and not metrics.knows_accuracy(table)
+    done = cli("export", unlabelled, "--tsv", "log.tsv")
+    assert done.code == 2
+
+
+def test_verify_and_resume(cli: Run, model: str, forms: dict[str, str], unlabelled: Path) -> None:
+    assert cli("verify", unlabelled).code == 0
+    again = cli("certify", model, "--dataset", forms["flat"], *QUICK, "--out", unlabelled, "--resume")
+    assert again.code == 0, again.err
+
+
+def test_label_aware_needs_labels(cli: Run, model: str, forms: dict[str, str]) -> None:
+    done = cli("certify", model, "--dataset", forms["flat"], *QUICK, "--label-aware", "--out", "b.parquet")
+    assert done.code == 2 and "label" in done.err
+
+
+def test_an_attack_finds_the_images_by_their_pixels(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 3)).eval()
+    table = rs.certify(model, X, sigma=0.25, n=1000, out=tmp_path / "a.parquet")
+    attacks = rs.certification.attack(model, table, X, steps=1, m=2, n=1000, take=1)
+    assert len(attacks) == 1
+    with pytest.raises(InputError, match="does not hold the images of a"):
+        rs.certification.attack(model, table, X[::-1].copy(), steps=1, m=2, n=1000, take=1)
+
+
+FORMS: dict[str, Any] = {"arrays": (X, Y), "list": list(zip(X[:, None], Y, strict=True)), "npz": "mine.npz"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_train(form: str, forms: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = rs.train(FORMS[form], sigma=0.5, epochs=1, out=tmp_path / "run")
+    assert (model.shape, model.classes) == ((1, 8, 8), ["0", "1", "2"])
+    again = rs.train(FORMS[form], sigma=0.5, epochs=1, out=tmp_path / "run", resume=True)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    if form != "npz":
+        with pytest.raises(InputError, match=r"dataset: .*sha256"):
+            rs.train((255 - X, Y), sigma=0.5, epochs=1, out=tmp_path / "run", resume=True)
+
+
+def test_train_needs_labels(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="arrays has no labels, and training needs them"):
+        rs.train(X, sigma=0.5, epochs=1, out=tmp_path / "run")
+
+
+def test_train_on_photographs_of_several_sizes(cli: Run, tmp_path: Path) -> None:
+    for name, side in (("ant", 10), ("bee", 12)):
+        (tmp_path / "photos" / name).mkdir(parents=True)
+        Image.fromarray(np.full((side, side + 2), 100, np.uint8)).save(tmp_path / "photos" / name / "a.png")
+    train = ("train", "photos", "--sigma", "0.5", "--epochs", "1", "--arch", "small-cnn", "--out", "run")
+    refused = cli(*train)
+    assert refused.code == 2 and "have 2 sizes" in refused.err
+    assert cli(*train, "--resize", "10", "--crop", "8").code == 0
+    assert models.load("run").provenance["crop"] == "8"
+    again = cli(*train, "--resize", "9", "--crop", "8", "--resume")
+    assert again.code == 2 and "resize" in again.err
