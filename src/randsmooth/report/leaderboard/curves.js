@@ -55,7 +55,8 @@
     const marks = [axes(byRadius, end, steps.find((step) => end / step <= 8) || end), axes(byPA, 1, 0.25)];
     for (const [line, colour] of drawn) {
       const points = accuracy(line);
-      path(byRadius, [...points, [points[points.length - 1][0], 0]].map(([x, y]) => [x / end, y]), colour);
+      const fall = points.slice(-1).map(([x]) => [x, 0]); // none without labels
+      path(byRadius, [...points, ...fall].map(([x, y]) => [x / end, y]), colour);
       path(byPA, probability(line), colour);
       line.cells[0].style.setProperty("--drawn", colour);
     }

@@ -21,7 +21,7 @@ class Curves:
 
     Attributes:
         end: the largest radius of a right image.
-        accuracy: (STEPS + 1,) certified accuracy at radii from 0 to `end`, in 1/UNIT.
+        accuracy: (STEPS + 1,) certified accuracy at radii from 0 to `end`, in 1/UNIT; empty without labels.
         p_a: shares of images with p_A >= the last so many of LEVELS, in 1/UNIT: of a log from 1/2 on, or none at all.
     """
 
@@ -40,7 +40,8 @@ def curves_of(table: Certificates) -> Curves:
         (1.2, 750, 250, [])
     """
     end = float(np.max(table.radius * table.correct, initial=0.0))
-    accuracy = metrics.certified_shares(table, np.minimum(np.linspace(0.0, 1.0, STEPS + 1) * end, end))
+    radii = np.minimum(np.linspace(0.0, 1.0, STEPS + 1) * end, end)
+    accuracy = metrics.certified_shares(table, radii) if table.labelled else np.zeros(0)
     p_a = metrics.p_a_curve(table, LEVELS) if metrics.knows_p_a(table) else np.zeros(0)
     return Curves(end, _kept(accuracy), _kept(p_a[~np.isnan(p_a)]))
 
