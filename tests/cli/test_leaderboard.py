@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import savemat
 
 from cli.run import Run
 from randsmooth import metrics
@@ -116,6 +118,68 @@ def test_bad_input_is_named(words: str, named: str, cli: Run, runs: Path, tmp_pa
     assert told.code == 2, told
     assert named in told.err and "Traceback" not in told.err
     assert list(tmp_path.glob("*.html")) == []
+
+
+def released(folder: Path, place: str, rows: int = 4) -> Path:
+    """A log of images whose largest radius is that of n = 100,000 at alpha .001, where a repository has one."""
+    path = folder / place
+    sigma = float(re.findall(r"_(\d\.\d+)", path.name)[0])
+    most = f"{sigma * 3.8114571:.3}"
+    lines = [f"{i}\t3\t3\t{most if i < 2 else round(0.2 * sigma, 3)}\t1\t0:00:03.5\n" for i in range(rows)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(LOG.splitlines(keepends=True)[0] + "".join(lines))
+    return path
+
+
+def test_a_clone_is_ranked_as_it_is(cli: Run, tmp_path: Path) -> None:
+    clone = tmp_path / "smoothing-consistency"
+    deep = "data/certify/mnist/consistency/cohen"
+    released(clone, f"{deep}/num_2/lbd_5.0/eta_0.5/noise_0.50_3")
+    released(clone, "data/certify/mnist/cohen/noise_0.50_4490")
+    released(clone, "odd/noise_0.25")
+    savemat(clone / "radii.mat", {"hard": np.array([0.5, -1.0]), "soft": np.array([0.4, -1.0])})
+    (clone / "data" / "predict").mkdir()
+    for name in ("a", "b"):
+        (clone / "data" / "predict" / name).write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t3\t3\t1\t0:00:03\n")
+    (clone / ".git").mkdir()
+    (clone / ".git" / "packed.tsv").write_text(LOG)
+    told = cli("leaderboard", clone)
+    assert told.code == 0, told.err
+    assert "2 logs of predictions: they certify nothing, and are not ranked" in told.err and "packed" not in told.err
+    records = {record["file"]: record for record in json.loads((tmp_path / "leaderboard.json").read_text())}
+    assert len(records) == 4 and sum(name.startswith("radii") for name in records) == 1  # of both kinds, one file
+    told_of = records[f"{deep}/num_2/lbd_5.0/eta_0.5/noise_0.50_3"]
+    assert (told_of["dataset"], told_of["sigma"], told_of["method"]) == ("mnist", 0.5, "consistency")
+    assert told_of["settings"] == "m 2, lbd 5, eta 0.5, run 3"
+    assert told_of["repository"] == "jh-jeong/smoothing-consistency" and (told_of["n"], told_of["alpha"]) == (
+        100_000,
+        0.001,
+    )
+    page = (tmp_path / "leaderboard.html").read_text()
+    assert "440" not in page and "radii (soft)" in page
+    assert "2 logs of predictions: they certify nothing" in page and str(clone / "data" / "predict" / "b") in page
+    assert "Ranked, though nothing says the data set and sigma and method of 1 log" in page  # of two tables
+    assert "Ranked, though nothing says the data set and method of 1 log" in page and "odd/noise_0.25" in page
+
+
+def test_two_logs_that_do_not_name_their_images_are_not_put_side_by_side(cli: Run, tmp_path: Path) -> None:
+    for method in ("gaussian", "macer"):
+        folder = tmp_path / "runs" / "cifar10-sigma0.25"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{method}.txt").write_text("3\t3\t0.5\t1\t0:00:01.2\n4\t4\t0.1\t1\t0:00:01.2\n")
+    assert cli("leaderboard", tmp_path / "runs").code == 0
+    first, second = json.loads((tmp_path / "leaderboard.json").read_text())
+    assert first["setting"] != second["setting"] and first["against"] is second["against"] is None
+
+
+def test_files_with_one_fault_share_a_line(cli: Run, tmp_path: Path) -> None:
+    released(tmp_path / "runs", "cifar10/cohen/noise_0.25")
+    for name in "abcde":
+        (tmp_path / "runs" / f"{name}.tsv").write_text("")
+    told = cli("leaderboard", tmp_path / "runs")
+    (line,) = (line for line in told.err.splitlines() if "skipped" in line)
+    assert "a.tsv" in line and "and 2 more" in line and "is empty" in line
+    assert "e.tsv" in (tmp_path / "leaderboard.html").read_text()  # where all of them are named
 
 
 def test_it_explains_itself(cli: Run) -> None:

@@ -17,9 +17,8 @@ from fuzz.draw import Draw
 from fuzz.reader import Files, Reader
 from fuzz.tables import impossible, meaning
 from randsmooth.bounds import lower_tail, radius_of_tail
-from randsmooth.certificates import read, write_tsv
+from randsmooth.certificates import read_all, write_tsv
 from randsmooth.cli import reading
-from randsmooth.errors import InputError
 from randsmooth.report import render
 
 LOG = "mnist-sigma0.5/gaussian.tsv"
@@ -79,25 +78,25 @@ class Log(Reader):
 
 
 class Matlab(Reader):
-    """A MATLAB file of MACER's certification, which is told for what it is and never taken for a table."""
+    """A MATLAB file of MACER's certification: a table of each kind of radii, of images and classes unknown."""
 
     name = "matlab"
     signed = False
 
     def valid(self) -> list[Files]:
         radii = np.array([[0.5, -1.0, 0.25]])
-        return [_matlab(hard=radii), _matlab(hard=radii, soft=radii / 2)]
+        return [_matlab(hard=radii), _matlab(hard=radii, soft=np.where(radii < 0.0, radii, radii / 2))]
 
     def read(self, folder: Path) -> Any:
-        try:
-            return meaning(read(folder / "radii.mat"))
-        except InputError as error:
-            if "MATLAB file of MACER" not in str(error):
-                raise
-            return str(error).replace(str(folder), "")
+        return {table.name: meaning(table) for table in read_all(folder / "radii.mat")}
 
     def fault(self, read: Any) -> str:
-        return "" if isinstance(read, str) else "a table made of radii alone"
+        for table in read.values():
+            if (table["idx"] >= 0).any():
+                return "images that the file does not name"
+            if found := impossible(table):
+                return found
+        return ""
 
 
 @cache

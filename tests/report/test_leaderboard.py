@@ -12,8 +12,9 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
+from randsmooth.report.leaderboard.curves import LEVELS, STEPS, curves_of
 from randsmooth.report.leaderboard.entries import Entry
-from randsmooth.report.leaderboard.grouping import MOST_RADII, by_setting, usual_radii
+from randsmooth.report.leaderboard.grouping import MOST_COMPARED, MOST_RADII, by_setting, usual_radii
 from randsmooth.report.leaderboard.json_document import to_json
 from randsmooth.report.sheet.against_baseline import joint_scope
 from report import reading
@@ -253,8 +254,82 @@ def test_sorting_and_filtering_work_in_a_browser(make: Make, tmp_path: Path) -> 
         "ACR\u00a0*1",
         "gamma",
         "beta",
-        "1 of 3 tables shown",
+        "1 of 3 tables shown.",
     ]
+
+
+# Press two names, read the curves under the pointer, take one off; show intervals; open a setting of many.
+CURVES = """
+  const steps = [], items = () => [...document.querySelectorAll("#legend span")];
+  const legend = () => items().map((item) => item.textContent.trim());
+  const names = [...document.querySelectorAll("tr.line > th button")];
+  const hidden = () => document.querySelectorAll("tr.line[hidden]").length;
+  steps.push(document.getElementById("curves").hidden, hidden());
+  names[0].click(); names[1].click();
+  const paths = (id) => document.querySelectorAll(`#${id} path`).length;
+  steps.push(legend().length, paths("by-radius"), paths("by-p-a"));
+  const svg = document.getElementById("by-radius"), box = svg.getBoundingClientRect();
+  const point = (x) => svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x * box.width }));
+  point(34 / 480); steps.push(legend()[0].split("   ")[0]);
+  document.querySelector("#legend button").click();
+  steps.push(legend().length, names[0].getAttribute("aria-pressed"), names[1].getAttribute("aria-pressed"));
+  document.getElementById("clear").click();
+  steps.push(document.getElementById("curves").hidden);
+  document.getElementById("intervals").click();
+  steps.push(document.querySelectorAll("tr.line:not([hidden]) small").length > 0);
+  steps.push(document.querySelectorAll("tr.line[hidden] small").length);
+  document.querySelector("tr.more:not([hidden]) button").click();
+  steps.push(hidden(), document.getElementById("shown").textContent);
+  document.querySelector("td.edge").dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+  steps.push(document.querySelector("td.edge").title.startsWith("95% interval"));
+  document.body.dataset.probe = JSON.stringify(steps);
+"""
+
+
+@pytest.mark.slow
+def test_curves_and_more_lines_come_on_demand_in_a_browser(log: Make, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    tables = [log((1.2 * rng.random(50)).round(3).tolist(), f"log-{i}", **LOGGED) for i in range(210)]
+    path = tmp_path / "board.html"
+    path.write_text(leaderboard_page(measured(tables)))
+    assert opened(path, CURVES, "--virtual-time-budget=10000") == [
+        *(True, 202),  # of one setting, the eight best lines
+        *(2, 2, 2),
+        "100.0% at r = 0.00",
+        *(1, "false", "true", True),
+        *(True, 0),  # intervals of the lines that show
+        *(0, "210 of 210 tables found."),
+        True,
+    ]
+
+
+def test_curves_read_off_what_the_table_certifies(log: Make, make: Make) -> None:
+    table, counted = log([0.5, 1.0, -1.0, 0.25], "a", **LOGGED), make("b")
+    curves, ours = curves_of(table), curves_of(counted)
+    for place, share in enumerate(curves.accuracy):
+        r = place * curves.end / STEPS
+        assert share == pytest.approx(1000 * metrics.certified_accuracy(table, min(r, 1.0)).value, abs=0.5)
+    assert len(curves.p_a) == sum(LEVELS >= 0.5) and len(ours.p_a) == len(LEVELS)
+    shares = [1000 * metrics.p_a(counted).share(x).value for x in LEVELS]
+    assert ours.p_a == pytest.approx(shares, abs=0.51)
+
+
+def test_a_setting_of_very_many_is_not_judged_together(log: Make) -> None:
+    tables = [log([0.1 * i, 0.3], f"log{i}", **LOGGED) for i in range(MOST_COMPARED)]
+    gaussian = log([0.2, 0.2], "gaussian", **LOGGED)
+    _, (few,) = by_setting(measured([gaussian, *tables[1:]]))
+    _, (many,) = by_setting(measured([gaussian, *tables]))
+    assert few.judged and not few.crowded and many.crowded and not many.judged
+    said = "are not compared with a Gaussian one"
+    assert said in leaderboard_page(measured([gaussian, *tables]))
+    assert said not in leaderboard_page(measured([gaussian, *tables[1:]]))
+
+
+def test_three_thousand_lines_are_light(log: Make) -> None:
+    radii = np.random.default_rng(0).uniform(-0.5, 1.5, 500).round(3).tolist()
+    entry = measure(log(radii, "log", sigma=0.5, n=100_000, alpha=0.001), f"{'deep/' * 20}log")
+    page, text = (make([entry] * 300) for make in (leaderboard_page, to_json))
+    assert len(page) * 10 < 6e6 and len(text) * 10 < 6e6
 
 
 def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Certificates, Certificates]) -> None:

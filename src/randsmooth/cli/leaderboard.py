@@ -129,10 +129,10 @@ def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str,
     """What the page says of files that are not ranked, or not placed; of the former, the terminal gives the reasons."""
     predicted = [file.path for file in read if file.predictions]
     faults = {file.path: file.fault for file in read if file.fault and not file.predictions}
-    unplaced: dict[str, list[str]] = {}
+    unplaced: dict[str, dict[str, None]] = {}
     for entry in entries:
-        if lacks := certificates.unplaced(entry.table):
-            unplaced.setdefault(lacks, []).append(entry.file)
+        if entry.logged and (lacks := certificates.unplaced(entry.table)):
+            unplaced.setdefault(lacks, {})[entry.file] = None  # once, though a file may hold two tables
     said = {}
     if predicted:
         heading = f"{_counted(len(predicted), 'log')} of predictions: they certify nothing, and are not ranked"
@@ -143,8 +143,7 @@ def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str,
         for reason, paths in folder.grouped(faults).items():
             note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {folder.names_of(paths)}: {reason}")
     for lacks, files in unplaced.items():
-        if any(entry.logged and entry.file in files for entry in entries):
-            said[f"Ranked, though nothing says the {lacks} of {_counted(len(files), 'log')}"] = files
+        said[f"Ranked, though nothing says the {lacks} of {_counted(len(files), 'log')}"] = list(files)
     return said
 
 
