@@ -52,7 +52,8 @@
     section.hidden = drawn.length === 0;
     const end = Math.max(0.1, ...drawn.map(([line]) => known.get(line)[4])) * 1.02;
     const steps = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50, 100, 200];
-    const marks = [axes(byRadius, end, steps.find((step) => end / step <= 8) || end), axes(byPA, 1, 0.25)];
+    charts.set(byRadius, [axes(byRadius, end, steps.find((step) => end / step <= 8) || end), end]);
+    charts.set(byPA, [axes(byPA, 1, 0.25), 1]);
     for (const [line, colour] of drawn) {
       const points = accuracy(line);
       const fall = points.slice(-1).map(([x]) => [x, 0]); // none without labels
@@ -61,10 +62,8 @@
       line.cells[0].style.setProperty("--drawn", colour);
     }
     describe();
-    point(byRadius, marks[0], end, accuracy, "r");
-    point(byPA, marks[1], 1, probability, "p_A");
   }
-  function name(line) {
+  function titleOf(line) {
     return [...line.querySelectorAll("th bdi, td.fact bdi")].map((part) => part.textContent).join(" · ");
   }
   function describe(curve, x, letter) {
@@ -76,22 +75,27 @@
       button.title = "take it off";
       button.style.color = colour;
       button.addEventListener("click", () => toggle(line));
-      text.textContent = (curve ? `${share === null ? (letter === "r" ? "0.0" : "–") : (100 * share).toFixed(1)}% at ${letter} = ${x.toFixed(2)}   ` : "") + name(line);
+      text.textContent = (curve ? `${share === null ? (letter === "r" ? "0.0" : "–") : (100 * share).toFixed(1)}% at ${letter} = ${x.toFixed(2)}   ` : "") + titleOf(line);
       text.title = known.get(line)[2];
       item.append(button, text);
       return item;
     }));
   }
-  function point(svg, mark, end, curve, letter) {
-    svg.onpointermove = (event) => {
-      const box = svg.getBoundingClientRect(), share = ((event.clientX - box.left) / box.width) * WIDE;
-      const x = ((share - LEFT) / (WIDE - LEFT - RIGHT)) * end, inside = x >= 0 && x <= end;
+  const charts = new Map(); // svg -> [the line under the pointer, the last x], as drawn last
+  function follow(svg, curve, letter) { // the figures of all curves at the pointer
+    svg.addEventListener("pointermove", (event) => {
+      if (!charts.has(svg)) return;
+      const box = svg.getBoundingClientRect(), place = ((event.clientX - box.left) / box.width) * WIDE, [mark, end] = charts.get(svg);
+      const x = ((place - LEFT) / (WIDE - LEFT - RIGHT)) * end, inside = x >= 0 && x <= end;
       mark.setAttribute("visibility", inside ? "visible" : "hidden");
-      mark.setAttribute("x1", share);
-      mark.setAttribute("x2", share);
+      mark.setAttribute("x1", place);
+      mark.setAttribute("x2", place);
       if (inside) describe(curve, x, letter);
-    };
-    svg.onpointerleave = () => { mark.setAttribute("visibility", "hidden"); describe(); };
+    });
+    svg.addEventListener("pointerleave", () => {
+      if (charts.has(svg)) charts.get(svg)[0].setAttribute("visibility", "hidden");
+      describe();
+    });
   }
   function toggle(line) {
     const place = drawn.findIndex(([other]) => other === line);
@@ -108,5 +112,7 @@
     const button = event.target.closest("tr.line > th button");
     if (button) toggle(button.closest("tr"));
   });
+  follow(byRadius, accuracy, "r");
+  follow(byPA, probability, "p_A");
   clear.addEventListener("click", () => [...drawn].forEach(([line]) => toggle(line)));
 })();
