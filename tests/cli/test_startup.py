@@ -47,6 +47,7 @@ LIGHT = [
     *(["verify", "a", "--format", "xml"], ["reproduce"], ["reproduce", "nosuch"]),
     *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--method", "amplifi"], ["--preset", "nosuch"])),
     *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--epochs", "-3"], ["--seed", "-1"])),
+    *(["train-denoiser", "digits", "--sigma", "1", "--objective", "psnr"], ["certify", ".", "--denoiser", "none"]),
     *(["train", "digits", "--sigma", "-1"], ["train", "nosuch", "--sigma", "1"], ["train", "no/such", "--sigma", "1"]),
     *(["certify", "m", *wrong] for wrong in (["--rule", "grd"], ["--rule", "grid", "--bound", "two-sided"])),
     *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"])),

@@ -16,7 +16,7 @@ from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader
 from randsmooth import models
-from randsmooth.models import Classifier
+from randsmooth.models import Classifier, Denoiser
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 DIGESTS = WEIGHTS_HASH, DIGEST = "weights", "digest"  # keys of config.json
@@ -68,6 +68,29 @@ class Config(Folder):
         """With digests of what it says now, or without, as folders were saved before they had any."""
         changed = self.bent(files, draw)
         return None if changed is None else (bare if draw.chance(0.5) else signed)(changed)
+
+
+class DenoiserConfig(Config):
+    """The configuration of a denoiser's folder, and what a denoiser makes of an image."""
+
+    name = "denoiser-folder"
+
+    def valid(self) -> list[Files]:
+        return [_saved_denoiser()]
+
+    def read(self, folder: Path) -> Any:
+        model = models.load_denoiser(folder)
+        state = dict(model.named_parameters()) | dict(model.named_buffers())
+        assert isinstance(model, Denoiser)
+        with torch.inference_mode():
+            answer = model(torch.full((1, model.channels, 8, 8), 0.5))
+        return {"config": model.config, "state": state, "answer": answer}
+
+    def bombs(self) -> list[Files]:
+        (files,) = self.valid()
+        said = json.loads(files[CONFIG])
+        changes: list[dict[str, Any]] = [{"arch": "dncnn-200x2048"}, {"arch": "dncnn-3x9999"}, {"channels": 10**9}]
+        return [signed(files | {CONFIG: json.dumps(said | change).encode()}) for change in changes]
 
 
 class Weights(Folder):
@@ -129,7 +152,15 @@ def _saved(seed: int) -> Files:
     return _folder(_model(seed))
 
 
-def _folder(model: Classifier) -> Files:
+@cache
+def _saved_denoiser() -> Files:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        provenance = {"dataset": "digits", "sigma": 0.25, "objective": "mse"}
+        return _folder(Denoiser(channels=1, arch="dncnn-4x3", provenance=provenance).eval())
+
+
+def _folder(model: Classifier | Denoiser) -> Files:
     with tempfile.TemporaryDirectory() as folder:
         models.save(model, folder)
         return {name: (Path(folder) / name).read_bytes() for name in (CONFIG, WEIGHTS)}

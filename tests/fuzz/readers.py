@@ -6,7 +6,7 @@ from fuzz import runs
 from fuzz.cache import Boundaries
 from fuzz.checkpoints import Foreign
 from fuzz.data import Folders, Images
-from fuzz.folders import Config, Weights
+from fuzz.folders import Config, DenoiserConfig, Weights
 from fuzz.logs import Log, Matlab
 from fuzz.onnx_files import Graph
 from fuzz.reader import Reader
@@ -14,7 +14,7 @@ from fuzz.tables import Begun, InTable, Table
 
 _ALL: tuple[Reader, ...] = (
     *(Table(), InTable(), Begun(), Log(), Matlab()),
-    *(Config(), Weights(), Graph(), Foreign()),
+    *(Config(), DenoiserConfig(), Weights(), Graph(), Foreign()),
     *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
     *(Images(), Folders(), Boundaries()),
 )

@@ -112,3 +112,10 @@ def test_other_networks_are_refused(arch: object, message: str) -> None:
 
 def test_the_short_name_means_the_network_of_the_paper() -> None:
     assert Denoiser(channels=1, arch="dncnn").arch == "dncnn-17x64"
+
+
+def test_the_card_of_a_classifier_without_noise_sends_it_behind_a_denoiser(tmp_path: Path) -> None:
+    clean = Classifier(arch="small-cnn", classes=["a", "b"], shape=(1, 8, 8), provenance={"sigma": 0.0})
+    save(clean, tmp_path)
+    card = (tmp_path / "README.md").read_text()
+    assert "It never saw noise" in card and "sigma=SIGMA" in card

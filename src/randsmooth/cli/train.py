@@ -50,7 +50,8 @@ def train(settings: Train) -> None:
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
-    say(printable(f"model in {values['out']}; certify it with: randsmooth certify {values['out']}"))
+    behind = "" if settings.sigma else " --denoiser DENOISER"
+    say(printable(f"model in {values['out']}; certify it with: randsmooth certify {values['out']}{behind}"))
 
 
 def default_folder(settings: Train) -> Path:

@@ -22,7 +22,8 @@ and tells {{ num_classes }} classes apart:
 **Its logits are not certified.** A guarantee belongs to the *smoothed* classifier, the majority vote over
 Gaussian noise of standard deviation sigma (in pixel units) added to the image, and to one image at a time:
 with confidence 1 - alpha, no perturbation within the certified L2 radius changes that vote.
-{{ "It was trained for sigma = %s." | format(sigma) if sigma is not none
+{{ "It never saw noise: behind a denoiser (docs/denoised.md of randsmooth) it certifies more." if clean
+   else "It was trained for sigma = %s." | format(sigma) if sigma is not none
    else "The sigma that it was trained for is not recorded." }}
 
 ## Certify
@@ -71,7 +72,8 @@ def fields(config: dict[str, Any]) -> dict[str, Any]:
         "classes": _listing(config["classes"]),
         "normalised": config["mean"] is not None,
         "dataset": cell(dataset) if dataset else None,
-        "sigma": sigma if type(sigma) in (int, float) else None,
+        "sigma": sigma if type(sigma) in (int, float) and sigma else None,
+        "clean": type(sigma) in (int, float) and not sigma,
         "rows": rows(provenance),
     }
 
