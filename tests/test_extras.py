@@ -160,5 +160,5 @@ def test_whatever_is_imported_is_a_dependency_of_the_base_or_of_its_extra() -> N
 def test_the_extra_all_holds_every_extra_of_the_table_and_is_tested() -> None:
     extras = PROJECT["optional-dependencies"]
     (everything,) = extras["all"]
-    assert set(re.findall(r"\w+", everything.partition("[")[2])) == {*EXTRAS.values()}
+    assert set(re.findall(r"\w+", everything.partition("[")[2])) == {*EXTRAS.values()} - {"timm"}  # needs torchvision
     assert "randsmooth[all]" in extras["dev"]

@@ -24,6 +24,8 @@ EXTRAS = {
     "plotly": "report",
     "datasets": "hub",
     "diffusers": "diffusion",
+    "transformers": "hub",
+    "timm": "timm",
     "tensorboard": "tensorboard",
     "openvino": "cpu",
     "onnxruntime": "onnx",

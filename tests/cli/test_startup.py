@@ -26,7 +26,7 @@ CLI = Path(randsmooth.__file__).parent / "cli"
 ALL = [pytest.param(name, verb, id=name) for name, verb in (VERBS | DATA_VERBS).items()]
 HEAVY = {
     *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
-    *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub"),
+    *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub", "transformers"),
 }
 
 LIGHT = [
@@ -53,6 +53,8 @@ LIGHT = [
     *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"])),
     *(["certify", "m", "--backend", "tensorflow"], ["certify", "nomodel"], ["certify", "a/b", "--dataset", "nosuch"]),
     *(["from-counts", "nofile.csv", "--sigma", "0.5"], ["from-counts", "a.csv"], ["from-counts", "a", "--sigma", "-1"]),
+    *(["certify", name, "--dataset", "digits"] for name in ("hf:nofolder", "timm:no such")),
+    *(["import", "none.pth"], ["import", "none.pth", "--dataset", "nosuch"]),
     *(["evaluate", "nofile.parquet"], ["verify", "nofolder"], ["verify", "nofolder", "--format", "json"]),
 ]
 

@@ -24,7 +24,14 @@ WORDS = (type(None), bool, int, float, complex, str, bytes, range, type(...))  #
 OF_TORCH = (torch.dtype, torch.memory_format, torch.layout, torch.qscheme)
 WITHOUT_ANSWER = (torch.device, logging.Logger)  # these change no answer
 # Names under which Hugging Face's classes keep where a model came from.
-ORIGINS = {"_hub_mixin_config", "_hub_mixin_info", "_name_or_path", "name_or_path", "transformers_version"}
+ORIGINS = {
+    "_hub_mixin_config",
+    "_hub_mixin_info",
+    "_name_or_path",
+    "name_or_path",
+    "transformers_version",
+    "_commit_hash",
+}
 MOST_BYTES = 2**36  # of an array; a broadcast one may claim far more than it holds
 MANGLED = re.compile(r"\.___torch_mangle_\d+")
 # A class that defines one of these methods may hold more than its attributes.

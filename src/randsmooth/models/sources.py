@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.arguments import check_arguments
+from randsmooth.models.hub.places import HF, TIMM, check_timm, check_transformers
 from randsmooth.models.place import HUB_ID, check_file, check_place
 
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
@@ -61,6 +62,20 @@ def _check_file(what: str) -> Callable[[str], None]:
 
 # In this order: the first that recognises a source opens it.
 FORMS: tuple[Form, ...] = (
+    Form(
+        "hf:user/name or hf:FOLDER",
+        "an image classifier of transformers",
+        lambda source: source.startswith(HF),
+        check_transformers,
+        "randsmooth.models.hub.transformers_model:from_transformers",
+    ),
+    Form(
+        "timm:NAME",
+        "an image classifier of timm",
+        lambda source: source.startswith(TIMM),
+        check_timm,
+        "randsmooth.models.hub.timm_model:from_timm",
+    ),
     Form("FOLDER", "a model folder", lambda source: Path(source).is_dir(), check_place, "randsmooth.models:load"),
     Form(
         "file.py:NAME",

@@ -48,7 +48,7 @@ class Channels(Step):
 
 
 class Resize(Step):
-    """Resizes to (H, W), or the shorter side to one length; where that shrinks an image, with a filter (antialias)."""
+    """Resizes to (H, W), or the shorter side to one length, as Pillow does: shrinking filters first."""
 
     def __init__(self, size: int | Sequence[int], interpolation: str) -> None:
         super().__init__()
@@ -65,8 +65,9 @@ class Resize(Step):
             return x
         if self.interpolation == "nearest":
             return F.interpolate(x, size=new, mode="nearest-exact")
-        shrinks = new[0] < height or new[1] < width
-        return F.interpolate(x, size=new, mode=self.interpolation, align_corners=False, antialias=shrinks)
+        # antialias filters where an image shrinks, and makes the bicubic kernel Pillow's
+        filters = new[0] < height or new[1] < width or self.interpolation == "bicubic"
+        return F.interpolate(x, size=new, mode=self.interpolation, align_corners=False, antialias=filters)
 
     def _new(self, height: int, width: int) -> tuple[int, int]:
         if len(self.size) == 2:

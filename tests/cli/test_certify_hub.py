@@ -1,0 +1,104 @@
+"""`randsmooth certify hf:FOLDER`: a classifier of transformers on a data set's own images, and what is said of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from cli.run import Run
+from models.test_hub_models import save_vit
+from randsmooth import certificates
+
+HOW = ("--sigma", 0.25, "--n", 200, "--n0", 20)
+NAMES = ("cat", "dog", "owl")
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    """A data set of two 32x32 images of each of three classes."""
+    generator = np.random.default_rng(0)
+    for name in NAMES:
+        (tmp_path / "pets" / "test" / name).mkdir(parents=True)
+        for i in range(2):
+            pixels = generator.integers(0, 256, (32, 32, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "pets" / "test" / name / f"{i}.png")
+    return tmp_path / "pets"
+
+
+def counts(file: Path) -> NDArray[np.int64]:
+    found = certificates.read(file).counts
+    assert found is not None
+    return found
+
+
+def test_a_folder_is_certified_and_the_certificate_says_what_lies_between(cli: Run, pets: Path, tmp_path: Path) -> None:
+    save_vit(tmp_path / "vit")
+    done = cli("certify", "hf:vit", "--dataset", pets, *HOW, "--out", "vit.parquet")
+    assert done.code == 0, done.err
+    assert "after noise: resized to 24 x 24 (bilinear)" in done.out
+    table = certificates.read(tmp_path / "vit.parquet")
+    model = table.header.model or {}
+    assert len(table) == 6 and model["source"] == "hf:vit" and model["identity"].startswith("sha256:")
+    again = cli("certify", "hf:vit", "--dataset", pets, *HOW, "--out", "again.parquet")
+    assert again.code == 0, again.err
+    assert np.array_equal(counts(tmp_path / "again.parquet"), counts(tmp_path / "vit.parquet"))
+
+
+def test_classes_in_another_order_give_the_same_certificates(cli: Run, pets: Path, tmp_path: Path) -> None:
+    """The names of the labels are the file's, whatever the order of the network's logits."""
+    network = save_vit(tmp_path / "vit")
+    turned = network.config
+    turned.id2label, turned.label2id = {0: "dog", 1: "owl", 2: "cat"}, {"dog": 0, "owl": 1, "cat": 2}
+    network.save_pretrained(tmp_path / "turned")
+    (tmp_path / "turned" / "preprocessor_config.json").write_bytes(
+        (tmp_path / "vit" / "preprocessor_config.json").read_bytes()
+    )
+    for name in ("vit", "turned"):
+        done = cli("certify", f"hf:{name}", "--dataset", pets, *HOW, "--out", f"{name}.parquet")
+        assert done.code == 0, done.err
+    first, second = (counts(tmp_path / f"{name}.parquet") for name in ("vit", "turned"))
+    assert np.array_equal(first[:, [2, 0, 1]], second)  # its first logit is about dogs
+
+
+def test_other_classes_and_other_words_for_the_same(cli: Run, pets: Path, tmp_path: Path) -> None:
+    save_vit(tmp_path / "vit", ("kitten", "dog", "owl"))
+    done = cli("certify", "hf:vit", "--dataset", pets, *HOW, "--out", "a.parquet")
+    assert done.code == 2 and "knows no class 'cat'" in done.err and "--model-arg 'classes=[...]'" in done.err
+    named = ("--model-arg", "classes=[cat, dog, owl]")
+    done = cli("certify", "hf:vit", *named, "--dataset", pets, *HOW, "--out", "a.parquet")
+    assert done.code == 0, done.err
+
+
+# Runs a command line where the package named in its first argument cannot be imported.
+WITHOUT = """
+import sys
+
+class Refusing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+package = sys.argv.pop(1)
+sys.meta_path.insert(0, Refusing())
+from randsmooth.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "source"), [("transformers", "hub", "hf:vit"), ("timm", "timm", "timm:resnet18")]
+)
+def test_the_extra_that_is_missing_is_named(package: str, extra: str, source: str, pets: Path, tmp_path: Path) -> None:
+    save_vit(tmp_path / "vit")
+    words = ["certify", source, "--dataset", str(pets), *map(str, HOW), "--out", "a.parquet"]
+    command = [sys.executable, "-c", WITHOUT, package, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"needs the package {package}, which is not installed" in done.stderr
+    assert f"[{extra}]'" in done.stderr

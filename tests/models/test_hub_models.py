@@ -1,0 +1,279 @@
+"""Image classifiers of transformers and timm: their steps on tensors, their classes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.nn import functional as F
+
+import randsmooth as rs
+from randsmooth import models
+from randsmooth.errors import InputError
+from randsmooth.models import sources
+from randsmooth.models.hub.class_names import order_of
+from randsmooth.models.hub.classifier import HubClassifier
+from randsmooth.models.hub.image_processor import steps_of
+from randsmooth.models.hub.timm_model import timm_steps
+from randsmooth.models.hub.transformers_model import from_transformers
+
+transformers = pytest.importorskip("transformers")
+
+CLASSES = ("cat", "dog", "owl")
+SIDES = {"height": 24, "width": 24}
+MEAN, STD = [0.5, 0.4, 0.3], [0.25, 0.2, 0.3]
+
+
+def processor(kind: str, **settings: Any) -> Any:
+    """The processor `kind` with Pillow, which needs no torchvision."""
+    return getattr(transformers, f"{kind}ImageProcessorPil")(image_mean=MEAN, image_std=STD, **settings)
+
+
+def save_vit(folder: Path, names: tuple[str, ...] = CLASSES, *, seed: int = 0, channels: int = 3) -> Any:
+    """A tiny vision transformer, saved as users save theirs; the network."""
+    config = transformers.ViTConfig(
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        image_size=24,
+        patch_size=8,
+        num_channels=channels,
+        id2label=dict(enumerate(names)),
+        label2id={name: k for k, name in enumerate(names)},
+        initializer_range=1.0,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = transformers.ViTForImageClassification(config).eval()
+    network.save_pretrained(folder)
+    processor("ViT", size=SIDES).save_pretrained(folder)
+    return network
+
+
+@pytest.fixture
+def vit(tmp_path: Path) -> Path:
+    save_vit(tmp_path / "vit")
+    return tmp_path / "vit"
+
+
+def photo(height: int, width: int) -> Image.Image:
+    """A smooth picture between 50 and 205, so that no filter leaves the 256 values that Pillow knows."""
+    generator = np.random.default_rng(height)
+    coarse = generator.uniform(50, 205, (5, 7, 3)).astype(np.uint8)
+    return Image.fromarray(coarse).resize((width, height), Image.Resampling.BILINEAR)
+
+
+PROCESSORS: list[tuple[str, dict[str, Any]]] = [
+    ("ViT", {"size": SIDES}),
+    ("ViT", {"size": SIDES, "resample": 3}),
+    ("ViT", {"size": SIDES, "do_normalize": False}),
+    ("ViT", {"do_resize": False}),
+    ("ViT", {"size": SIDES, "do_rescale": False}),
+    ("DeiT", {"size": {"height": 40, "width": 40}, "crop_size": SIDES}),
+    ("Beit", {"size": SIDES, "crop_size": {"height": 20, "width": 16}, "do_center_crop": True}),
+    ("Pvt", {"size": {"height": 17, "width": 31}}),
+    ("ConvNext", {"size": {"shortest_edge": 24}, "crop_pct": 0.8}),
+    ("ConvNext", {"size": {"shortest_edge": 384}}),
+    ("Bit", {"size": {"shortest_edge": 28}, "crop_size": SIDES}),
+    ("CLIP", {"size": {"shortest_edge": 28}, "crop_size": SIDES, "resample": 2}),
+]
+
+
+@pytest.mark.parametrize("size", [(32, 32), (50, 41)], ids=["square", "not square"])
+@pytest.mark.parametrize(("kind", "settings"), PROCESSORS)
+def test_steps_are_the_processors(kind: str, settings: dict[str, Any], size: tuple[int, int], tmp_path: Path) -> None:
+    """To 1.6 of 255 in a pixel: Pillow rounds to 8 bits after each of its two passes, tensors are not rounded."""
+    its = processor(kind, **settings)
+    its.save_pretrained(tmp_path)
+    image = photo(*size)
+    expected = torch.as_tensor(np.asarray(its(image, return_tensors="np")["pixel_values"]))
+    x = torch.from_numpy(np.array(image)).permute(2, 0, 1)[None].float() / 255
+    found = torch.nn.Sequential(*steps_of(tmp_path))(x)
+    assert found.shape == expected.shape
+    scale = torch.tensor([1.0] * 3 if settings.get("do_normalize") is False else STD).view(1, 3, 1, 1)
+    unit = 1.0 if settings.get("do_rescale") is False else 1 / 255
+    assert float(((found - expected) * scale).abs().max()) <= 1.6 * unit
+
+
+def test_a_processor_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    said = {
+        "feature_extractor_type": "ViTFeatureExtractor",
+        "size": 24,
+        "resample": 2,
+        "image_mean": MEAN,
+        "image_std": STD,
+    }
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(said | {"do_normalize": True, "do_resize": True}))
+    words = [step.words for step in steps_of(tmp_path)]
+    assert words[0] == "resized to 24 x 24 (bilinear)" and words[1].startswith("normalised by mean 0.5, 0.4, 0.3")
+
+
+BAD_PROCESSORS: list[tuple[object, str]] = [
+    (None, "is missing, so it is not known what is done to images"),
+    ({"image_processor_type": "EfficientNetImageProcessor"}, "is of a EfficientNetImageProcessor; known are ViT"),
+    ({}, "is of a processor without a name"),
+    ({"image_processor_type": "ViTImageProcessorFast"}, "does not say its 'resample'"),
+    ({"image_processor_type": "ViTImageProcessor", "resample": 1, "size": 24}, "resample=1 must be one of"),
+    ({"image_processor_type": "ViTImageProcessor", "resample": 2, "size": {"longest_edge": 3}}, "height and width, or"),
+    ([], "holds no settings"),
+]
+
+
+@pytest.mark.parametrize(("said", "message"), BAD_PROCESSORS)
+def test_another_processor_is_refused_with_the_way_out(tmp_path: Path, said: object, message: str) -> None:
+    if said is not None:
+        (tmp_path / "preprocessor_config.json").write_text(json.dumps(said))
+    with pytest.raises(InputError, match=f"{message}.*rs.wrap"):
+        steps_of(tmp_path)
+
+
+def test_noise_is_added_before_the_processors_steps(vit: Path) -> None:
+    model = rs.load_model(f"hf:{vit}")
+    assert isinstance(model, HubClassifier) and model.num_classes == 3
+    assert model.notes == (
+        "after noise: resized to 24 x 24 (bilinear)",
+        "after noise: normalised by mean 0.5, 0.4, 0.3 and std 0.25, 0.2, 0.3",
+    )
+    noisy = torch.rand(2, 3, 32, 32) + 0.5 * torch.randn(2, 3, 32, 32)
+    resized = F.interpolate(noisy, size=(24, 24), mode="bilinear", antialias=True)
+    pixels = (resized - torch.tensor(MEAN).view(1, 3, 1, 1)) / torch.tensor(STD).view(1, 3, 1, 1)
+    network = transformers.AutoModelForImageClassification.from_pretrained(vit).eval()
+    with torch.inference_mode():
+        torch.testing.assert_close(model(noisy), network(pixel_values=pixels).logits, atol=1e-5, rtol=1e-5)
+
+
+def test_a_smoothed_classifier_takes_the_name(vit: Path) -> None:
+    smoothed = rs.SmoothedClassifier(f"hf:{vit}", sigma=0.25, seed=0)
+    result = smoothed.certify(torch.rand(2, 3, 32, 32), n0=20, n=200)
+    assert result.counts.sum(axis=1).tolist() == [200, 200]
+
+
+def test_two_models_have_two_identities_and_one_model_has_one(vit: Path, tmp_path: Path) -> None:
+    save_vit(tmp_path / "other", seed=1)
+    save_vit(tmp_path / "same")
+    processor("ViT", size={"height": 16, "width": 16}).save_pretrained(tmp_path / "same")
+    once, again, other, resized = (
+        models.identity_of(from_transformers(f"hf:{folder}"))
+        for folder in (vit, vit, tmp_path / "other", tmp_path / "same")
+    )
+    assert once == again and len({once, other, resized}) == 3
+
+
+def test_a_copy_elsewhere_has_the_same_identity(vit: Path, tmp_path: Path) -> None:
+    save_vit(tmp_path / "copy")
+    first, second = (models.identity_of(from_transformers(f"hf:{f}")) for f in (vit, tmp_path / "copy"))
+    assert first == second
+
+
+def test_classes_are_put_into_the_order_of_the_data_set(vit: Path) -> None:
+    model = from_transformers(f"hf:{vit}")
+    x = torch.rand(2, 3, 32, 32)
+    turned = model.for_classes(["Owl", "cat", "dog"])
+    assert model.for_classes(CLASSES) is model
+    assert turned.notes[-1] == "after the model: classes in the order of the data set"
+    assert models.identity_of(turned) != models.identity_of(model)
+    with torch.inference_mode():
+        assert torch.equal(turned(x), model(x)[:, [2, 0, 1]])
+        assert torch.equal(turned.for_classes(CLASSES)(x), model(x))
+
+
+NAMES = [
+    (("a_b", "C d"), ("c-d", "A B"), [1, 0]),
+    (("tench, Tinca tinca", "goldfish, Carassius auratus"), ("goldfish", "tench"), [1, 0]),
+    (("LABEL_0", "LABEL_1"), ("cat", "dog"), [0, 1]),
+    (("tench", "goldfish"), ("n01440764", "n01443537"), [0, 1]),
+    (("cat", "dog"), ("0", "1"), [0, 1]),
+    (("crane, bird", "crane"), ("crane", "bird"), [1, 0]),
+]
+
+
+@pytest.mark.parametrize(("own", "wanted", "order"), NAMES)
+def test_names_of_classes(own: tuple[str, ...], wanted: tuple[str, ...], order: list[int]) -> None:
+    assert order_of(own, wanted, "hf:x") == order
+
+
+def test_other_classes_are_refused_by_name(vit: Path) -> None:
+    model = from_transformers(f"hf:{vit}")
+    with pytest.raises(InputError, match=r"knows no class 'bird'.*its own are cat, dog, owl.*classes=\[\.\.\.\]"):
+        model.for_classes(["cat", "dog", "bird"])
+    with pytest.raises(InputError, match="tells 3 classes apart, cat, dog, owl; the data set has 2, cat, dog"):
+        model.for_classes(["cat", "dog"])
+    renamed = from_transformers(f"hf:{vit}", classes=["cat", "dog", "bird"])
+    assert renamed.for_classes(["cat", "dog", "bird"]) is renamed
+    with pytest.raises(InputError, match="expected 3 different names"):
+        from_transformers(f"hf:{vit}", classes=["cat", "dog"])
+
+
+def test_a_model_without_a_trained_head_is_refused(vit: Path, tmp_path: Path) -> None:
+    whole = transformers.AutoModelForImageClassification.from_pretrained(vit)
+    whole.vit.save_pretrained(tmp_path / "body")
+    processor("ViT", size=SIDES).save_pretrained(tmp_path / "body")
+    with pytest.raises(InputError, match=r"no weights for 2 tensors of the classifier, first classifier\.bias"):
+        from_transformers(f"hf:{tmp_path / 'body'}")
+
+
+def test_images_of_other_channels_are_refused(vit: Path) -> None:
+    with pytest.raises(InputError, match="takes images of 3 channels; these have 1"):
+        rs.SmoothedClassifier(f"hf:{vit}", sigma=0.25).certify(torch.rand(1, 1, 28, 28), n0=20, n=100)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("hf:nofolder", "names no folder: expected hf:FOLDER or hf:user/name"),
+        ("hf:", "names no folder"),
+        ("timm:no such", "names no model: expected timm:NAME"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_anything_is_loaded(source: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sources.check_source(source)
+
+
+def test_a_folder_without_a_model_and_a_name_without_a_network_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"holds no config\.json"):
+        sources.check_source(f"hf:{tmp_path}")
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(
+        InputError, match=r"no such model came from the Hugging Face hub or its cache.*hf download user/none"
+    ):
+        rs.load_model("hf:user/none")
+
+
+def test_pickled_weights_are_not_read(vit: Path) -> None:
+    network = transformers.AutoModelForImageClassification.from_pretrained(vit)
+    (vit / "model.safetensors").unlink()
+    torch.save(network.state_dict(), vit / "pytorch_model.bin")
+    with pytest.raises(InputError, match="cannot be loaded as an image classifier"):
+        from_transformers(f"hf:{vit}")
+
+
+TIMM: dict[str, Any] = {"input_size": (3, 24, 24), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
+
+
+@pytest.mark.parametrize(("mode", "shape"), [("center", (28, 28)), ("squash", (28, 28))])
+def test_the_steps_of_timm(mode: str, shape: tuple[int, int]) -> None:
+    """As `timm.data.create_transform` makes them for evaluation: resized by 1 / crop_pct, cropped, normalised."""
+    x = torch.rand(1, 3, 32, 40)
+    found = torch.nn.Sequential(*timm_steps(TIMM | {"crop_pct": 0.85, "crop_mode": mode}))(x)
+    size = shape if mode == "squash" else (28, 35)  # 24 / 0.85, rounded down
+    resized: Tensor = F.interpolate(x, size=size, mode="bicubic", antialias=True)
+    left = (size[1] - 24) // 2
+    torch.testing.assert_close(found, (resized[:, :, 2:26, left : left + 24] - 0.5) / 0.2)
+
+
+def test_other_transforms_of_timm_are_refused() -> None:
+    with pytest.raises(InputError, match="crop_mode='border' of timm"):
+        timm_steps(TIMM | {"crop_mode": "border"})
