@@ -102,7 +102,7 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     help = (field.description or "") + _default_words(field)
     if extra.get("place"):
         place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=_completed(name))
-        return _keyword(name, field.annotation, place)
+        return _keyword(name, extra.get("cli") or field.annotation, place)
     whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
     shape = str(extra["metavar"]) if "metavar" in extra else "INTEGER" if whole else None
     kind = str if whole else extra.get("cli", field.annotation)

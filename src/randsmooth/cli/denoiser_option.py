@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from randsmooth.models import BaseClassifier
+    from randsmooth.models import BaseClassifier, Ensemble
 
 DENOISER = (
     "Folder of a denoiser that every noisy image passes before the model: of `randsmooth train-denoiser`, or of a "
@@ -23,13 +23,13 @@ def check_denoiser(denoiser: str | None) -> None:
 
 
 def base_classifier(
-    model: str, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
+    model: str | Ensemble, model_args: dict[str, Any], denoiser: str | None, sigma: float | None
 ) -> BaseClassifier:
-    """The model that is named, behind the denoiser in a folder where there is one; `sigma` of the noise, if known."""
+    """The model that is given or named, behind the denoiser in a folder, if any; `sigma` of the noise, if known."""
     from randsmooth import models
     from randsmooth.certification import load_model
 
-    base = load_model(model, **model_args)
+    base = load_model(model, **model_args) if isinstance(model, str) else model
     return base if denoiser is None else models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
 
 

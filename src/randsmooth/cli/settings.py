@@ -33,9 +33,9 @@ class Settings(BaseModel):
         return ""
 
 
-def argument(help: str, **kwargs: Any) -> Any:
-    """A setting given by its place on the command line."""
-    return Field(description=help, json_schema_extra={"place": True}, **kwargs)
+def argument(help: str, cli: Any = None, **kwargs: Any) -> Any:
+    """A setting given by its place on the command line; `cli` is its type there, if that is not the field's."""
+    return Field(description=help, json_schema_extra={"place": True, "cli": cli}, **kwargs)
 
 
 def option(help: str, default: Any = None, **kwargs: Any) -> Any:

@@ -81,10 +81,12 @@ class Ensemble(Around):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What all members say alike of how they were trained, such as the data set and sigma."""
-        first, *others = [provenance_of(member) for member in self.members]
-        absent = object()
-        return {key: it for key, it in first.items() if all(other.get(key, absent) == it for other in others)}
+        """What the members that say it say alike of how they were trained, such as the data set and sigma."""
+        said: dict[str, list[Any]] = {}
+        for member in self.members:
+            for key, value in provenance_of(member).items():
+                said.setdefault(key, []).append(value)
+        return {key: values[0] for key, values in said.items() if all(value == values[0] for value in values)}
 
     @property
     def notes(self) -> tuple[str, ...]:
