@@ -30,6 +30,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
 
     Example:
         >>> import tempfile
+        >>> from torch import nn
         >>> from randsmooth.certification.dataset import certify
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +64,7 @@ def check_same(model: object, table: Certificates, identity: str | None = None) 
 
     Example:
         >>> import tempfile
+        >>> from torch import nn
         >>> from randsmooth.certification.dataset import certify
         >>> model, other = (nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(2))
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -90,6 +92,7 @@ def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: C
 
     Example:
         >>> import tempfile
+        >>> from torch import nn
         >>> from randsmooth.certification.dataset import certify
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -22,6 +22,10 @@ class Wrapped(Around):
         after: what is done to its answer.
         num_classes: K, where the model says it.
         notes: what lies between the noisy image and the label, for the header of a certificate.
+
+    Example:
+        >>> isinstance(wrap(nn.Flatten(), scale=255), Wrapped)
+        True
     """
 
     def __init__(self, before: Sequence[steps.Step], model: nn.Module, after: Sequence[steps.Step]) -> None:
