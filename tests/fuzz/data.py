@@ -37,7 +37,7 @@ class Shelf(Reader):
             return f"images of shape {tuple(x.shape)} with {len(y)} labels"
         if not bool(((x >= 0) & (x <= 1)).all()):
             return "pixels outside of [0, 1]"
-        if not bool(((y >= 0) & (y < len(read["classes"]))).all()):
+        if not bool(((y >= 0) & (y < len(read["classes"]))).all() or (y == -1).all()):
             return "a label that is no class"
         return ""
 

@@ -9,6 +9,7 @@ from fuzz.data import Folders, Images
 from fuzz.folders import Config, DenoiserConfig, Weights
 from fuzz.logs import Log, Matlab
 from fuzz.onnx_files import Graph
+from fuzz.own_data import Arrays, Paths, Tar
 from fuzz.reader import Reader
 from fuzz.tables import Begun, InTable, Table
 
@@ -16,6 +17,6 @@ _ALL: tuple[Reader, ...] = (
     *(Table(), InTable(), Begun(), Log(), Matlab()),
     *(Config(), DenoiserConfig(), Weights(), Graph(), Foreign()),
     *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
-    *(Images(), Folders(), Boundaries()),
+    *(Images(), Folders(), Arrays(), Paths(), Tar(), Boundaries()),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

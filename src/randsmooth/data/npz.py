@@ -22,8 +22,8 @@ BROKEN = (*DAMAGED, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 IMAGES, LABELS = ("x", "X", "images", "data", "image"), ("y", "Y", "labels", "targets", "label")
 
-# An array that unpacks to more than this must not be so many times larger than it is packed; deflate reaches 1032.
-SMALL_BYTES, MOST_SWELLING = 2**27, 1100
+# How large an array may become in memory: so many times its packed size, or so many bytes.
+MOST_SWELLING, SMALL_BYTES = 64, 2**27
 
 
 def read_npz(path: Path, split: str, columns: ColumnNames = USUAL) -> tuple[NDArray[Any], NDArray[Any] | None]:
@@ -102,7 +102,9 @@ def _check_sizes(path: Path, archive: Any) -> None:
     """Raise InputError for an array that a small file claims to unpack to very much."""
     for info in archive.zip.infolist():
         if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
-            raise InputError(f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: it is damaged")
+            raise InputError(
+                f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: save it with np.savez"
+            )
 
 
 def _listed(names: list[str]) -> str:

@@ -144,6 +144,7 @@ def _samples(shards: Sequence[Path]) -> Iterator[tuple[str, dict[str, _Part]]]:
 def _parts(shard: Path, number: int) -> Iterator[tuple[str, str, _Part]]:
     """Key, extension and place of every file in a shard; folders and hidden files are left out."""
     try:
+        length = shard.stat().st_size
         with tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
             for member in archive:
                 name = PurePosixPath(member.name)
@@ -151,6 +152,8 @@ def _parts(shard: Path, number: int) -> Iterator[tuple[str, str, _Part]]:
                     continue
                 if not member.isfile() or member.issparse():
                     raise InputError(f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out")
+                if member.offset_data + member.size > length:
+                    raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
                 stem, _, extension = name.name.partition(".")
                 yield str(name.parent / stem), extension.lower(), _Part(number, member.offset_data, member.size)
     except InputError:
