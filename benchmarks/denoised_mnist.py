@@ -111,7 +111,7 @@ class Work:
 
     def diffusion(self, sigma: float) -> rs.DiffusionDenoiser:
         network = tiny_unet.train(
-            self.out / "diffusion.pt",
+            self.out / "diffusion",
             epochs=self.scale.diffusion_epochs,
             take=self.scale.take,
             device=rs.models.pick_device(self.options.device),
@@ -132,9 +132,12 @@ class Work:
             return classifier
         return rs.Denoised({"dncnn": self.dncnn, "diffusion": self.diffusion}[run.denoiser](run.sigma), classifier)
 
+    def table(self, run: Run) -> Path:
+        return self.out / "certificates" / f"{run.name}.parquet"
+
     def certify(self, run: Run) -> Certificates:
         """The finished table of a run, from where it was left."""
-        path = self.options.results / f"{run.name}.parquet"
+        path = self.table(run)
         if path.exists():
             return rs.read(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -211,24 +214,32 @@ def training_seconds(out: Path) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("runs/denoised-mnist"), help="folder of the models")
-    parser.add_argument("--results", type=Path, default=Path("runs/denoised-mnist/results"), help="of the certificates")
+    parser.add_argument("--out", type=Path, default=Path("runs/denoised-mnist"), help="of models and certificates")
+    parser.add_argument("--results", type=Path, default=Path("runs/denoised-mnist/results"), help="of the tables")
     parser.add_argument("--scale", choices=SCALES, default="full")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", choices=("32", "bf16"), default="bf16")
     parser.add_argument("--backend", default="auto", help="of the runs with LeNet")
     parser.add_argument("--classifiers", nargs="+", choices=CLASSIFIERS, default=CLASSIFIERS)
     parser.add_argument("--train-only", action="store_true", help="train the networks and stop")
+    parser.add_argument(
+        "--report", action="store_true", help="write the tables of the runs that are finished, and stop"
+    )
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    for folder in (options.out, options.results):
+        folder.mkdir(parents=True, exist_ok=True)
     work = Work(options)
-    work.train_all()
-    if not options.train_only:
-        rows = []
-        for run in runs(tuple(options.classifiers)):
-            rows.append(row(run, work.certify(run)))
-            print(f"{run.name}: ACR {rows[-1]['acr']:.3f} after {rows[-1]['seconds']:,.0f} s", flush=True)
-        write(options, rows)
+    wanted = list(runs(tuple(options.classifiers)))
+    if options.report:
+        wanted = [run for run in wanted if work.table(run).exists()]
+    else:
+        work.train_all()
+    rows: list[dict[str, Any]] = []
+    for run in [] if options.train_only else wanted:
+        rows.append(row(run, work.certify(run)))
+        write(options, rows)  # after each, so that what is finished can be read
+        print(f"{run.name}: ACR {rows[-1]['acr']:.3f} after {rows[-1]['seconds']:,.0f} s", flush=True)
+    if rows:
         print((options.results / "table.md").read_text(), end="")
 
 

@@ -6,6 +6,7 @@ import math
 import time
 from pathlib import Path
 
+import pandas as pd
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -59,12 +60,13 @@ class TinyUNet(nn.Module):
         return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-def train(path: Path, *, epochs: int, take: int | None, device: torch.device, precision: str) -> TinyUNet:
-    """The network trained on MNIST's training images to predict the noise (Ho et al. 2020, eq. 14), stored at `path`.
+def train(folder: Path, *, epochs: int, take: int | None, device: torch.device, precision: str) -> TinyUNet:
+    """The network trained on MNIST's training images to predict the noise (Ho et al. 2020, eq. 14), kept in `folder`.
 
-    After every epoch weights and optimiser are stored beside it; started again, it goes on from there.
+    After every epoch weights and optimiser are stored; started again, it goes on from there.
     """
     network = _fresh().to(device)
+    path, partial, history = folder / "network.pt", folder / "checkpoint.pt", folder / "history.csv"
     if path.exists():
         network.load_state_dict(torch.load(path, map_location=device, weights_only=True))
         return network.eval()
@@ -72,16 +74,21 @@ def train(path: Path, *, epochs: int, take: int | None, device: torch.device, pr
     if take is not None:
         images = images.subset(data.take(len(images), take))
     optimiser = torch.optim.Adam(network.parameters(), LR)
-    partial, begin = path.with_suffix(".partial"), 0
+    begin = 0
+    folder.mkdir(parents=True, exist_ok=True)
     if partial.exists():
         stored = torch.load(partial, map_location=device, weights_only=True)
         network.load_state_dict(stored["network"])
         optimiser.load_state_dict(stored["optimiser"])
         begin = stored["epochs"]
+    rows = pd.read_csv(history).to_dict("records")[:begin] if begin else []
     for epoch in range(begin, epochs):
         start, mean = time.perf_counter(), _epoch(network, optimiser, images, epoch, epochs, device, precision)
         torch.save({"network": network.state_dict(), "optimiser": optimiser.state_dict(), "epochs": epoch + 1}, partial)
-        print(f"diffusion: epoch {epoch + 1}/{epochs}, mse {mean:.4f}, {time.perf_counter() - start:.0f} s", flush=True)
+        seconds = time.perf_counter() - start
+        rows.append({"epoch": epoch, "mse": mean, "seconds": round(seconds, 3)})
+        pd.DataFrame(rows).to_csv(history, index=False)
+        print(f"diffusion: epoch {epoch + 1}/{epochs}, mse {mean:.4f}, {seconds:.0f} s", flush=True)
     torch.save(network.state_dict(), path)
     partial.unlink(missing_ok=True)
     return network.eval()

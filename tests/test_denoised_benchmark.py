@@ -28,7 +28,7 @@ def test_twelve_tables_and_their_summary(tmp_path: Path) -> None:
         subprocess.run([*map(str, words)], check=True, timeout=600, capture_output=True, env=environment)
     table = pd.read_csv(results / "table.csv")
     assert len(table) == 12 and (table.images == 4).all() and (table.n == 128).all()
-    headers = {path.stem: read(path).header for path in results.glob("*.parquet")}
+    headers = {path.stem: read(path).header for path in (out / "certificates").glob("*.parquet")}
     assert len(headers) == 12
     behind = headers["diffusion-mlp-0.5"].model
     assert behind is not None and behind["arch"].startswith("scikit-learn MLPClassifier, predict_proba behind one step")
