@@ -225,6 +225,13 @@ def test_batch_norm_of_members_is_folded() -> None:
         assert torch.allclose(backend.logits(x), ensemble(x), atol=1e-5)
 
 
+def test_labels_have_no_mean(image: torch.Tensor) -> None:
+    labels = models.FunctionModel(lambda images: [0] * len(images), num_classes=10)
+    assert counts(rs.Ensemble([network(0), labels], "vote"), image).sum() == 600
+    with pytest.raises(InputError, match="answers with labels, which have no mean"):
+        counts(rs.Ensemble([network(0), labels]), image)
+
+
 def test_members_in_train_mode_are_refused() -> None:
     with pytest.raises(InputError, match="is in train mode"):
         rs.SmoothedClassifier(rs.Ensemble([network(0), network(1).train()]), sigma=SIGMA)

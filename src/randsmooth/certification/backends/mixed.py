@@ -66,7 +66,14 @@ class Mixed(Torch):
                 if isinstance(module, Ensemble):
                     module.rows = self.size
         answer: Tensor = super().answer(noisy)
+        rules = {module.rule for module in self.model.modules() if isinstance(module, Ensemble)}
+        if self.votes and rules - {"vote"}:
+            raise InputError("a member of the ensemble answers with labels, which have no mean: let the members vote")
         return answer
+
+    @property
+    def votes(self) -> bool:
+        return any(backend.votes for backend in self.inner)
 
     @contextmanager
     def halting(self) -> Iterator[None]:
