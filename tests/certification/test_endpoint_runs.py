@@ -199,6 +199,7 @@ rs.certify(endpoint, "digits", sigma=0.25, n0=100, n=330, take=4, out=out, resum
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_does_not_pay_again(tmp_path: Path) -> None:
     out = tmp_path / "paid.parquet"
     with serving(delay=0.02) as server:
