@@ -48,7 +48,7 @@ def test_logits_for_other_classes_are_refused(tmp_path: Path) -> None:
         ({"dataset": None}, "does not say its dataset"),
         ({"out": "a.tsv"}, r"a.tsv must end in .parquet"),
         ({"take": 3, "skip": 3}, "one of them"),
-        ({"device": "tpu"}, "auto, cpu or cuda"),
+        ({"device": "tpu"}, "auto, cpu, cuda or"),
         ({"split": "valid"}, "train"),
     ],
 )

@@ -363,7 +363,7 @@ def test_discarding_with_another_models_p_a(uninterrupted: dict[str, Path], tmp_
         ({"dataset": "mnits"}, "mnist"),
         ({"arch": "resnt20"}, "resnet20"),
         ({"arch": "resnet50"}, "32"),
-        ({"device": "tpu"}, "auto, cpu or cuda"),
+        ({"device": "tpu"}, "auto, cpu, cuda or"),
         ({"take": 10**6}, "1000000"),
         ({"method": "amplify", "set": {"p_t": 1.0, "E_t": 0, "p_A_from": "/nowhere"}}, "nowhere"),
     ],
