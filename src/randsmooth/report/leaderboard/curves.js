@@ -1,7 +1,7 @@
 "use strict";
 // The curves of the lines whose names are pressed, drawn from the page's data.
 (function () {
-  const MOST = 8, WIDE = 480, HIGH = 240, LEFT = 34, RIGHT = 8, TOP = 8, BOTTOM = 24;
+  const MOST = 8, WIDE = 480, HIGH = 200, LEFT = 34, RIGHT = 8, TOP = 8, BOTTOM = 24;
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7500", "#7f7f7f"];
   const data = JSON.parse(document.getElementById("data").textContent);
   const lines = [...document.querySelectorAll("tr.line")];
@@ -64,7 +64,7 @@
     describe();
   }
   function titleOf(line) {
-    return [...line.querySelectorAll("th bdi, td.fact bdi")].map((part) => part.textContent).join(" · ");
+    return [...line.querySelectorAll("td.fact bdi"), ...line.querySelectorAll("th bdi")].map((part) => part.textContent).join(" · ");
   }
   function describe(curve, x, letter) {
     legend.replaceChildren(...drawn.map(([line, colour]) => {
