@@ -33,6 +33,12 @@ class FrozenRecord(BaseModel):
 
         __init__.__pydantic_base_init__ = True  # or `model_validate` would call it, and lose which field was at fault
 
+        def __setattr__(self, name: str, value: Any) -> None:
+            kind, given = type(self).__name__, f"{name}={shown(repr(value))}"
+            if name not in type(self).model_fields:
+                raise unknown(type(self).field_is, name, type(self).model_fields)
+            raise InputError(f"{kind} cannot be changed: make another with .having({given})")
+
     @model_validator(mode="before")
     @classmethod
     def _plain_numbers(cls, fields: Any) -> Any:

@@ -384,3 +384,17 @@ def test_what_was_inferred_of_logs_is_told_with_their_figures(cli: Run, tmp_path
     compared = cli("compare", path, "--out", tmp_path / "report.html")
     assert compared.code == 0 and "re-bound at 0.001" in compared.err
     assert "re-bound at 0.001" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["certify", "m", "--precision", "31"], "--precision: unknown precision '31': did you mean '32'? Expected one"),
+        (["certify", "m", "--bound", "clopper"], "--bound: unknown bound 'clopper': did you mean 'clopper-pearson'?"),
+        (["train", "digits", "--sigma", 1, "--precision", "16"], "--precision: unknown precision '16'"),
+        (["reproduce", "sec7", "--scale", "huge"], "--scale: "),
+    ],
+)
+def test_a_choice_that_there_is_not_is_told_in_our_words(cli: Run, words: list[object], message: str) -> None:
+    refused = cli(*words)
+    assert refused.code == 2 and refused.err.startswith(f"randsmooth: {message}") and "Usage" not in refused.err

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic.fields import FieldInfo
@@ -104,24 +104,26 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
         place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=_completed(name))
         return _keyword(name, extra.get("cli") or field.annotation, place)
     whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
+    choices = typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else ()
     shape = str(extra["metavar"]) if "metavar" in extra else "INTEGER" if whole else None
-    kind = str if whole else extra.get("cli", field.annotation)
-    return _keyword(name, kind, _option(name, field, shape, help))
+    if choices:
+        shape = f"<{'|'.join(choices)}>"
+    kind = str if whole or choices else extra.get("cli", field.annotation)  # and the settings name all choices
+    return _keyword(name, kind, _option(name, field, shape, help, choices))
 
 
-def _option(name: str, field: FieldInfo, shape: str | None, help: str) -> Any:
-    return typer.Option(
-        as_given(name, field), metavar=shape, help=help, show_default=False, autocompletion=_completed(name)
-    )
+def _option(name: str, field: FieldInfo, shape: str | None, help: str, choices: Sequence[str]) -> Any:
+    offer = _completed(name, choices)
+    return typer.Option(as_given(name, field), metavar=shape, help=help, show_default=False, autocompletion=offer)
 
 
-def _completed(setting: str) -> Callable[[str], list[str]] | None:
+def _completed(setting: str, choices: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
     """What a shell offers for a setting that is chosen by name; None leaves it to offer files."""
-    if setting not in {*REGISTRIES, *MORE}:
+    if not choices and setting not in {*REGISTRIES, *MORE}:
         return None
 
     def offered(incomplete: str) -> list[str]:
-        return [name for name in names(setting) if name.startswith(incomplete)]
+        return [name for name in choices or names(setting) if name.startswith(incomplete)]
 
     return offered
 
