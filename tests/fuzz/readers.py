@@ -5,6 +5,7 @@ from __future__ import annotations
 from fuzz import runs
 from fuzz.cache import Boundaries
 from fuzz.checkpoints import Foreign
+from fuzz.counts import CountLines, Counts
 from fuzz.data import Folders, Images
 from fuzz.folders import Config, DenoiserConfig, Weights
 from fuzz.logs import Log, Matlab
@@ -14,7 +15,7 @@ from fuzz.reader import Reader
 from fuzz.tables import Begun, InTable, Table
 
 _ALL: tuple[Reader, ...] = (
-    *(Table(), InTable(), Begun(), Log(), Matlab()),
+    *(Table(), InTable(), Begun(), Log(), Matlab(), Counts(), CountLines()),
     *(Config(), DenoiserConfig(), Weights(), Graph(), Foreign()),
     *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
     *(Images(), Folders(), Arrays(), Paths(), Tar(), Boundaries()),
