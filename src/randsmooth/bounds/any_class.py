@@ -36,7 +36,7 @@ def any_class_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 
     Example:
         >>> any_class_tail([50, 90, 100], 100, alpha=0.001).round(4).tolist()
-        [1.0, 0.225, 0.0732]
+        [1.0, 0.2338, 0.0732]
     """
     check_alpha(alpha)
     q = lower_tail(k, n, alpha / 2.0)

@@ -35,6 +35,7 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
         InputError: the table has no counts, or holds an image twice.
 
     Example:
+        >>> import numpy as np
         >>> counts = np.array([[990, 10], [480, 520]])
         >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
@@ -71,6 +72,7 @@ def read_parquet(path: Path | str) -> Certificates:
         InputError: the file is damaged or cut short, or its evidence contradicts its header.
 
     Example:
+        >>> import numpy as np
         >>> counts = np.array([[990, 10], [480, 520]])
         >>> table = from_evidence(
         ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
