@@ -29,6 +29,7 @@ EXTRAS = {
     "tensorboard": "tensorboard",
     "openvino": "cpu",
     "onnxruntime": "onnx",
+    "onnxscript": "onnx",
     "mlflow": "mlflow",
     "wandb": "wandb",
 }

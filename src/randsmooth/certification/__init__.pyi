@@ -3,6 +3,7 @@ from .checks import check_eval_mode as check_eval_mode
 from .dataset import certify as certify
 from .dataset import load_model as load_model
 from .engine import Engine as Engine
+from .exporting import export_model as export_model
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .resumable_run import certify_images as certify_images

@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from randsmooth.cli.messages import note
+from randsmooth.cli.model_options import KEY_VALUE, MODEL_ARG, ModelArgs
 from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.escape import say
+from randsmooth.errors import InputError
+from randsmooth.escape import printable, say
 
 
 class Export(Settings):
     """Settings of `randsmooth export`."""
 
-    file: Path = argument("Parquet file of `randsmooth certify`.")
+    file: Path = argument(
+        "Parquet file of `randsmooth certify`; with --onnx or --torch-export a model, as `certify` takes it."
+    )
     out: Path | None = option("TSV file to write. (default: FILE.tsv)")
     n: int | None = option(
         "Judge as if n samples per image had been drawn: a random subset is taken. (default: all samples)"
@@ -21,20 +25,43 @@ class Export(Settings):
     alpha: float | None = option(
         "Judge at this alpha, the probability that an image's certificate is wrong. (default: that of the file)"
     )
+    onnx: Path | None = option("ONNX file to write the model to, for batches of any size.")
+    torch_export: Path | None = option("File (.pt2) to write the model to as a program of torch.export, likewise.")
+    fold: bool = option("Make batch normalisation a part of the convolution before it.", True)
+    tolerance: float = option(
+        "How far a logit of the written model may be from the model's on noisy images, as a share of the largest.", 1e-4
+    )
+    dataset: str | None = option("Data set that the model is for, where the model does not say it.")
+    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     overwrite: bool = option("Replace a file that exists.", False)
 
 
 def export(settings: Export) -> None:
-    """Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.
+    """Write certificates as a TSV log, or a model as an ONNX file or a program of torch.export.
 
-    A log has no place for a rule or a bound, so only tables of --rule fixed with the clopper-pearson bound can be
-    written. Nor does it hold sigma, n and alpha: this command prints them, to be given to whoever reads the log.
+    The log is in the format of the literature. Radii are rounded down, to stay certified. A log has no place for a rule
+    or a bound, so only tables of --rule fixed with the clopper-pearson bound can be written. Nor does it hold sigma, n
+    and alpha: this command prints them, to be given to whoever reads the log.
+
+    A model that was written is read back and compared with the original on noisy images; where its logits differ by
+    more than --tolerance, it is not kept.
 
     Example: randsmooth export gaussian.parquet --out gaussian.tsv
+
+    A model: randsmooth export runs/gaussian --onnx gaussian.onnx --torch-export gaussian.pt2
     """
+    if settings.onnx or settings.torch_export:
+        export_model(settings)
+    else:
+        export_table(settings)
+
+
+def export_table(settings: Export) -> None:
     from randsmooth.certificates import write_tsv
     from randsmooth.cli import reading
 
+    if not settings.file.suffix == ".parquet" and (settings.file.is_dir() or settings.model_arg or settings.dataset):
+        raise InputError(f"{settings.file} is no table of certificates; a model is written with --onnx FILE.onnx")
     out = settings.out or settings.file.with_suffix(".tsv")
     with writing([out], overwrite=settings.overwrite):
         (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
@@ -44,3 +71,27 @@ def export(settings: Export) -> None:
     options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)
     if options:
         note(f"a log does not say what it was made with; give its readers {options}")
+
+
+def export_model(settings: Export) -> None:
+    """Write the model into the files asked for, and say how far their logits are from its own."""
+    from randsmooth.models.sources import check_source
+
+    of_tables = [name for name in ("out", "n", "alpha") if getattr(settings, name) is not None]
+    if of_tables:
+        raise InputError(f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export")
+    if settings.onnx is not None and settings.onnx.suffix != ".onnx":
+        raise InputError(f"--onnx {settings.onnx} must end in .onnx")
+    if settings.torch_export is not None and settings.torch_export.suffix != ".pt2":
+        raise InputError(f"--torch-export {settings.torch_export} must end in .pt2")
+    check_source(settings.file)  # before torch is loaded
+    from randsmooth import certification, data
+
+    paths = [path for path in (settings.onnx, settings.torch_export) if path is not None]
+    with writing(paths, overwrite=settings.overwrite):
+        model = certification.load_model(settings.file, **settings.model_arg)
+        shape = None if settings.dataset is None else data.describe(settings.dataset).shape
+        wanted = {"onnx": settings.onnx, "torch_export": settings.torch_export, "shape": shape}
+        apart = certification.export_model(model, **wanted, fold=settings.fold, tolerance=settings.tolerance)
+    for path, share in apart.items():
+        say(printable(f"{path}: logits on noisy images differ by at most {share:.1e} of the largest one"))

@@ -69,7 +69,7 @@ VERBS = {
     ),
     "export": Verb(
         "export:export",
-        "Write certificates as a TSV log, the format of the literature. Radii are rounded down, to stay certified.",
+        "Write certificates as a TSV log, or a model as an ONNX file or a program of torch.export.",
     ),
     "verify": Verb(
         "verify:verify", "Say what files are, and whether their digests show that they are as they were written."

@@ -7,5 +7,6 @@ from .choose import candidates as candidates
 from .choose import fastest as fastest
 from .choose import make_backend as make_backend
 from .choose import usual_backend as usual_backend
+from .folding import fold_batch_norm as fold_batch_norm
 from .registry import BACKENDS as BACKENDS
 from .registry import check_backend as check_backend

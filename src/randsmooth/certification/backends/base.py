@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,7 +147,9 @@ def own_copy(model: nn.Module) -> nn.Module:
         False
     """
     try:
-        return copy.deepcopy(model)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # torch's, of the parts of its own exported programs
+            return copy.deepcopy(model)
     except (TypeError, ValueError, RuntimeError, RecursionError, NotImplementedError) as error:
         if next(iter(model.state_dict()), None) is None:
             return model

@@ -1,0 +1,156 @@
+"""A base classifier as an ONNX file or a program of torch.export, read back and compared with the original."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from randsmooth import models
+from randsmooth.certification.backends import fold_batch_norm, make_backend, own_copy
+from randsmooth.certification.checks import check_eval_mode
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+from randsmooth.extras import needs
+from randsmooth.models.adapters.exported import Program
+from randsmooth.noise import Stream, draw
+
+COMPARED = 61  # noisy images: a number that is no multiple of the batch that the model is exported with
+EXAMPLE = 2
+CPU = torch.device("cpu")
+
+
+def export_model(
+    model: object,
+    *,
+    onnx: Path | str | None = None,
+    torch_export: Path | str | None = None,
+    shape: Sequence[int] | None = None,
+    fold: bool = True,
+    sigma: float = 0.5,
+    tolerance: float = 1e-4,
+) -> dict[Path, float]:
+    """Write a torch module as an ONNX file, as a program of `torch.export`, or both, for batches of any size.
+
+    What was written is read back and run on noisy images. A file whose logits differ from the model's is not kept.
+
+    Args:
+        model: the torch module, or its name (see `load_model`).
+        onnx, torch_export: the files to write; one that exists is replaced.
+        shape: (C, H, W) of an image, where the model does not say it.
+        fold: whether to make each batch normalisation a part of the convolution before it.
+        sigma: of the noise on the images that are compared.
+        tolerance: how far a logit may be from the model's, as a share of the largest logit in magnitude (or of 1).
+
+    Returns:
+        The files, and how far the logits of each are from the model's, as such a share.
+
+    Raises:
+        InputError: the model is of another kind or cannot be exported, its shape is unknown, no file is asked for, or
+            the logits differ by more than `tolerance`.
+
+    Example:
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = export_model(model, torch_export=f"{folder}/net.pt2", shape=(1, 8, 8))
+        >>> [path.name for path in written], max(written.values()) < 1e-4
+        (['net.pt2'], True)
+    """
+    writers = ((onnx, partial(_write_onnx, optimize=fold)), (torch_export, torch.export.save))
+    wanted = {Path(path): write for path, write in writers if path}
+    if not wanted:
+        raise InputError("nothing to write: give onnx=FILE.onnx or torch_export=FILE.pt2")
+    module = _module(models.open_source(model) if isinstance(model, str | Path) else model)
+    shape = _shape(module, shape)
+    if onnx is not None:
+        with needs("export to ONNX"):
+            import onnxruntime  # noqa: F401
+            import onnxscript  # noqa: F401
+    program = _program(_Whole(fold_batch_norm(own_copy(module)) if fold else own_copy(module)), shape)
+    noisy = torch.rand(COMPARED, *shape, generator=torch.Generator().manual_seed(0))
+    noisy += draw(noisy.shape, sigma, stream=Stream(0, "export"))
+    with torch.inference_mode():
+        expected = module(noisy)
+    return {path: _written(path, write, program, noisy, expected, tolerance) for path, write in wanted.items()}
+
+
+class _Whole(nn.Module):
+    """A classifier under a name of its own, since those of its tensors must not be those of operators, such as mean."""
+
+    def __init__(self, classifier: nn.Module) -> None:
+        super().__init__()
+        self.classifier = classifier
+        self.training = False
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.classifier(images)  # type: ignore[no-any-return]
+
+
+def _module(model: object) -> nn.Module:
+    """A float32 copy of the model on the CPU."""
+    base = models.adapt(model)
+    if not isinstance(base, nn.Module) or isinstance(base, Program | torch.jit.ScriptModule):
+        kind = base.kind if isinstance(base, models.ForeignModel) else type(base).__name__
+        raise InputError(f"the model is a {kind}; only torch modules in Python can be exported")
+    check_eval_mode(base)
+    return own_copy(base).to(CPU, torch.float32)
+
+
+def _shape(module: nn.Module, shape: Sequence[int] | None) -> tuple[int, ...]:
+    said = getattr(module, "shape", None) if shape is None else shape
+    if said is None:
+        raise InputError("the model does not say what images it takes: give shape=(C, H, W) (--dataset NAME)")
+    return tuple(said)
+
+
+def _program(module: nn.Module, shape: tuple[int, ...]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter warns of its own parts
+        try:
+            batch = ({0: torch.export.Dim("batch")},)
+            return torch.export.export(module, (torch.rand(EXAMPLE, *shape),), dynamic_shapes=batch)
+        except Exception as error:  # a model's own code may do anything with symbols
+            raise InputError(
+                f"torch.export cannot export the model for batches of any size ({type(error).__name__}: {shown(error)})"
+            ) from error
+
+
+def _write_onnx(program: Any, path: Path, *, optimize: bool) -> None:
+    """Write an ONNX file; optimising it folds batch normalisations, too."""
+    names: dict[str, Any] = {"input_names": ["images"], "output_names": ["logits"]}
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # or it says that torchvision is missing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            program, (), path, dynamo=True, verbose=False, external_data=False, optimize=optimize, **names
+        )
+
+
+def _written(path: Path, write: Any, program: Any, noisy: Tensor, expected: Tensor, tolerance: float) -> float:
+    """Write, read back and compare; the file is put in place where it agrees. How far its logits are off."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
+        made = Path(folder) / path.name
+        write(program, made)
+        with torch.inference_mode():
+            found = _read_back(made).logits(noisy)
+        apart = float((found - expected).abs().max() / expected.abs().max().clamp(min=1.0))
+        if not apart <= tolerance:
+            raise InputError(
+                f"{path} is not kept: its logits differ from the model's by {apart:.2g} of the largest one, on "
+                f"{len(noisy)} noisy images; tolerance={tolerance:g} allows less. Try fold=False (--no-fold)"
+            )
+        made.replace(path)
+    return apart
+
+
+def _read_back(path: Path) -> Any:
+    base = models.adapt(models.open_source(path))
+    return make_backend("torch" if isinstance(base, nn.Module) else "onnx", base, CPU, "32")
