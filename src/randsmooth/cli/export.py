@@ -91,7 +91,13 @@ def export_model(settings: Export) -> None:
     with writing(paths, overwrite=settings.overwrite):
         model = certification.load_model(settings.file, **settings.model_arg)
         shape = None if settings.dataset is None else data.describe(settings.dataset).shape
-        wanted = {"onnx": settings.onnx, "torch_export": settings.torch_export, "shape": shape}
-        apart = certification.export_model(model, **wanted, fold=settings.fold, tolerance=settings.tolerance)
+        apart = certification.export_model(
+            model,
+            onnx=settings.onnx,
+            torch_export=settings.torch_export,
+            shape=shape,
+            fold=settings.fold,
+            tolerance=settings.tolerance,
+        )
     for path, share in apart.items():
         say(printable(f"{path}: logits on noisy images differ by at most {share:.1e} of the largest one"))
