@@ -55,6 +55,11 @@ LIGHT = [
     *(["from-counts", "nofile.csv", "--sigma", "0.5"], ["from-counts", "a.csv"], ["from-counts", "a", "--sigma", "-1"]),
     *(["certify", name, "--dataset", "digits"] for name in ("hf:nofolder", "timm:no such")),
     *(["import", "none.pth"], ["import", "none.pth", "--dataset", "nosuch"]),
+    *(
+        ["certify", name]
+        for name in ("no.onnx", "no.xml", "no.pt2", "no.pt", "no.py:f", "no_such:f", "no.pth", "no.py")
+    ),
+    *(["predict", "no.onnx", "i.png"], ["export", "no.py:f", "--onnx", "a.onnx"]),
     *(["evaluate", "nofile.parquet"], ["verify", "nofolder"], ["verify", "nofolder", "--format", "json"]),
 ]
 

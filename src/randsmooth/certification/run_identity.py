@@ -53,6 +53,8 @@ def make_header(
     base, engine = models.adapt(model), smoothed.engine
     described = describe_model(base, identity)
     backend = engine.prepare(images.spec.shape)
+    if isinstance(base, models.ForeignModel):
+        described |= {"arch": base.kind}  # which says whether it gives labels, known once it was asked
     classes = class_names(base, engine.classes, images, indices)
     return made_with(
         engine,

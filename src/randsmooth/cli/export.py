@@ -27,7 +27,11 @@ class Export(Settings):
     )
     onnx: Path | None = option("ONNX file to write the model to, for batches of any size.")
     torch_export: Path | None = option("File (.pt2) to write the model to as a program of torch.export, likewise.")
-    fold: bool = option("Make batch normalisation a part of the convolution before it.", True)
+    fold: bool = option(
+        "Make batch normalisation a part of the convolution before it.",
+        True,
+        json_schema_extra={"flag": "fold/--no-fold"},
+    )
     tolerance: float = option(
         "How far a logit of the written model may be from the model's on noisy images, as a share of the largest.", 1e-4
     )

@@ -61,12 +61,14 @@ def predict(settings: Predict) -> None:
     Example: randsmooth predict runs/gaussian photo.png
     """
     check_format(settings.format)
+    from randsmooth.models.sources import check_source
+
+    check_source(settings.model)  # before torch is loaded
     import torch
 
     from randsmooth import certificates, certification, models
 
     asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
-    models.check_source(settings.model)
     check_denoiser(settings.denoiser)
     table = None if settings.like is None else certificates.read(settings.like)
     sigma = settings.sigma if table is None else table.header.sigma

@@ -26,7 +26,7 @@ class ForeignModel(ABC):
         shape: (C, H, W) of the images that it takes; None where it does not say.
         num_classes: K; None where it does not say.
         labels: whether it answers with labels alone. They count as votes: logits of 1 and 0.
-        notes: what it does to a noisy image, or with its answer, that the reader of a certificate should know.
+        notes: what it does to a noisy image that the reader of a certificate should know.
         called: the name that its user gave it, where what it holds cannot be read.
 
     Example:

@@ -58,6 +58,8 @@ MODEL_FACTS = {
     "std": "standard deviation of the pixels, divided by in the model",
     "classifier": "classifier behind the denoiser",
     "denoiser": "denoiser, before the classifier",
+    "source": "what made the model",
+    "arguments": "arguments of what made the model",
     "weights": "weights, SHA-256",
     "identity": "contents, SHA-256",
     "called": "identity that the user gave",

@@ -1,0 +1,296 @@
+"""`randsmooth.certify` and `SmoothedClassifier` take whatever a user has as a classifier."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.datasets import load_digits
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from torch import Tensor, nn
+
+import randsmooth as rs
+from models.graphs import WEIGHTS, linear
+from randsmooth.certification import certify_soft
+from randsmooth.models import EstimatorModel, FunctionModel, GraphFile, adapt, identity_of
+
+HOW: dict[str, Any] = {"sigma": 0.25, "n": 300, "seed": 0}
+X = torch.rand(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def network(seed: int = 0) -> nn.Module:
+    torch.manual_seed(seed)
+    layers = (nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(256, 10))
+    return nn.Sequential(*layers).eval()
+
+
+class Viewed(nn.Module):
+    """Flattens by `view`, which a batch in channels-last memory refuses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.out = nn.Conv2d(1, 4, 3, padding=1), nn.Linear(256, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.conv(x).relu()
+        result: Tensor = self.out(hidden.view(hidden.shape[0], -1))
+        return result
+
+
+def exported(model: nn.Module, images: int = 7, batch: Any = None) -> Any:
+    axes = None if batch is None else ({0: batch},)
+    return torch.export.export(model, (torch.zeros(images, 1, 8, 8),), dynamic_shapes=axes)
+
+
+def quietly(make: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make()
+
+
+def counts(model: object, **options: Any) -> NDArray[np.int64]:
+    return rs.SmoothedClassifier(model, **HOW | options).certify(X).counts
+
+
+LIKE_THE_MODULE: dict[str, Callable[[], Any]] = {
+    "TorchScript": lambda: quietly(lambda: torch.jit.script(network())),
+    "a trace": lambda: quietly(lambda: torch.jit.trace(network(), X)),
+    "a program for batches of 7": lambda: exported(network()),
+    "one for any batch": lambda: exported(network(), batch=torch.export.Dim("batch")),
+    "one for at most 64": lambda: exported(network(), batch=torch.export.Dim("batch", max=64)),
+    "decomposed": lambda: exported(network()).run_decompositions(),
+    "a function of tensors": lambda: lambda x: network()(x),
+    "one that gives NumPy's": lambda: lambda x: network()(torch.from_numpy(x)).detach().numpy(),
+}
+
+
+@pytest.mark.parametrize("kind", LIKE_THE_MODULE)
+def test_a_network_in_another_form_counts_as_the_module_does(kind: str) -> None:
+    expected, found = counts(network()), counts(quietly(LIKE_THE_MODULE[kind]))
+    assert np.abs(expected - found).sum() <= 4  # up to ties that rounding decides
+
+
+def test_a_module_that_views_its_images_row_by_row_is_taken() -> None:
+    expected = counts(lambda x: Viewed()(torch.from_numpy(x)))
+    assert np.abs(counts(Viewed().eval()) - expected).sum() <= 4
+    assert np.abs(counts(exported(Viewed().eval()).run_decompositions()) - expected).sum() <= 4
+
+
+def test_quantised_modules_are_taken() -> None:
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)).eval()
+    quantised = quietly(lambda: torch.ao.quantization.quantize_dynamic(copy.deepcopy(plain), {nn.Linear}))
+    assert np.abs(quietly(lambda: counts(quantised)) - counts(plain)).sum() < 60
+
+
+FORMS: dict[str, dict[str, Any]] = {
+    "as usual": {},
+    "NHWC": {"layout": "NHWC"},
+    "float16": {"dtype": "float16"},
+    "batches of 5": {"batch": 5},
+    "two outputs": {"gives": ("label", "logits")},
+    "weights beside it": {"external": True},
+    "labels": {"gives": ("label",)},
+}
+
+
+@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+@pytest.mark.parametrize("form", FORMS)
+def test_onnx_files_in_every_form_count_alike(form: str, backend: str, tmp_path: Path) -> None:
+    pytest.importorskip(backend if backend == "openvino" else "onnxruntime")
+    expected = counts(lambda x: x.reshape(len(x), -1) @ WEIGHTS)
+    found = counts(str(linear(tmp_path / "net.onnx", **FORMS[form])), backend=backend, num_classes=10)
+    assert np.abs(found - expected).sum() <= 6
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "weights beside it"])
+def test_openvino_ir_counts_as_the_onnx_file_that_it_was_made_of(form: str, tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    read = openvino.convert_model(linear(tmp_path / "net.onnx", **FORMS[form]))
+    openvino.save_model(read, tmp_path / "net.xml", compress_to_fp16=False)
+    expected = counts(lambda x: x.reshape(len(x), -1) @ WEIGHTS)
+    found = counts(str(tmp_path / "net.xml"), num_classes=10)
+    assert np.abs(found - expected).sum() <= 6
+    ir = rs.load_model(tmp_path / "net.xml")
+    before = identity_of(ir)
+    with (tmp_path / "net.bin").open("r+b") as file:
+        file.seek(1024)  # among the weights
+        file.write(b"\x01")
+    assert identity_of(rs.load_model(tmp_path / "net.xml")) != before
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_eight_bit_inputs_get_noisy_images_rounded_and_clipped(layout: str, tmp_path: Path) -> None:
+    path = linear(tmp_path / "net.onnx", dtype="uint8", layout=layout)
+    expected = counts(lambda x: np.rint(np.clip(x, 0, 1) * 255).reshape(len(x), -1) @ WEIGHTS)
+    assert np.abs(counts(str(path)) - expected).sum() <= 6
+    table = rs.certify(path, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet")
+    for header in (table.header, rs.read(tmp_path / "a.parquet").header):
+        assert header.model is not None and "rounds each noisy pixel" in header.model["notes"][0]
+
+
+def test_an_output_is_named_and_enters_the_identity(tmp_path: Path) -> None:
+    path = linear(tmp_path / "net.onnx", gives=("logits", "label"))
+    default, logits, label = (rs.load_model(path, **named) for named in ({}, {"output": "logits"}, {"output": "label"}))
+    assert isinstance(default, GraphFile) and isinstance(label, GraphFile)
+    assert (default.output, default.labels, label.output, label.labels) == ("logits", False, "label", True)
+    assert len({identity_of(model) for model in (default, logits, label)}) == 3
+    with pytest.raises(rs.InputError, match=r"unknown output of .*'lable': did you mean 'label'"):
+        rs.load_model(path, output="lable")
+    with pytest.raises(rs.InputError, match="unknown layout 'HWC'"):
+        rs.load_model(path, layout="HWC")
+
+
+class Yielding(ClassifierMixin, BaseEstimator):
+    """Of another package, with nothing but `predict`."""
+
+    def fit(self, x: Any, y: Any) -> Yielding:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, x: NDArray[np.float64]) -> Any:
+        return self.classes_[(x.mean(axis=1) * 10).astype(int).clip(0, len(self.classes_) - 1)]
+
+
+ESTIMATORS = {
+    "predict_proba": [
+        LogisticRegression(max_iter=50),
+        RandomForestClassifier(5, random_state=0),
+        HistGradientBoostingClassifier(max_iter=3),
+        KNeighborsClassifier(3),
+        MLPClassifier((8,), max_iter=10),
+        make_pipeline(StandardScaler(), LogisticRegression(max_iter=50)),
+    ],
+    "decision_function": [RidgeClassifier(), SVC()],
+    "predict": [SVC(decision_function_shape="ovo"), Yielding()],
+}
+CASES = [(method, estimator) for method, those in ESTIMATORS.items() for estimator in those]
+
+
+@pytest.mark.parametrize(("method", "estimator"), CASES, ids=lambda value: type(value).__name__)
+def test_estimators(method: str, estimator: Any, tmp_path: Path) -> None:
+    pixels, y = load_digits(return_X_y=True)
+    fitted = quietly(lambda: copy.deepcopy(estimator).fit(pixels[:500] / 16, y[:500]))
+    model = adapt(fitted)
+    assert isinstance(model, EstimatorModel) and model.method == method
+    noisy = X + 0.25 * torch.randn(50, 3, 1, 8, 8, generator=torch.Generator().manual_seed(0)).flatten(0, 1)[:3]
+    answers = model.answer(noisy).argmax(dim=1).numpy()
+    assert answers.tolist() == fitted.predict(noisy.flatten(1).double().numpy()).tolist()
+    table = rs.certify(fitted, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet")
+    assert table.header.model is not None
+    assert table.header.model["arch"] == f"scikit-learn {type(estimator).__name__}, {method}"
+    assert identity_of(model) == identity_of(adapt(copy.deepcopy(fitted)))
+    other = quietly(lambda: copy.deepcopy(estimator).fit(1 - pixels[:500] / 16, (y[:500] + 1) % 10))
+    if not isinstance(estimator, Yielding):
+        assert identity_of(model) != identity_of(adapt(other))
+        with pytest.raises(rs.InputError, match="another model"):
+            rs.certify(other, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet", resume=True)
+
+
+def test_an_estimator_knows_classes_by_number_or_name() -> None:
+    x, y = np.array([[0.0], [1.0], [2.0]]), np.array([7, 2, 4])
+    few = EstimatorModel(KNeighborsClassifier(1).fit(x, y))
+    at = torch.tensor([[0.0], [1.0], [2.0]]).view(3, 1, 1, 1)
+    assert few.num_classes == 8 and few.answer(at).argmax(dim=1).tolist() == [7, 2, 4]
+    ten = few.for_classes([str(digit) for digit in range(10)])
+    assert ten.num_classes == 10 and ten.answer(at).argmax(dim=1).tolist() == [7, 2, 4]
+    named = EstimatorModel(KNeighborsClassifier(1).fit(x, ["cat", "dog", "ant"]))
+    assert named.for_classes(["dog", "cat", "bee", "ant"]).answer(at).argmax(dim=1).tolist() == [1, 0, 3]
+    with pytest.raises(rs.InputError, match="was fitted with the class 'ant'; the data set has 2 classes, dog, cat"):
+        named.for_classes(["dog", "cat"])
+    with pytest.raises(rs.InputError, match="was fitted with the class 2"):
+        few.for_classes(["a", "b", "c", "d"])
+
+
+def test_what_is_no_fitted_classifier_is_refused() -> None:
+    with pytest.raises(rs.InputError, match="LogisticRegression has no classes_"):
+        adapt(LogisticRegression())
+    fitted = LogisticRegression().fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(rs.InputError, match="which have 64 pixels: LogisticRegression was fitted with 3 features"):
+        counts(fitted)
+    with pytest.raises(rs.InputError, match="unknown method of LogisticRegression 'score'"):
+        EstimatorModel(fitted, method="score")
+
+
+def bright(x: NDArray[np.float32]) -> Any:
+    return (x.mean(axis=(1, 2, 3)) * 10).clip(0, 9).astype(int)
+
+
+def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> None:
+    logits = counts(network())
+    assert np.array_equal(counts(lambda x: network()(x).argmax(1), num_classes=10, device="cpu"), logits)
+    names = [f"digit {k}" for k in range(10)]
+    spoken = FunctionModel(lambda x: [names[k] for k in bright(x)], classes=names, identity="bright")
+    assert np.array_equal(counts(spoken), counts(bright, num_classes=10))
+    table = rs.certify(bright, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet", identity="bright")
+    model = table.header.model
+    assert model is not None and model["arch"] == "Python function bright, labels only" and model["called"] == "bright"
+    assert (
+        rs.certify(
+            bright, "digits", sigma=0.25, n=200, take=2, out=tmp_path / "a.parquet", identity="bright", resume=True
+        ).header.model
+        == model
+    )
+    with pytest.raises(rs.InputError, match="answers with labels, which have no softmax"):
+        certify_soft(rs.SmoothedClassifier(bright, num_classes=10, **HOW), X, n=100)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        (bright, {}, "answers with labels, which do not say how many classes there are: give num_classes"),
+        (bright, {"num_classes": 5}, "answers with the label [5-9]; expected 0 to 4"),
+        (lambda x: x, {}, r"answers 256 images with torch.float32 \(256, 1, 8, 8\); expected logits \(256, K\)"),
+        (lambda x: x.mean(axis=(1, 2, 3)), {}, r"float32 \(256,\); expected logits"),
+        (lambda x: ["cat"] * len(x), {"num_classes": 10}, "answers with names; say which there are"),
+        (lambda x: 1 / 0, {}, "failed on images .*ZeroDivisionError: division by zero"),
+        (3, {}, "the model is a int, 3; expected a torch.nn.Module, .* a scikit-learn estimator"),
+        (nn.Linear, {}, "the model is a type"),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), {}, "its first layer, 0, takes 3 channels"),
+        (nn.Sequential(nn.Flatten(), nn.Linear(784, 10)).eval(), {}, "its first layer, 1, takes 784 numbers an image"),
+    ],
+)
+def test_what_cannot_be_certified_is_named(model: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rs.InputError, match=message):
+        counts(model, **options)
+
+
+def test_other_forms_refuse_a_shape_in_the_same_words(tmp_path: Path) -> None:
+    three = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(144, 10)).eval()
+    script = quietly(lambda: torch.jit.script(three))
+    with pytest.raises(rs.InputError, match=r"refuses images of shape \(1, 8, 8\) \(RuntimeError: .*takes 3 channels"):
+        counts(script)
+    program = torch.export.export(three, (torch.zeros(2, 3, 8, 8),))
+    with pytest.raises(rs.InputError, match=r"images have shape \(3, 1, 8, 8\); expected \(B, 3, 8, 8\)"):
+        counts(program)
+    with pytest.raises(rs.InputError, match=r"takes images of shape \(3, 8, 8\) and those of digits are \(1, 8, 8\)"):
+        rs.certify(program, "digits", sigma=0.5, n=100, take=2, out=tmp_path / "a.parquet")
+
+
+def test_programs_exported_in_train_mode_or_for_no_images_are_refused() -> None:
+    dropout = nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(64, 10)).train()
+    with pytest.raises(rs.InputError, match="was exported in train mode"):
+        adapt(quietly(lambda: exported(dropout)))
+    with pytest.raises(rs.InputError, match=r"takes \(2, 64\); expected one batch of images"):
+        adapt(torch.export.export(nn.Linear(64, 10).eval(), (torch.zeros(2, 64),)))
+
+
+def test_a_function_without_a_name_cannot_be_compared(tmp_path: Path) -> None:
+    with pytest.raises(rs.InputError, match=r"whose code cannot be compared.*identity=.*--identity"):
+        rs.certify(bright, "digits", sigma=0.25, n=100, take=2, out=tmp_path / "a.parquet")
+    assert not list(tmp_path.iterdir())
