@@ -156,7 +156,7 @@ def test_an_output_is_named_and_enters_the_identity(tmp_path: Path) -> None:
         rs.load_model(path, layout="HWC")
 
 
-class Yielding(ClassifierMixin, BaseEstimator):
+class Yielding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Of another package, with nothing but `predict`."""
 
     def fit(self, x: Any, y: Any) -> Yielding:

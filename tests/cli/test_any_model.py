@@ -86,7 +86,7 @@ def test_a_module_of_the_current_folder_is_imported_and_may_hold_the_model_itsel
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["zoo.py"], "does not say which function in it returns the model: expected one of: FOLDER"),
+        (["zoo.py"], "does not say which function in it returns the model: expected one of: "),
         (["zo.py:small"], "no Python file at zo.py"),
         (["zo:small"], "there is no module zo, neither installed nor in the current folder"),
         (["zoo.py:smal"], "did you mean 'small'"),

@@ -48,6 +48,8 @@ def linear(
     taken = helper.make_tensor_value_info("x", TYPES[dtype], axes)
     graph = helper.make_graph(nodes, "linear", [taken], [kinds[name] for name in gives], [weights])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    beside = {"save_as_external_data": True, "location": "weights.data", "size_threshold": 0} if external else {}
+    beside: dict[str, Any] = (
+        {"save_as_external_data": True, "location": "weights.data", "size_threshold": 0} if external else {}
+    )
     onnx.save_model(model, path, **beside)
     return path
