@@ -326,7 +326,7 @@ def test_only_values_that_are_not_given_are_borrowed() -> None:
 NAN, INF = math.nan, math.inf
 BAD = [
     ({"sigma": NAN}, "sigma=nan must be a finite number > 0"),
-    ({"sigma": 0.0}, "sigma=0.0 must be a finite number > 0"),
+    ({"sigma": 0.0}, "sigma=0 trains without noise, and amplify needs some"),
     ({"sigma": -0.5}, "sigma=-0.5 must be a finite number > 0"),
     ({"sigma": INF}, "sigma=inf must be a finite number > 0"),
     ({"method": "amplifi"}, "unknown method 'amplifi': did you mean 'amplify'"),
