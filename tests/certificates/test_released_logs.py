@@ -275,7 +275,7 @@ def test_a_clone_is_known_by_where_it_came_from(tmp_path: Path, monkeypatch: pyt
     (file,) = read_folder(Path())
     (table,) = file.tables
     assert (table.header.dataset, table.header.sigma, unplaced(table)) == ("imagenet", 0.25, "")
-    assert (table.header.model or {})["training_sigma"] == 0.5
+    assert (table.header.model or {})["sigma"] == 0.5
     in_repository.__globals__["_clone"].cache_clear()
     config.write_text('[remote "origin"]\n\turl = https://github.com/somebody/else.git\n')
     assert in_repository(log) == log

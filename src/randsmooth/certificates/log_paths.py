@@ -95,10 +95,10 @@ class PathFacts:
     def model(self) -> dict[str, Any]:
         """What is known of the base classifier, for a header; empty facts are left out."""
         facts = {
-            **{"method": self.method, "settings": dict(self.settings), "arch": self.arch, "run": self.run},
+            **{"method": self.method, "hyperparameters": dict(self.settings), "arch": self.arch, "run": self.run},
             **{"variation": shortened(printable(", ".join(self.other_parts))), "repository": self.repository},
         }
-        trained = {} if self.training_sigma is None else {"training_sigma": self.training_sigma}
+        trained = {} if self.training_sigma is None else {"sigma": self.training_sigma}
         return {key: value for key, value in facts.items() if value} | trained
 
     def in_words(self) -> str:
@@ -141,7 +141,7 @@ def path_facts(path: Path) -> PathFacts:
         >>> facts.dataset, facts.sigma, facts.n, facts.method, facts.settings
         ('cifar10', 0.5, 1000, 'consistency', {'m': 2, 'lbd': 10.0})
         >>> path_facts(Path("jh-jeong+smoothmix/data/certify/mnist/cohen/noise_0.25_393")).model
-        {'method': 'gaussian', 'run': '393', 'repository': 'jh-jeong/smoothmix', 'training_sigma': 0.25}
+        {'method': 'gaussian', 'run': '393', 'repository': 'jh-jeong/smoothmix', 'sigma': 0.25}
     """
     parts = [*path.parts[:-1], SUFFIX.sub("", path.name)]
     folder = OURS.fullmatch(path.parent.name)

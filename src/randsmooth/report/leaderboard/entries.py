@@ -69,9 +69,9 @@ class Entry:
     @property
     def settings(self) -> str:
         """Hyperparameters and variation, as far as the path of a released log tells them: `m 2, lbd 10, eta 0.5`."""
-        trained = self._model("training_sigma")
+        trained, settings = self._model("sigma"), self._model("hyperparameters")
         parts = [
-            setting(self._model("settings")) if self._model("settings") else "",
+            setting(settings) if settings else "",
             printable(str(self._model("variation") or "")),
             "" if trained in (None, self.header.sigma) else f"trained at sigma {trained:g}",
             f"run {self._model('run')}" if self._model("run") else "",

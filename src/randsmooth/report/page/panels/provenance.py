@@ -63,6 +63,13 @@ MODEL_FACTS = {
     "weights": "weights, SHA-256",
     "identity": "contents, SHA-256",
     "called": "identity that the user gave",
+    "image_column": "column of the images",
+    "label_column": "column of the labels",
+    "resize": "images resized to",
+    "crop": "images cropped to",
+    "run": "which of several runs",
+    "variation": "variation of the method",
+    "repository": "repository of the log",
 }
 
 
