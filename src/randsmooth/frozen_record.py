@@ -71,7 +71,8 @@ class FrozenRecord(BaseModel):
     @classmethod
     def _whole_numbers(cls, value: Any, info: ValidationInfo) -> Any:
         """A whole number may be written as a float, and as words that mean one, such as "1e5" in YAML."""
-        if not is_whole(cls.model_fields[str(info.field_name)].annotation):
+        strict = cls.model_config.get("strict")  # as a header is: 200.0 in a file is no 200
+        if strict or not is_whole(cls.model_fields[str(info.field_name)].annotation):
             return value
         try:
             return whole_number(value)

@@ -45,6 +45,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "farthest": lambda a, b: metrics.farthest(a),
     "given_up": lambda a, b: metrics.given_up(a, b),
     "knows_abstention": lambda a, b: metrics.knows_abstention(a),
+    "knows_accuracy": lambda a, b: metrics.knows_accuracy(a),
     "knows_p_a": lambda a, b: metrics.knows_p_a(a),
     "p_a": lambda a, b: metrics.p_a(a),
     "p_a_band": lambda a, b: metrics.p_a_band(a, [0.5, 0.9]),
