@@ -1,0 +1,80 @@
+"""A program that uses the public functions passes `mypy --strict`, and its mistakes are found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import randsmooth
+
+SOURCE = Path(randsmooth.__file__).parents[1]
+
+PROGRAM = """
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+import randsmooth as rs
+
+images = rs.data.load("digits", "test")
+x, y = images.batch(rs.data.take(len(images), 5))
+shape: torch.Size = x.shape
+
+
+def told(metrics: dict[str, float]) -> None:
+    print(metrics["epoch"])
+
+
+model = rs.train("digits", sigma=0.25, epochs=1, take=64, out=Path("m"), logger="csv", callback=told, progress=False)
+loaded = rs.models.load("m")
+classes: list[str] = loaded.classes
+table: rs.Certificates = rs.certify(model, "digits", take=5, n=100, out="m.parquet")
+settings = rs.CertificationSettings(sigma=0.5, n=1000)
+other = rs.certify(nn.Flatten().eval(), (np.zeros((2, 8, 8)), [0, 1]), settings, out="o.parquet")
+radii: list[float] = table.radius.tolist()
+smoothed = rs.SmoothedClassifier(loaded, sigma=0.25)
+certified = smoothed.certify(x, n=100)
+counts: int = int(certified.counts.sum())
+print(rs.metrics.acr(table), rs.read("m.parquet").header.n, rs.ABSTAIN)
+try:
+    rs.load_model("nowhere")
+except rs.InputError as error:
+    print(error)
+"""
+
+MISTAKES = """
+import randsmooth as rs
+
+rs.train("digits", sigma=0.25, out=3)
+rs.data.load("digits", 7)
+rs.models.load("m").klasses
+rs.certify("m", out="m.parquet").radii
+"""
+
+
+def check(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "program.py").write_text(program)
+    options = ["--strict", "--config-file=", "--follow-imports=silent", f"--cache-dir={folder / 'cache'}"]
+    environment = os.environ | {"MYPYPATH": str(SOURCE)}
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "program.py"],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_program_passes_and_its_mistakes_do_not(tmp_path: Path) -> None:
+    done = check(PROGRAM, tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [line for line in check(MISTAKES, tmp_path).stdout.splitlines() if " error: " in line]
+    assert [line.split(":")[1] for line in found] == ["4", "5", "6", "7"], found
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (SOURCE / "randsmooth" / "py.typed").exists()
