@@ -1,4 +1,4 @@
-"""Follow a training run: curves in a CSV file, a function called after every epoch, and a run that is stopped goes on."""
+"""Follow a training run: curves in a CSV file, a function called after every epoch; stop the run, and go on."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def attack(
     columns: dict[str, Any] = {"image_column": image_column, "label_column": label_column}
     images = images if isinstance(images, Images) else _load(table, images, columns)
     check_fit(base, images.spec)
-    base = base.for_classes(images.spec.classes) if isinstance(base, models.ForeignModel) else base
+    base = models.for_classes(base, table.header.classes or images.spec.classes)
     smoothed = SmoothedClassifier(base, settings, device=place, seed=seed)
     check_rows(rows, images)
     if not table.labelled:
