@@ -36,6 +36,11 @@ class GraphFile(ForeignModel):
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
         asked: what its user said of the graph, in place of what it shows: the output, the layout.
+
+    Example:
+        >>> from randsmooth.models import IrModel, OnnxModel
+        >>> issubclass(OnnxModel, GraphFile), issubclass(IrModel, GraphFile)
+        (True, True)
     """
 
     form: ClassVar[str]  # "ONNX file"

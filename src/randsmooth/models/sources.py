@@ -168,6 +168,11 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
 
     Raises:
         InputError: it cannot be opened, or takes other arguments.
+
+    Example:
+        >>> open_source("nofile.onnx", output="logits")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: no ONNX file at nofile.onnx
     """
     form = form_of(source)
     form.check(str(source))

@@ -24,6 +24,11 @@ def fold_batch_norm(model: nn.Module) -> nn.Module:
 
     The answers are the same up to rounding. A model that torch.fx cannot trace is returned as it is. Of our own modules
     around others, which it cannot trace, those others are folded.
+
+    Example:
+        >>> folded = fold_batch_norm(nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval())
+        >>> any(isinstance(module, nn.BatchNorm2d) for module in folded.modules())
+        False
     """
     if isinstance(model, Wrapped):
         model.inner = fold_batch_norm(model.inner)

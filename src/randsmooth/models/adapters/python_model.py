@@ -15,6 +15,18 @@ class PythonModel(ForeignModel):
     Attributes:
         padded: whether it is to be called with batches of one size only, filled up with images whose answers are thrown
             away, so that an answer's last bits never depend on how full a batch is; False where every answer costs.
+
+    Example:
+        >>> import torch
+        >>> class Brightness(PythonModel):
+        ...     kind, num_classes = "brightness", 2
+        ...     def weights_hash(self):
+        ...         return "sha256:none"
+        ...     def answer(self, noisy):
+        ...         bright = noisy.mean(dim=(1, 2, 3))
+        ...         return torch.stack([1 - bright, bright], dim=1)
+        >>> Brightness().answer(torch.ones(2, 1, 8, 8)).argmax(dim=1)
+        tensor([1, 1])
     """
 
     padded: bool = True
