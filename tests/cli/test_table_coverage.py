@@ -79,6 +79,6 @@ def test_a_folder_without_certificates_fills_nothing(cli: Run, tmp_path: Path) -
 def test_the_released_logs_at_hand_fill_what_they_should(logs: Path) -> None:
     found = survey(logs)
     filled = {table.object.name: len(table.filled) for table in found.drawn}
-    assert filled["acr/table2"] >= 8 and filled["cat-rs/table2"] >= 7 and filled["cat-rs/table1"] >= 3
+    assert filled["acr/table2"] >= 8 and filled["cat-rs/table2"] >= 7 and filled["cat-rs/table1"] >= 2
     table2 = next(table for table in found.drawn if table.object.name == "acr/table2")
     assert table2.explained >= 75 and len(found.files) == 121
