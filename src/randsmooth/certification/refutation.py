@@ -154,6 +154,8 @@ def attack(
     settings = certified_as(table)
     check_off_grid(table)
     base = models.adapt(models.open_source(model, **(model_args or {})) if isinstance(model, str | Path) else model)
+    if table.header.classes:  # first, since their order is a part of what is compared
+        base = models.for_classes(base, table.header.classes)
     check_same(base, table, identity)
     place = models.pick_device(device)
     columns: dict[str, Any] = {"image_column": image_column, "label_column": label_column}
