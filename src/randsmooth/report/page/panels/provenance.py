@@ -32,6 +32,8 @@ FACTS = {
     "notes": "notes",
 }
 
+ASKED = ("resize", "crop")  # which nobody misses where they were not asked for
+
 # What a model says of its training. A fact that is not listed here is shown under the name that its file gives it.
 MODEL_FACTS = {
     "method": "training method",
@@ -97,7 +99,8 @@ def view(content: PageContent) -> PanelView:
 
 def _facts(table: Certificates) -> dict[str, str]:
     facts = {"images": f"{len(table):,}", "origin of the counts": _origin(table)}
-    facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items()}
+    unasked = {field for field in ASKED if getattr(table.header, field) is None}
+    facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items() if field not in unasked}
     if not table.header.model:
         return facts | {"model": NOT_RECORDED}
     return facts | {_model_fact(str(key)): setting(value) for key, value in table.header.model.items()}
