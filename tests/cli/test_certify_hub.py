@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,23 @@ def test_classes_in_another_order_give_the_same_certificates(cli: Run, pets: Pat
         assert done.code == 0, done.err
     first, second = (counts(tmp_path / f"{name}.parquet") for name in ("vit", "turned"))
     assert np.array_equal(first[:, [2, 0, 1]], second)  # its first logit is about dogs
+
+
+def test_predict_names_classes_in_another_order_as_certify_did(cli: Run, pets: Path, tmp_path: Path) -> None:
+    """`--like` knows the model, and both name the class that most votes were for."""
+    network = save_vit(tmp_path / "vit")
+    network.config.id2label, network.config.label2id = {0: "dog", 1: "owl", 2: "cat"}, {"dog": 0, "owl": 1, "cat": 2}
+    network.save_pretrained(tmp_path / "vit")
+    certified = cli("certify", "hf:vit", "--dataset", pets, *HOW, "--out", "vit.parquet")
+    assert certified.code == 0, certified.err
+    table = certificates.read(tmp_path / "vit.parquet")
+    alike = ("--like", "vit.parquet", "--n", 2000, "--format", "json")
+    done = cli("predict", "hf:vit", pets, "--dataset", pets, *alike)
+    assert done.code == 0, done.err
+    names = table.header.classes or ()
+    got = [answer["label"] for answer in json.loads(done.out)]
+    known = [(k, label) for k, label in zip(table.predict.tolist(), got, strict=True) if k >= 0 and label]
+    assert known and all(names[k] == label for k, label in known)
 
 
 def test_other_classes_and_other_words_for_the_same(cli: Run, pets: Path, tmp_path: Path) -> None:

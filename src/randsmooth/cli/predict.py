@@ -74,8 +74,8 @@ def predict(settings: Predict) -> None:
     sigma = settings.sigma if table is None else table.header.sigma
     model = base_classifier(settings.model, settings.model_arg, settings.denoiser, sigma)
     spec = spec_of(model, settings)
-    if isinstance(model, models.ForeignModel | models.Denoised):
-        model = model.for_classes(spec.classes) if settings.dataset else model
+    classes = spec.classes if settings.dataset and not spec.open_ended else table and table.header.classes
+    model = models.for_classes(model, classes) if classes else model
     how = completed(asked, settings, model, table)
     smoothed = certification.SmoothedClassifier(
         model, how, device=models.pick_device(settings.device), num_classes=settings.num_classes
