@@ -7,7 +7,26 @@ from typing import Any
 
 from randsmooth.escape import LONG, markdown, shortened
 
-TEMPLATE = """\
+# How the cards of classifiers and of denoisers end.
+TRAINING = """\
+## Training
+
+{% if rows -%}
+| | |
+|---|---|
+{% for name, value in rows -%}
+| {{ name }} | {{ value }} |
+{% endfor %}
+{%- else -%}
+Nothing is recorded about how these weights were trained.
+{% endif %}
+## Files
+
+`model.safetensors` holds the weights, `config.json` all that rebuilds the network around them. No pickle.
+"""
+
+TEMPLATE = (
+    """\
 ---
 {{ card_data }}
 ---
@@ -44,21 +63,9 @@ On the command line:
 randsmooth certify FOLDER
 ```
 
-## Training
-
-{% if rows -%}
-| | |
-|---|---|
-{% for name, value in rows -%}
-| {{ name }} | {{ value }} |
-{% endfor %}
-{%- else -%}
-Nothing is recorded about how these weights were trained.
-{% endif %}
-## Files
-
-`model.safetensors` holds the weights, `config.json` all that rebuilds the network around them. No pickle.
 """
+    + TRAINING
+)
 
 
 def fields(config: dict[str, Any]) -> dict[str, Any]:

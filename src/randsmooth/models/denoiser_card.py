@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from randsmooth.escape import markdown
-from randsmooth.models.card import cell, rows
+from randsmooth.models.card import TRAINING, cell, rows
 
-TEMPLATE = """\
+TEMPLATE = (
+    """\
 ---
 {{ card_data }}
 ---
@@ -35,21 +36,9 @@ On the command line:
 randsmooth certify CLASSIFIER --denoiser FOLDER
 ```
 
-## Training
-
-{% if rows -%}
-| | |
-|---|---|
-{% for name, value in rows -%}
-| {{ name }} | {{ value }} |
-{% endfor %}
-{%- else -%}
-Nothing is recorded about how these weights were trained.
-{% endif %}
-## Files
-
-`model.safetensors` holds the weights, `config.json` all that rebuilds the network around them. No pickle.
 """
+    + TRAINING
+)
 
 
 def fields(config: dict[str, Any], sigma: float | None) -> dict[str, Any]:
