@@ -235,3 +235,74 @@ def test_labels_have_no_mean(image: torch.Tensor) -> None:
 def test_members_in_train_mode_are_refused() -> None:
     with pytest.raises(InputError, match="is in train mode"):
         rs.SmoothedClassifier(rs.Ensemble([network(0), network(1).train()]), sigma=SIGMA)
+
+
+def brightness(images: NDArray[np.float32]) -> NDArray[np.float32]:
+    bright = images.mean(axis=(1, 2, 3))
+    return np.stack([10.0 * k * bright - k**2 for k in range(10)], axis=1)
+
+
+class Dimmed(nn.Module):
+    """A denoiser without weights: what it does is an attribute."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share, self.training = share, False
+
+    def forward(self, noisy: torch.Tensor) -> torch.Tensor:
+        return self.share * noisy
+
+
+def paid() -> rs.Endpoint:
+    return rs.Endpoint(brightness, batch=50)
+
+
+ONE_NAME: list[tuple[Any, Any]] = [
+    (lambda: rs.wrap(paid(), scale=2.0), lambda: rs.wrap(paid(), scale=3.0)),
+    (lambda: rs.wrap(paid(), resize=8), lambda: rs.wrap(paid(), resize=16)),
+    (lambda: rs.Denoised(Dimmed(0.5), paid()), lambda: rs.Denoised(Dimmed(0.7), paid())),
+    (lambda: rs.Ensemble([paid(), network(0)]), lambda: rs.Ensemble([paid(), network(0)], "probabilities")),
+    (lambda: rs.Ensemble([paid(), network(0)]), lambda: rs.Ensemble([paid(), network(0)], weights=[1, 2])),
+]
+
+
+@pytest.mark.parametrize(("begun", "other"), ONE_NAME, ids=["scale", "resize", "denoiser", "rule", "weights"])
+def test_the_name_of_a_part_does_not_hide_what_lies_around_it(begun: Any, other: Any, tmp_path: Path) -> None:
+    named: dict[str, Any] = {
+        "identity": "brightness",
+        "out": tmp_path / "paid.parquet",
+    }  # whose answers are not compared
+    table = rs.certify(begun(), "digits", **SETTINGS, **named)
+    assert rs.certify(begun(), "digits", **SETTINGS, **named, resume=True).header == table.header
+    with pytest.raises(InputError, match="begun differently"):
+        rs.certify(other(), "digits", **SETTINGS, **named, resume=True)
+
+
+def test_an_ensemble_keeps_its_identity_when_it_is_told_the_classes(tmp_path: Path) -> None:
+    ensemble = rs.Ensemble([network(0), network(1)])
+    table = rs.certify(ensemble, "digits", **SETTINGS, out=tmp_path / "ensemble.parquet")
+    assert table.header.model is not None
+    assert table.header.model["identity"] == models.identity_of(ensemble)
+
+
+def test_what_lies_around_and_behind_a_denoiser_is_named_and_told_the_classes(tmp_path: Path) -> None:
+    def label(images: NDArray[np.float32]) -> NDArray[np.int64]:
+        return brightness(images).argmax(axis=1)
+
+    wrapped = rs.wrap(label, resize=16)  # does not say how many classes there are
+    model = rs.Ensemble([rs.Denoised(Dimmed(0.5), wrapped), network(0)], "vote")
+    table = rs.certify(model, "digits", **SETTINGS, identity="label", out=tmp_path / "denoised.parquet")
+    assert table.header.model is not None
+    said = table.header.model["notes"]
+    assert "member 1: after noise: denoised by Dimmed" in said
+    assert "member 1: after noise: resized to 16 on the shorter side (bilinear)" in said
+    assert rs.wrap(network(0), scale=1.0).notes == ()  # which does nothing
+
+
+def test_parts_that_are_no_torch_modules_are_attacked_without_gradients(tmp_path: Path) -> None:
+    onnx = onnx_file(network(2), tmp_path, (1, 8, 8))
+    named = rs.Endpoint(brightness, batch=50, identity="brightness")
+    for model in (rs.Denoised(Dimmed(0.5), onnx), rs.Ensemble([rs.wrap(named), trained(0)])):
+        table = rs.certify(model, "digits", **SETTINGS | {"take": 30}, out=tmp_path / "t.parquet", overwrite=True)
+        attacks = rs.certification.attack(model, table, steps=1, m=10, n=100, take=1)
+        assert attacks.gradient_free

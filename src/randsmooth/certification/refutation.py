@@ -266,11 +266,15 @@ def check_off_grid(table: Certificates) -> None:
 def has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:
     """Whether the base classifier's logits have a gradient with respect to an image of `shape` (C, H, W).
 
+    A model with a part that is no torch module has none, or not the whole of it.
+
     Example:
         >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
         >>> has_gradient(linear, (1, 2, 2))
         True
     """
+    if models.foreign_parts(model):
+        return False
     try:
         with torch.enable_grad():
             copied = differentiable_copy(model, torch.device("cpu"))

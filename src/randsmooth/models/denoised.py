@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models.around import Around
+from randsmooth.models.around import Around, notes_of, provenance_of
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.denoiser_sources import load_denoiser
@@ -84,16 +84,21 @@ class Denoised(Around):
         facts = {"dataset": _provenance(self.denoiser).get("dataset"), "sigma": sigma_of(self.denoiser)}
         return {name: value for name, value in facts.items() if value is not None}
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The denoiser, and what lies between its images and their labels besides a network."""
+        return (f"after noise: denoised by {_arch(self.denoiser)}", *notes_of(self.classifier))
+
     def facts(self) -> dict[str, Any]:
         """What a certificate says of the two parts."""
         parts = {"classifier": _facts(self.classifier), "denoiser": _facts(self.denoiser)}
-        return {"arch": f"{parts['classifier']['arch']} behind {parts['denoiser']['arch']}", **parts}
+        return {"arch": _arch(self), **parts}
 
     def for_classes(self, classes: Sequence[str]) -> Denoised:
         """Itself, or one whose classifier answers for these `classes` in their order."""
-        if not isinstance(self.classifier, ForeignPart):
+        if not isinstance(self.classifier, Around):
             return self
-        return Denoised(self.denoiser, self.classifier.for_classes(classes))
+        return self.having(classifier=self.classifier.for_classes(classes))
 
     def forward(self, noisy: Tensor) -> Tensor:
         """Logits (B, K) of noisy images (B, C, H, W)."""
@@ -141,22 +146,30 @@ def _denoiser(denoiser: object) -> nn.Module:
 
 def _said(part: nn.Module, name: str) -> Any:
     """What a part of ours says of itself; an attribute of another's may mean something else."""
-    return getattr(part, name) if isinstance(part, Classifier | ForeignPart) else None
+    return getattr(part, name, None) if isinstance(part, Classifier | Around) else None
 
 
 def _provenance(part: nn.Module) -> dict[str, Any]:
-    return part.provenance if isinstance(part, Classifier | Denoiser) else {}
+    return provenance_of(part) if isinstance(part, Classifier | Denoiser | Around) else {}
 
 
 def _facts(part: nn.Module) -> dict[str, Any]:
     """What a part is, and how it was trained where it says so."""
-    known = {**_provenance(part), "weights": weights_hash(part)}
+    known = {**_provenance(part), "weights": weights_hash(part), "arch": _arch(part)}
     if isinstance(part, DiffusionDenoiser):
-        told = {name: getattr(part, name) for name in ("sigma", "timestep", "alpha_bar", "mismatch", "prediction")}
-        return known | told | {"arch": f"one step of the diffusion model {_name(part.network)}"}
+        known |= {name: getattr(part, name) for name in ("sigma", "timestep", "alpha_bar", "mismatch", "prediction")}
+    return known
+
+
+def _arch(part: nn.Module) -> str:
+    """What a part is, in a word or a few."""
+    if isinstance(part, DiffusionDenoiser):
+        return f"one step of the diffusion model {_name(part.network)}"
+    if isinstance(part, Denoised):
+        return f"{_arch(part.classifier)} behind {_arch(part.denoiser)}"
     if isinstance(part, Classifier | Denoiser):
-        return known | {"arch": part.arch}
-    return known | {"arch": part.kind if isinstance(part, ForeignPart) else _name(part)}
+        return part.arch
+    return part.kind if isinstance(part, ForeignPart) else _name(part)
 
 
 def _name(part: object) -> str:

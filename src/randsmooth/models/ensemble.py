@@ -77,7 +77,12 @@ class Ensemble(Around):
         known = {number for member in self.members if (number := getattr(member, "num_classes", None)) is not None}
         if len(known) > 1:
             raise InputError(f"the members have {' and '.join(map(str, sorted(known)))} classes; expected one number")
-        self.num_classes: int | None = next(iter(known), None)
+
+    @property
+    def num_classes(self) -> int | None:
+        """K, where a member says it."""
+        known = (getattr(member, "num_classes", None) for member in self.members)
+        return next((number for number in known if number is not None), None)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -143,9 +148,7 @@ class Ensemble(Around):
         """The same, answering for `classes`; members that know other classes are refused."""
         members = nn.ModuleList(m.for_classes(classes) if isinstance(m, Around) else m for m in self.members)
         members.training = False
-        changed = self.having(members=members)
-        changed.num_classes = len(classes)
-        return changed
+        return self.having(members=members)
 
 
 def _votes(answer: Tensor) -> Tensor:

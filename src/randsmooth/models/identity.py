@@ -9,6 +9,7 @@ from torch import fx, nn
 from torch.utils._pytree import TreeSpec
 
 from randsmooth.errors import InputError
+from randsmooth.models.around import Around
 from randsmooth.models.canonical import Reader, Unreadable, digest, plain_names
 from randsmooth.models.foreign_model import ForeignModel, NoIdentity
 from randsmooth.models.weights import weights_hash
@@ -37,7 +38,8 @@ def identity_of(model: nn.Module | ForeignModel, identity: str | None = None) ->
     Args:
         model: the base classifier, as `adapt` makes it.
         identity: a name for a model that does not hold everything that decides its answers, such as one that asks
-            scikit-learn or a server. The hash is then of this name and of `weights_hash`.
+            scikit-learn or a server. The hash is then of this name and of `weights_hash`, and of whatever can be read
+            of the steps, members and denoisers that `wrap`, `Ensemble` and `Denoised` put around it.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
@@ -59,7 +61,7 @@ def identity_of(model: nn.Module | ForeignModel, identity: str | None = None) ->
     if identity is None and isinstance(model, ForeignModel):
         identity = model.called
     if identity is not None:
-        return _shown(digest("called", _checked(identity), weights_hash(model)))
+        return _shown(digest("called", _checked(identity), weights_hash(model), *_around(model)))
     if isinstance(model, ForeignModel):
         try:
             return model.identity()
@@ -67,11 +69,9 @@ def identity_of(model: nn.Module | ForeignModel, identity: str | None = None) ->
             raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
     reader = ModelReader()
     try:
-        hashed = reader.read(model, "the model")
+        hashed = _whole(model, reader)
     except (Unreadable, NoIdentity) as error:
         raise InputError(f"{error}, so two models could not be told apart: {WAY_ON}") from None
-    except RecursionError:
-        raise InputError(f"the model holds lists or objects nested too deep to be read: {WAY_ON}") from None
     if not reader.numbers:
         kind = type(model).__qualname__
         raise InputError(f"the model ({kind}) holds no weights that it could be known by: {WAY_ON}")
@@ -146,6 +146,29 @@ class ModelReader(Reader):
             code, constants = inside._get_method(name).code_with_constants
             parts += [name, plain_names(code), self.named(constants, f"{where}.{name}")]
         return digest("script", self.named(held, where), *parts)
+
+
+class LenientReader(ModelReader):
+    """Reads a model that its user has named: where a part does not say what it holds, only of what class it is."""
+
+    def read(self, value: object, where: str) -> bytes:
+        try:
+            return super().read(value, where)
+        except (Unreadable, NoIdentity):
+            return digest("unread", type(value).__qualname__)
+
+
+def _around(model: nn.Module | ForeignModel) -> list[bytes]:
+    """What modules of ours put around the parts that a name stands for; nothing of a model without such modules."""
+    modules = model.modules() if isinstance(model, nn.Module) else ()
+    return [_whole(model, LenientReader())] if any(isinstance(module, Around) for module in modules) else []
+
+
+def _whole(model: object, reader: ModelReader) -> bytes:
+    try:
+        return reader.read(model, "the model")
+    except RecursionError:
+        raise InputError(f"the model holds lists or objects nested too deep to be read: {WAY_ON}") from None
 
 
 def _checked(identity: object) -> str:

@@ -112,7 +112,7 @@ def wrap(
         before.append(steps.Resize(resize, interpolation))
     if crop is not None:
         before.append(steps.Crop(crop))
-    if (scale, mean, std) != (None, None, None):
+    if mean is not None or std is not None or scale not in (None, 1.0):
         before.append(steps.Normalise(mean, std, 1.0 if scale is None else scale))
     if layout == "NHWC":
         before.append(steps.ChannelsLast())
