@@ -287,7 +287,8 @@ def test_an_ensemble_keeps_its_identity_when_it_is_told_the_classes(tmp_path: Pa
 
 def test_what_lies_around_and_behind_a_denoiser_is_named_and_told_the_classes(tmp_path: Path) -> None:
     def label(images: NDArray[np.float32]) -> NDArray[np.int64]:
-        return brightness(images).argmax(axis=1)
+        found: NDArray[np.int64] = brightness(images).argmax(axis=1)
+        return found
 
     wrapped = rs.wrap(label, resize=16)  # does not say how many classes there are
     model = rs.Ensemble([rs.Denoised(Dimmed(0.5), wrapped), network(0)], "vote")
@@ -306,3 +307,38 @@ def test_parts_that_are_no_torch_modules_are_attacked_without_gradients(tmp_path
         table = rs.certify(model, "digits", **SETTINGS | {"take": 30}, out=tmp_path / "t.parquet", overwrite=True)
         attacks = rs.certification.attack(model, table, steps=1, m=10, n=100, take=1)
         assert attacks.gradient_free
+
+
+BUILT: dict[str, Any] = {
+    "wrapped": lambda: rs.wrap(network(0, channels=3, side=16), **WRAP),
+    "denoised": lambda: rs.Denoised(Dimmed(0.5), rs.wrap(network(0), scale=2.0)),
+    "ensemble": lambda: rs.Ensemble([rs.Denoised(Dimmed(0.5), network(0)), network(1)], "probabilities"),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_compositions_of_torch_modules_are_exported(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxscript")
+    files: dict[str, Any] = {"onnx": tmp_path / "net.onnx", "torch_export": tmp_path / "net.pt2"}
+    model = BUILT[name]()
+    apart = rs.certification.export_model(model, **files, shape=(1, 8, 8))
+    assert list(apart) == list(files.values())
+    assert max(apart.values()) < 1e-5
+    x = torch.rand(5, 1, 8, 8)
+    with torch.inference_mode():
+        read = models.adapt(models.open_source(files["torch_export"]))
+        assert isinstance(read, nn.Module)
+        assert torch.allclose(read(x), model(x), atol=1e-5)
+
+
+def test_what_cannot_be_exported_is_named(tmp_path: Path) -> None:
+    scripted = torch.jit.script(trained(0))  # type: ignore[no-untyped-call]
+    refused: dict[str, Any] = {
+        r"inner of the model is a Python function brightness; only torch modules": rs.wrap(brightness, scale=2.0),
+        r"classifier of the model is a TorchScript program": rs.Denoised(Dimmed(0.5), scripted),
+        r"members.0 of the model is a": rs.Ensemble([paid(), network(0)]),
+        r"leave out consensus": rs.Ensemble([network(seed) for seed in range(3)], consensus=2),
+    }
+    for said, model in refused.items():
+        with pytest.raises(InputError, match=said):
+            rs.certification.export_model(model, torch_export=tmp_path / "net.pt2", shape=(1, 8, 8))

@@ -25,6 +25,7 @@ from randsmooth.noise import Stream, draw
 COMPARED = 61  # noisy images: a number that is no multiple of the batch that the model is exported with
 EXAMPLE = 2
 CPU = torch.device("cpu")
+ONLY = "only torch modules in Python can be exported"
 
 
 def export_model(
@@ -96,11 +97,24 @@ class _Whole(nn.Module):
 def _module(model: object) -> nn.Module:
     """A float32 copy of the model on the CPU."""
     base = models.adapt(model)
-    if not isinstance(base, nn.Module) or isinstance(base, Program | torch.jit.ScriptModule):
-        kind = base.kind if isinstance(base, models.ForeignModel) else type(base).__name__
-        raise InputError(f"the model is a {kind}; only torch modules in Python can be exported")
+    if not isinstance(base, nn.Module):
+        raise InputError(f"the model is a {base.kind}; {ONLY}")
+    for name, module in base.named_modules():
+        if (why := _why_not(module)) is not None:
+            raise InputError(f"{f'the part {name} of the model' if name else 'the model'} {why}")
     check_eval_mode(base)
     return own_copy(base).to(CPU, torch.float32)
+
+
+def _why_not(module: nn.Module) -> str | None:
+    """What keeps a model with this module in it from being exported; None if nothing is known to."""
+    if isinstance(module, models.Ensemble) and module.consensus is not None:
+        return "asks some members only where the first ones differ, which no export can hold: leave out consensus"
+    if parts := [part for part in models.foreign_parts(module) if part is module]:
+        return f"is a {parts[0].kind}; {ONLY}"
+    if isinstance(module, Program | torch.jit.ScriptModule):
+        return f"is a {'torch.export' if isinstance(module, Program) else 'TorchScript'} program; {ONLY}"
+    return None
 
 
 def _shape(module: nn.Module, shape: Sequence[int] | None) -> tuple[int, ...]:
