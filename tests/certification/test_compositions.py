@@ -332,7 +332,7 @@ def test_compositions_of_torch_modules_are_exported(name: str, tmp_path: Path) -
 
 
 def test_what_cannot_be_exported_is_named(tmp_path: Path) -> None:
-    scripted = torch.jit.script(trained(0))  # type: ignore[no-untyped-call]
+    scripted = torch.jit.script(trained(0))
     refused: dict[str, Any] = {
         r"inner of the model is a Python function brightness; only torch modules": rs.wrap(brightness, scale=2.0),
         r"classifier of the model is a TorchScript program": rs.Denoised(Dimmed(0.5), scripted),
