@@ -52,6 +52,7 @@ def test_a_sequential_rule_takes_its_looks_from_json_lines(cli: Run, tmp_path: P
         (COUNTS, ["--sigma", 0.5, "--out", "a.tsv"], "must end in .parquet"),
         ("label,counts_0,counts_1\n0,990,10\n", ["--sigma", 0.5], "--bound any-class"),
         ("label;votes\n0;990\n", ["--sigma", 0.5], "a.csv holds no counts"),
+        (COUNTS.partition("\n")[0] + "\n", ["--sigma", 0.5], "counts holds no images"),
     ],
 )
 def test_what_cannot_be_is_refused_and_leaves_no_file(
@@ -82,3 +83,24 @@ def test_an_unfinished_run_is_judged_and_says_how_far_it_is(cli: Run, tmp_path: 
     assert "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images" in judged.err
     compared = cli("compare", "a.parquet.partial", "--out", "page.html")
     assert compared.code == 0 and "a (4 of 40)" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", COUNTS, "`randsmooth from-counts a.csv --sigma S` makes a table of them"),
+        ("a.tsv", COUNTS.replace(",", "\t"), "`randsmooth from-counts a.tsv --sigma S`"),
+        ("a.jsonl", '{"label": 0, "picked": 0, "n_A": 990, "n": 1000}\n', "`randsmooth from-counts a.jsonl --sigma S`"),
+        (
+            "a.csv",
+            "idx,label,predict,radius,correct,time\n0,0,0,0.5,1,0:00:01.0\n",
+            "with tabs between: replace its commas",
+        ),
+    ],
+)
+def test_a_file_that_is_no_table_yet_points_to_what_makes_one(
+    cli: Run, tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    refused = cli("evaluate", name)
+    assert refused.code == 2 and message in refused.err

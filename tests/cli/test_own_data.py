@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,27 @@ def test_certify_files(cli: Run, model: str, forms: dict[str, str]) -> None:
     assert (one.header.dataset, one.header.classes) == ("mine.npz", ("ant", "bee", "cat"))
 
 
+def test_what_train_says_at_its_end_certifies_the_model(cli: Run, forms: dict[str, str]) -> None:
+    how = ("--image-column", "file", "--label-column", "kind", "--resize", "20", "--crop", "16")
+    trained = cli("train", forms["csv"], *how, "--sigma", "0.5", "--epochs", "1", "--out", "mine")
+    assert trained.code == 0, trained.err
+    command = shlex.split(trained.out.rpartition("certify it with: randsmooth ")[2])
+    assert command[:4] == ["certify", "mine", "--dataset", forms["csv"]]
+    done = cli(*command, "--n", "200", "--n0", "20")
+    assert done.code == 0, done.err
+    header = rs.read("mine.parquet").header
+    assert (header.resize, header.crop) == ("20", "16")
+    other = cli(*command[:4], *how[:4], "--resize", "16", "--n", "200", "--n0", "20", "--out", "other.parquet")
+    assert "the model was trained with resize 20, not 16" in other.out + other.err
+    assert "the model was trained with crop 16, not none" in other.out + other.err
+    judged = cli("evaluate", "mine.parquet", "other.parquet").out
+    assert "Radii are of images of different sizes (resize 16, resize 20 crop 16), and do not compare." in judged
+
+
 def test_data_describe(cli: Run, forms: dict[str, str]) -> None:
     said = cli("data", "describe", forms["npz"], "--resize", "16", "--crop", "12x10").out
     assert "6 images of mine.npz" in said and "1 x 12 x 10" in said and "3: 0, 1, 2" in said
+    assert "none: the images have no labels" in cli("data", "describe", forms["flat"]).out
 
 
 def test_predict(cli: Run, model: str, forms: dict[str, str]) -> None:

@@ -119,6 +119,7 @@ def test_two_sets_of_columns_are_about_the_same_images_unless_idx_says_otherwise
         ({"radius": RADIUS, "correct": [True]}, "correct must hold True or False for each of 5 radii"),
         ({"radius": [0.5], "correct": [2]}, "correct must hold True or False"),
         ({"radius": [-0.5]}, "radius=-0.5"),
+        ({"radius": ["half"]}, "is no array of certified radii"),
         ({"radius": [0.5], "idx": [0, 1]}, "idx has shape"),
         ({"counts": [[990, 10]], "picked": [0]}, "sigma is missing"),
     ],
@@ -131,3 +132,11 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
 def test_a_table_is_taken_as_it_is() -> None:
     table = from_radii(RADIUS)
     assert as_certificates(table) is table and isinstance(table, Certificates)
+
+
+def test_columns_without_a_name_are_called_this_table() -> None:
+    bare = {"radius": RADIUS, "correct": CORRECT}
+    with pytest.raises(InputError, match=r"^this table: p_A of a published log needs"):
+        metrics.p_a(bare)
+    with pytest.raises(InputError, match=r"^this table: another budget needs"):
+        metrics.expected_radius(bare, 1000, 0.001)

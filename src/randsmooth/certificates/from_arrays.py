@@ -13,8 +13,9 @@ from randsmooth.certificates.frames import ATTRS
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.own_counts import from_counts
 from randsmooth.certificates.rows import check_predictions
-from randsmooth.certificates.table import ABSTAIN, Certificates
+from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
 from randsmooth.certificates.whole_numbers import whole_numbers
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
 # What the metrics take for a table: one, or columns by name (also a DataFrame), or certified radii alone.
@@ -88,7 +89,7 @@ def _of_radii(columns: dict[str, Any]) -> Certificates:
 
 def _predicted(correct: ArrayLike, label: ArrayLike | None, radius: ArrayLike) -> np.ndarray:
     """(N,) the label where it is correct, ABSTAIN where it is not and the radius is 0, else another class."""
-    right, reach = np.asarray(correct), np.asarray(radius, np.float64)
+    right, reach = np.asarray(correct), _numbers(radius)
     if right.shape != reach.shape or not np.isin(right, (0, 1)).all():
         raise InputError(f"correct must hold True or False for each of {reach.size} radii; got {right.tolist()}")
     own = np.zeros(reach.shape, np.int64) if label is None else _classes("label", label, reach.shape)
@@ -123,13 +124,22 @@ def from_radii(
         >>> table.correct.tolist()
         [False, True, False]
     """
-    radius = np.atleast_1d(np.asarray(radius, np.float64))
+    radius = np.atleast_1d(_numbers(radius))
     classes = np.zeros(radius.shape, np.int64) if label is None else _classes("label", label, radius.shape)
     certified = np.where(radius > 0.0, classes, ABSTAIN)
     answers = certified if predict is None else _classes("predict", predict, radius.shape)
     check_predictions(classes, answers, radius)
     header = Header(sigma=sigma, n=n, alpha=alpha)
     return Certificates(header, np.arange(len(radius)), classes, answers, radius, np.zeros(len(radius)), name=name)
+
+
+def _numbers(radius: ArrayLike) -> Floats:
+    try:
+        return np.asarray(radius, np.float64)
+    except (TypeError, ValueError):  # also several tables, of which a metric takes one, and a single one for a list
+        raise InputError(
+            f"{shown(repr(radius))} is no array of certified radii: expected numbers, a table or columns by name"
+        ) from None
 
 
 def _classes(what: str, values: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:

@@ -153,6 +153,8 @@ def _counts(given: Mapping[str, Any]) -> tuple[Ints | None, Ints | None]:
     for name in ("counts", "n_A"):
         if given.get(name) is not None:
             found, wide = given[name], _is_wide(given[name])
+            if name == "counts" and np.iterable(found) and not len(found):  # type: ignore[arg-type]
+                raise InputError("counts holds no images; expected a row for each")
             numbers = whole_numbers(name, found, (None, None) if wide else (None,))
             return (numbers, None) if wide else (None, numbers)
     if given.get("path") is None:

@@ -29,6 +29,7 @@ PROVED = "radius proved"  # the column that says whether the one radius asked fo
 UNNUMBERED = "the log does not say which images it is about; they are numbered -1, -2, ... in its order"
 FIRST = 400  # bytes that hold the first line of any log
 ROW = re.compile(r"(-?\d+\t){1,2}-?\d+\t[\d.]+(e[-+]?\d+)?\t[01]\t[\d:.]+")  # numbers where a header should be
+COUNTS = re.compile(r"\b(counts0?(_0)?|n_A)\b")  # names of columns, in whatever form
 CLOCKS = re.compile(r"(?:\d{1,4}:[0-5]?\d:[0-5]?\d(?:\.\d{0,12})?\n)+", re.ASCII)
 CLOCK = re.compile(r"(?:(\d{1,4}) days?, )?(\d{1,4}):([0-5]?\d):([0-5]?\d(?:\.\d{0,12})?)", re.ASCII)
 LARGEST = matlab.LARGEST  # radius: more than any sigma up to 100 gives to any number of samples (`bounds.check_sigma`)
@@ -142,7 +143,19 @@ def _check_columns(lines: Lines, bare: bool) -> None:
     wanted = [radius if column == "radius" else column for column in (BARE_COLUMNS if bare else TSV_COLUMNS)]
     missing = [column for column in wanted if column not in there]
     if missing:
-        raise InputError(f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}")
+        raise InputError(
+            f"{path} lacks the column {missing[0]!r}; a log has {', '.join(TSV_COLUMNS)}{_other_form(lines)}"
+        )
+
+
+def _other_form(lines: Lines) -> str:
+    """The way out for a file that is no log, but counts, or a log between commas."""
+    head = "\t".join(lines.columns)
+    if COUNTS.search(head):
+        return f". If it holds class counts, `randsmooth from-counts {lines.path.name} --sigma S` makes a table of them"
+    if set(TSV_COLUMNS) <= set(head.split(",")):
+        return ", with tabs between: replace its commas"
+    return ""
 
 
 def _radius(lines: Lines, facts: PathFacts) -> Floats:

@@ -100,7 +100,7 @@ def certify(
     header = make_header(smoothed, base, images, indices, selection=selection, identity=identity)
     header = with_source(header, source, model_args or {})
     with chosen_progress(progress)(f"certify {out.stem}", len(indices), "images") as reporter:
-        for note in differences(base, smoothed.sigma, dataset):
+        for note in differences(base, smoothed.sigma, dataset, header):
             reporter.say(f"note: {note}")
         notes = (*chosen(smoothed.engine, header, len(indices)), *models.notes_of(base), *header.notes)
         for note in (*notes, *([] if images.labelled else [UNLABELLED])):
@@ -218,17 +218,22 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], s
     return list(range(total)), f"all {total}"
 
 
-def differences(base: models.BaseClassifier, sigma: float, dataset: Any) -> list[str]:
+def differences(base: models.BaseClassifier, sigma: float, dataset: Any, header: Header) -> list[str]:
     """Where a certification is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
     parts = {"the model was trained with": models.provenance_of(base)}
     if isinstance(base, models.Denoised):
         known = base.provenance
         parts = {"the classifier was trained with": {name: known[name] for name in ("dataset",) if name in known}}
         parts["the denoiser is for"] = base.denoiser_is_for
-    now = {"sigma": sigma} | ({"dataset": str(dataset)} if isinstance(dataset, str | Path) else {})
+    now: dict[str, Any] = {"sigma": sigma, "resize": header.resize, "crop": header.crop}
+    now |= {"dataset": str(dataset)} if isinstance(dataset, str | Path) else {}
     return [
-        f"{words} {what} {facts[what]}, not {now[what]}"
+        f"{words} {what} {_or_none(facts[what])}, not {_or_none(now[what])}"
         for words, facts in parts.items()
-        for what in ("dataset", "sigma")
+        for what in ("dataset", "sigma", "resize", "crop")
         if what in now and facts.get(what, now[what]) != now[what]
     ]
+
+
+def _or_none(value: object) -> object:
+    return "none" if value is None else value

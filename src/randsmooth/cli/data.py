@@ -59,7 +59,7 @@ def describe(settings: Describe) -> None:
         "what": spec.description,
         "images": sizes,
         "shape": " x ".join(map(str, spec.shape)) + " (channels, height, width), pixels in [0, 1]",
-        "classes": f"{spec.num_classes}: {classes}",
+        "classes": f"{spec.num_classes}: {classes}" if classes else "none: the images have no labels",
         "normalisation": "none" if spec.mean is None else f"mean {spec.mean}, std {spec.std} (inside the model)",
         "augmentation": spec.augment,
         "architecture": spec.arch,

@@ -31,12 +31,13 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
         raise InputError("no table says which data set and split its images are from")
     from randsmooth import data
 
-    dataset, split = str(known[0].header.dataset), str(known[0].header.split)
+    header = known[0].header
+    dataset, split = str(header.dataset), str(header.split)
     if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
         raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
     if not _at_hand(dataset):
         raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")
-    images = data.load(dataset, split)
+    images = data.load(dataset, split, resize=header.resize, crop=header.crop)
     for table in tables:
         _require_labels(table, images)
     return lambda idx: _pixels(images, idx)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,8 +51,20 @@ def train(settings: Train) -> None:
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
-    behind = "" if settings.sigma else " --denoiser DENOISER"
-    say(printable(f"model in {values['out']}; certify it with: randsmooth certify {values['out']}{behind}"))
+    say(printable(f"model in {values['out']}; certify it with: randsmooth certify {_to_certify(settings, values)}"))
+
+
+def _to_certify(settings: Train, values: dict[str, Any]) -> str:
+    """The arguments of `certify` for the model just trained: a data set without a name is not opened unasked."""
+    from randsmooth.data.registry import DATASETS
+
+    words = [str(values["out"])]
+    if settings.dataset not in DATASETS:
+        words += ["--dataset", settings.dataset]
+    for name in ("image_column", "label_column", "resize", "crop"):
+        if values[name] is not None:
+            words += [f"--{name.replace('_', '-')}", str(values[name])]
+    return shlex.join(words) + ("" if settings.sigma else " --denoiser DENOISER")
 
 
 def default_folder(settings: Train) -> Path:

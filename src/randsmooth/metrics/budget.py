@@ -216,7 +216,9 @@ def _require_fixed(table: Certificates) -> None:
 def _facts(table: Certificates) -> tuple[float, int, float]:
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if sigma is None or n is None or alpha is None:
-        raise InputError(f"{table.name}: another budget needs the sigma, n and alpha that the table was made with")
+        raise InputError(
+            f"{table.name or 'this table'}: another budget needs the sigma, n and alpha that the table was made with"
+        )
     return sigma, n, alpha
 
 

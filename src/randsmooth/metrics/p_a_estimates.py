@@ -123,22 +123,26 @@ def _why_unknown(table: Certificates) -> str:
         (table.header.label_aware, "where the label was missed", "without --label-aware"),
     ]
     if not any(applies for applies, _, _ in reasons):
-        return f"{table.name}: only the picked class was counted, so that p_A is unknown where it is not the label"
+        return f"{_called(table)}: only the picked class was counted, so that p_A is unknown where it is not the label"
     stops, ways = zip(*[(stop, way) for applies, stop, way in reasons if applies], strict=True)
-    return (
-        f"{table.name}: samples stopped {' or '.join(stops)}, so they do not measure p_A; certify {' and '.join(ways)}"
-    )
+    stopped = f"samples stopped {' or '.join(stops)}, so they do not measure p_A"
+    return f"{_called(table)}: {stopped}; certify {' and '.join(ways)}"
+
+
+def _called(table: Certificates) -> str:
+    return table.name or "this table"
 
 
 def _recovered(table: Certificates) -> ImageProbabilities:
     """n_A / n by inverting the Clopper-Pearson bound at the logged radius."""
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     if not tells_p_a(table.header):
-        raise InputError(f"{table.name}: its radii do not give p_A ({'; '.join(table.header.notes)})")
+        raise InputError(f"{_called(table)}: its radii do not give p_A ({'; '.join(table.header.notes)})")
     if sigma is None or n is None or alpha is None:
         raise InputError(
-            f"{table.name}: p_A of a published log needs the sigma, n and alpha it was made with; take them from its "
-            "path and radii with certificates.infer(table, path), or give them with table.assuming(sigma=, n=, alpha=)"
+            f"{_called(table)}: p_A of a published log needs the sigma, n and alpha it was made with; take them from "
+            "its path and radii with certificates.infer(table, path), or give them with "
+            "table.assuming(sigma=, n=, alpha=)"
         )
     n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, alpha)
     return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)

@@ -42,6 +42,8 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
         values = [_printed(field, value) for value in _values(tables, field)]
         if len(values) > 1:
             found.append(f"The tables were made with different {field} ({', '.join(values)}).")
+    if len(sizes := {_size(table) for table in tables if not table.is_log and table.header.source is None}) > 1:
+        found.append(f"Radii are of images of different sizes ({', '.join(sorted(sizes))}), and do not compare.")
     judged = sorted({_way_of_judging(table) for table in tables} - {""})
     if len(judged) > 1:
         found.append(
@@ -102,6 +104,12 @@ def _common(tables: Sequence[Certificates]) -> str:
     relabelled = len(places) - len(images)
     other = f"; {relabelled:,} more have one idx but different labels" if relabelled else ""
     return f"{len(images):,} of which are in every table{other}"
+
+
+def _size(table: Certificates) -> str:
+    """How the images were fitted before noise was added."""
+    asked = [f"{name} {size}" for name in ("resize", "crop") if (size := getattr(table.header, name)) is not None]
+    return " ".join(asked) or "as stored"
 
 
 def _values(tables: Sequence[Certificates], field: str) -> list[float]:
