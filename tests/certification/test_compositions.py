@@ -342,3 +342,24 @@ def test_what_cannot_be_exported_is_named(tmp_path: Path) -> None:
     for said, model in refused.items():
         with pytest.raises(InputError, match=said):
             rs.certification.export_model(model, torch_export=tmp_path / "net.pt2", shape=(1, 8, 8))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda x: {"logits": x}, "answers with dict; expected an array of logits or labels"),
+        (lambda x: [[1.0, 2.0], [1.0]], "answers with a list that is no array"),
+        (lambda x: None, "answers with NoneType"),
+    ],
+    ids=["dict", "ragged", "None"],
+)
+def test_answers_that_are_no_arrays_are_refused(answer: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        rs.SmoothedClassifier(rs.wrap(answer, num_classes=10), sigma=SIGMA).predict(torch.rand(1, 8, 8))
+
+
+def test_channels_are_not_repeated_without_a_note(image: torch.Tensor) -> None:
+    coloured = rs.wrap(network(0, channels=3), mean=MEAN, std=STD)
+    with pytest.raises(InputError, match="3 numbers for images of 1 channel"):
+        counts(coloured, image)
+    assert counts(rs.wrap(network(0, channels=3), channels=3, mean=MEAN, std=STD), image).sum() == 600

@@ -116,6 +116,11 @@ class Normalise(Step):
         self.words = " and ".join(filter(None, [times, normalised]))
 
     def forward(self, x: Tensor) -> Tensor:
+        numbers = max(self.mean.shape[1], self.std.shape[1])
+        if numbers not in (1, x.shape[1]):  # torch would repeat a single channel, which no note says
+            raise InputError(
+                f"mean and std are {numbers} numbers for images of {x.shape[1]} channels: give channels, or one each"
+            )
         return ((x if self.scale == 1.0 else self.scale * x) - self.mean) / self.std
 
 

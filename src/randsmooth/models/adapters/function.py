@@ -112,12 +112,13 @@ class FunctionModel(PythonModel):
     def logits_of(self, answer: Any, images: int) -> Tensor:
         """(images, K) of what the function said about so many images: logits or votes. InputError if it is neither."""
         if not isinstance(answer, Tensor):
-            answer = np.asarray(answer)
-            if answer.dtype.kind in "UO":
+            answer = self._array(answer)
+            if answer.dtype.kind == "U" or (answer.size and all(isinstance(name, str) for name in answer.flat)):
                 answer = self._numbered(answer)
             answer = torch.from_numpy(np.array(answer)) if answer.dtype.kind in "biuf" else answer
         if not isinstance(answer, Tensor):
-            raise InputError(f"the function {self.name} answers with {answer.dtype}; expected logits or labels")
+            what = type(answer.flat[0]).__name__ if answer.size else "nothing"
+            raise InputError(f"the function {self.name} answers with {what}; expected an array of logits or labels")
         answer = answer.detach()
         if answer.dim() == 1 and len(answer) == images and not answer.is_floating_point():
             return self._votes(answer)
@@ -128,6 +129,15 @@ class FunctionModel(PythonModel):
             )
         logits: Tensor = answer if answer.dtype == torch.float64 else answer.float()
         return logits
+
+    def _array(self, answer: Any) -> np.ndarray:
+        try:
+            return np.asarray(answer)
+        except ValueError as error:  # lists of different lengths
+            raise InputError(
+                f"the function {self.name} answers with a {type(answer).__name__} that is no array ({shown(error)}); "
+                "expected logits or labels"
+            ) from None
 
     def _votes(self, labels: Tensor) -> Tensor:
         if self.num_classes is None:
