@@ -17,6 +17,7 @@ import randsmooth as rs
 from cli.run import Run
 from randsmooth import metrics, models
 from randsmooth.certificates import NO_LABEL
+from randsmooth.cli.pictures import pictures_of
 from randsmooth.errors import InputError
 
 X = np.random.default_rng(0).integers(0, 256, (6, 8, 8), dtype=np.uint8)
@@ -226,3 +227,19 @@ def test_train_on_photographs_of_several_sizes(cli: Run, tmp_path: Path) -> None
     assert models.load("run").provenance["crop"] == "8"
     again = cli(*train, "--resize", "9", "--crop", "8", "--resume")
     assert again.code == 2 and "resize" in again.err
+
+
+def test_pictures_show_the_images_that_were_certified() -> None:
+    """Resized and cropped as in the header, not as they are stored."""
+    counts = np.array([[20, 180]])
+    header = rs.certificates.Header(
+        sigma=0.5, n0=200, n=200, alpha=0.001, dataset="digits", split="test", resize="16", crop="12x10"
+    )
+    label = rs.data.load("digits", "test").labels.numpy()[:1]
+    wide = np.zeros((1, 10), np.int64)
+    wide[:, :2] = counts
+    table = rs.certificates.from_evidence(
+        header, idx=np.arange(1), label=label, counts0=wide, counts=wide, seconds=np.zeros(1)
+    )
+    (shown,) = pictures_of([table])([0])
+    assert shown.shape == (12, 10, 1)
