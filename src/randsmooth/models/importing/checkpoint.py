@@ -38,7 +38,12 @@ COUNTER = "num_batches_tracked"  # of a batch norm that has a momentum, it chang
 
 
 class HoldsDenoiser(InputError):
-    """A checkpoint of a denoiser where one of a classifier was expected."""
+    """A checkpoint of a denoiser where one of a classifier was expected.
+
+    Example:
+        >>> issubclass(HoldsDenoiser, InputError)
+        True
+    """
 
 
 def import_checkpoint(
