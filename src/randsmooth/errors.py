@@ -43,6 +43,16 @@ def about(path: Path, error: Exception) -> str:
     return str(error) if str(path) in str(error) else f"{path}: {error}"
 
 
+def article(noun: str) -> str:
+    """`noun` with "a" or "an" before it, by its first letter.
+
+    Example:
+        >>> article("ONNX file"), article("scikit-learn estimator")
+        ('an ONNX file', 'a scikit-learn estimator')
+    """
+    return f"an {noun}" if noun[:1].lower() in set("aeiou") else f"a {noun}"
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> InputError:
     """The error for a `name` that is not among the `known` ones, with the nearest as a suggestion.
 

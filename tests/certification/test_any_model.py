@@ -259,7 +259,7 @@ def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> No
         (lambda x: x.mean(axis=(1, 2, 3)), {}, r"float32 \(256,\); expected logits"),
         (lambda x: ["cat"] * len(x), {"num_classes": 10}, "answers with names; say which there are"),
         (lambda x: 1 / 0, {}, "failed on images .*ZeroDivisionError: division by zero"),
-        (3, {}, "the model is a int, 3; expected a torch.nn.Module, .* a scikit-learn estimator"),
+        (3, {}, "the model is an int, 3; expected a torch.nn.Module, .* a scikit-learn estimator"),
         (nn.Linear, {}, "the model is a type"),
         (nn.Sequential(nn.Conv2d(3, 4, 3), nn.Flatten()).eval(), {}, "its first layer, 0, takes 3 channels"),
         (nn.Sequential(nn.Flatten(), nn.Linear(784, 10)).eval(), {}, "its first layer, 1, takes 784 numbers an image"),

@@ -96,7 +96,7 @@ def test_a_module_of_the_current_folder_is_imported_and_may_hold_the_model_itsel
         (["zoo.py:classify"], "a function that itself takes images has to be returned by another"),
         (["zoo.py:broken"], "zoo.py:broken failed (KeyError: 'key', in "),
         (["zoo.py:ready", "--model-arg", "width=3"], "is a model, not a function, so it takes no arguments"),
-        (["zoo.py:number"], "the model is a int, 3; expected a torch.nn.Module"),
+        (["zoo.py:number"], "the model is an int, 3; expected a torch.nn.Module"),
         (["zoo.py:labels"], "whose code cannot be compared"),
         (["net.pth"], "is a checkpoint or pickle, which is not opened as it is (`randsmooth import`"),
         (["weights.pt"], "is no TorchScript file (it has no code)"),
@@ -173,7 +173,7 @@ def test_a_model_is_exported_and_reads_back_alike(fold: str, cli: Run, tmp_path:
 
 def test_only_torch_modules_are_exported(cli: Run, zoo: Path) -> None:
     linear(zoo / "net.onnx")
-    assert "the model is a ONNX file; only torch modules" in cli("export", "net.onnx", "--onnx", "again.onnx").err
+    assert "the model is an ONNX file; only torch modules" in cli("export", "net.onnx", "--onnx", "again.onnx").err
     assert "give shape=(C, H, W) (--dataset NAME)" in cli("export", "zoo.py:small", "--onnx", "small.onnx").err
     assert "must end in .onnx" in cli("export", "zoo.py:small", "--onnx", "small.pt").err
     assert "--alpha is for tables" in cli("export", "zoo.py:small", "--onnx", "s.onnx", "--alpha", 0.01).err

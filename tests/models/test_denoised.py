@@ -148,8 +148,8 @@ def test_folders_are_opened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ((3, nn.Flatten()), "the denoiser is a int, 3; expected"),
-        ((halved, 3), "the model is a int, 3"),
+        ((3, nn.Flatten()), "the denoiser is an int, 3; expected"),
+        ((halved, 3), "the model is an int, 3"),
         (("nowhere", nn.Flatten()), "nowhere"),
         ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "3 channels, the classifier for those of 1"),
     ],

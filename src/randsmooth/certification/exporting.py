@@ -17,7 +17,7 @@ from randsmooth import models
 from randsmooth.certification.backends import fold_batch_norm, make_backend, own_copy
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models.adapters.exported import Program
 from randsmooth.noise import Stream, draw
@@ -98,7 +98,7 @@ def _module(model: object) -> nn.Module:
     """A float32 copy of the model on the CPU."""
     base = models.adapt(model)
     if not isinstance(base, nn.Module):
-        raise InputError(f"the model is a {base.kind}; {ONLY}")
+        raise InputError(f"the model is {article(base.kind)}; {ONLY}")
     for name, module in base.named_modules():
         if (why := _why_not(module)) is not None:
             raise InputError(f"{f'the part {name} of the model' if name else 'the model'} {why}")
@@ -111,7 +111,7 @@ def _why_not(module: nn.Module) -> str | None:
     if isinstance(module, models.Ensemble) and module.consensus is not None:
         return "asks some members only where the first ones differ, which no export can hold: leave out consensus"
     if parts := [part for part in models.foreign_parts(module) if part is module]:
-        return f"is a {parts[0].kind}; {ONLY}"
+        return f"is {article(parts[0].kind)}; {ONLY}"
     if isinstance(module, Program | torch.jit.ScriptModule):
         return f"is a {'torch.export' if isinstance(module, Program) else 'TorchScript'} program; {ONLY}"
     return None

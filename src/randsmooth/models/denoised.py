@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, article
 from randsmooth.models.around import Around, notes_of, provenance_of
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
@@ -138,8 +138,8 @@ def _denoiser(denoiser: object) -> nn.Module:
         return denoiser
     if not callable(denoiser):
         raise InputError(
-            f"the denoiser is a {type(denoiser).__name__}, {shown(repr(denoiser))}; expected a torch.nn.Module, a "
-            "folder or a function of tensors"
+            f"the denoiser is {article(type(denoiser).__name__)}, {shown(repr(denoiser))}; expected a torch.nn.Module, "
+            "a folder or a function of tensors"
         )
     return Called(denoiser)
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, article
 from randsmooth.models.adapters.python_model import PythonModel
 from randsmooth.models.adapters.registry import adapt
 from randsmooth.models.around import Around
@@ -67,11 +67,11 @@ class ForeignPart(Around):
     def forward(self, x: Tensor) -> Tensor:
         """Logits or votes (B, K), float32."""
         if is_traced():  # a trace would keep this answer for all images
-            raise RuntimeError(f"a {self.kind} cannot be traced; use the torch backend")
+            raise RuntimeError(f"{article(self.kind)} cannot be traced; use the torch backend")
         if self.run is not None:
             return self.run(x)
         if not isinstance(self.model, PythonModel):
-            raise InputError(f"a part that is a {self.kind} answers in a certification, not by itself")
+            raise InputError(f"a part that is {article(self.kind)} answers in a certification, not by itself")
         with self._turn:
             return self.model.answer(x.detach().float()).to(x.device, torch.float32)
 

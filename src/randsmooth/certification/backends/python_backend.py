@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import Precision
 from randsmooth.certification.backends.base import Backend
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, article
 from randsmooth.models import ForeignModel, PythonModel
 
 
@@ -23,7 +23,7 @@ class Python(Backend):
 
     def __init__(self, model: PythonModel, device: torch.device, precision: Precision) -> None:
         if precision != "32":
-            raise InputError(f"precision={precision}: a {model.kind} computes as it was made; leave it at 32")
+            raise InputError(f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32")
         self.model, self.device, self.precision = model, device, precision
         self.padded, self.num_classes = model.padded, model.num_classes
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from torch import nn
 
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, article
 from randsmooth.models.adapters import estimator, exported, function
 from randsmooth.models.foreign_model import ForeignModel
 
@@ -62,7 +62,7 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
         >>> adapt(3)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: the model is a int, 3; expected a torch.nn.Module, ...
+        randsmooth.errors.InputError: the model is an int, 3; expected a torch.nn.Module, ...
     """
     for adapter in ADAPTERS:
         if adapter.recognises(model):
@@ -71,4 +71,4 @@ def adapt(model: object, *, num_classes: int | None = None) -> BaseClassifier:
                 return base
             return base.with_num_classes(num_classes)
     kinds = ", ".join(adapter.what for adapter in ADAPTERS)
-    raise InputError(f"the model is a {type(model).__name__}, {shown(repr(model))}; expected {kinds}")
+    raise InputError(f"the model is {article(type(model).__name__)}, {shown(repr(model))}; expected {kinds}")
