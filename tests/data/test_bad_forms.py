@@ -78,6 +78,11 @@ def test_labels(labels: Any, told: str) -> None:
         data.load((X, np.asarray(labels)))
 
 
+def test_a_single_number_is_no_images() -> None:
+    with pytest.raises(InputError, match=r"x has the shape \(\), and the labels \(4,\)"):
+        data.load((np.float32(0.5), np.zeros(4, int)))
+
+
 def test_labels_beyond_the_model_are_named_before_the_work(tmp_path: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(216, 3)).eval()
     with pytest.raises(InputError, match=r"label 3 of image 3 of arrays is not in 0\.\.2: the model gives 3 logits"):

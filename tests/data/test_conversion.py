@@ -97,6 +97,14 @@ def test_photographs_are_turned_upright(orientation: int, tmp_path: Path) -> Non
     assert int(x[0, row, column]) > 240 and int(x[0, -1 - row, -1 - column]) < 15
 
 
+def test_damaged_exif_data_turn_nothing_and_warn_of_nothing(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    x = stored(tmp_path, Image.new("RGB", (32, 16)), "a.webp", exif=exif.tobytes()[:-8])
+    assert x.shape == (3, 16, 32)
+    assert not recwarn.list
+
+
 def test_grey_ones_among_coloured_ones_become_rgb(
     tmp_path: Path, write_folder: Callable[..., None], encode: Callable[..., bytes]
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
 from randsmooth.errors import InputError
 
@@ -16,7 +16,16 @@ COLOUR = ("P", "PA", "RGB", "RGBA", "RGBX", "CMYK")
 FEWER_BITS = 2**12
 
 ORIENTATION = 0x0112  # the EXIF tag
-ON_ITS_SIDE = (5, 6, 7, 8)  # orientations that exchange height and width
+# What undoes each orientation but 1; those from 5 on exchange height and width.
+TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 
 WRONG_CHANNELS = {
     1: "is in colour (mode {mode}), and the data set is grey: convert it to grey, or the others to RGB",
@@ -33,12 +42,13 @@ def channels_of(modes: set[str]) -> int | None:
 
 def upright(image: Image.Image) -> Image.Image:
     """The image as its EXIF orientation says that it was seen."""
-    return ImageOps.exif_transpose(image) if _orientation(image) != 1 else image
+    turn = TURNS.get(_orientation(image))
+    return image if turn is None else image.transpose(turn)
 
 
 def lies_on_its_side(image: Image.Image) -> bool:
     """Whether `upright` exchanges height and width."""
-    return _orientation(image) in ON_ITS_SIDE
+    return 5 <= _orientation(image) <= 8
 
 
 def _orientation(image: Image.Image) -> int:

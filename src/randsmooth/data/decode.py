@@ -135,7 +135,7 @@ def _opened(stream: IO[bytes], where: str) -> Image.Image:
     """The image in `stream`, of a size that can be decoded, without PIL's warnings about what it tolerates.
 
     The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
-    decodes, and would warn again.
+    decodes, and would warn again. EXIF data are read here and kept: damaged ones turn no image, without a warning.
     """
     with _one_at_a_time, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,6 +143,8 @@ def _opened(stream: IO[bytes], where: str) -> Image.Image:
         _check_pixels(image.width, image.height, where)
         if image.format == "TIFF":
             image.load()
+        elif "exif" in image.info:
+            image.getexif()
         return image
 
 

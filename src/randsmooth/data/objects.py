@@ -72,7 +72,7 @@ def from_arrays(
     pixels = as_array(x)
     classes: tuple[str, ...] | None = None
     labels = None if y is None else as_array(y)
-    if labels is not None and (labels.ndim == 0 or len(labels) != len(pixels)):
+    if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     pixels = images_first(pixels, name, None if labels is None else len(labels))
     if not pixels.size:
