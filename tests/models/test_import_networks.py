@@ -132,13 +132,15 @@ def test_containers(tmp_path: Path, container: str) -> None:
     assert model.arch == "resnet8" and all(torch.equal(found[n], state[n]) for n in state if "num_batches" not in n)
 
 
-def test_files_of_safetensors_and_of_old_versions_of_torch(tmp_path: Path) -> None:
+def test_files_of_safetensors_and_of_old_versions_of_torch(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     state = state_of("resnet8")
     save_file(state, tmp_path / "a.safetensors")
     torch.save({"net": state}, tmp_path / "old.pth", _use_new_zipfile_serialization=False)
-    for name in ("a.safetensors", "old.pth"):
+    torch.save({"net": state}, tmp_path / "protocol.pth", pickle_protocol=3)
+    for name in ("a.safetensors", "old.pth", "protocol.pth"):
         model = import_checkpoint(tmp_path / name, "cifar10", normalise="none")
         assert torch.equal(model.network.state_dict()["fc.weight"], state["fc.weight"])
+    assert not recwarn.list
 
 
 def test_a_stored_normalisation_is_used(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
+import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -90,7 +91,9 @@ def _read_torch(path: Path) -> Any:
     if zipfile.is_zipfile(path):  # before torch 1.6 files were pickles without an archive around them
         _check_zip(path)
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other pickle protocols; what cannot be read raises
+            return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise _refused(path, str(error)) from None
     except OSError:
