@@ -87,7 +87,7 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
     [
         ("torch", ["train", "digits", "--sigma", "0.5"]),
         ("torch", ["certify", "user/name", "--dataset", "digits"]),
-        ("torch", ["predict", "model", "image.png"]),
+        ("torch", ["predict", "user/name", "image.png"]),
         ("torch", ["quickstart"]),
         ("tensorboard", ["train", "digits", "--sigma", "0.5", "--logger", "tensorboard"]),
         ("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"]),

@@ -94,7 +94,7 @@ def test_a_page_has_no_element_or_attribute_of_a_strangers(pages: dict[str, Read
     assert not [key for _, attributes in read.tags for key in attributes if key.startswith("on")]
     assert {attributes["href"] for tag, attributes in read.tags if tag == "a"} <= {"#against-baseline"}
     assert not [tag for tag, attributes in read.tags if {"src", "srcdoc", "autofocus"} & set(attributes)]
-    assert len(read.scripts) == {"leaderboard": 1}.get(name, 3)
+    assert len(read.scripts) == 3
     own = read.scripts[-1] if name == "leaderboard" else read.scripts[0] + read.scripts[2]
     assert "<" not in (read.scripts[0] if name != "leaderboard" else "") and "window.pwned" not in read.scripts[-1]
     assert "</" not in own

@@ -260,7 +260,7 @@ def test_lists(cli: Run) -> None:
 
 BAD = [
     ("train", "train digits", "--sigma"),
-    ("train sigma", "train digits --sigma 0", "sigma=0"),
+    ("train sigma", "train digits --sigma 0 --method amplify", "sigma=0"),
     ("train nan", "train digits --sigma nan", "sigma=nan"),
     ("train word", "train digits --sigma much", "--sigma"),
     ("train data", "train digit --sigma 0.5", "digits"),

@@ -34,6 +34,13 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
     Raises:
         InputError: an unknown name, a name twice, or something that is no logger.
         MissingPackage: the package of one is not installed.
+
+    Example:
+        >>> check_loggers("csv")
+        ['csv']
+        >>> check_loggers("cvs")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown logger 'cvs': did you mean 'csv'? Expected one of: ...
     """
     if loggers is None:
         return None
@@ -71,6 +78,14 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
     Raises:
         InputError: one of them cannot be opened.
         OSError: something could not be written; `filename` says where.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open_loggers(["csv"], LoggedRun(Path(folder), {"sigma": 0.5})) as group:
+        ...         group.log_metrics({"epoch/loss": 0.7}, step=10)
+        ...     [path.name for path in sorted(Path(folder).iterdir())]
+        ['loggers.json', 'metrics']
     """
     path = run.folder / TRACKED
     tracked = _read(path) if path.exists() else {}

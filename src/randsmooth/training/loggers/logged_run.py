@@ -17,6 +17,11 @@ class LoggedRun:
         hyperparameters: what decides the weights: numbers, words and lists by name.
         first_step: the first step of the optimiser that is still to be taken; 0 unless the run is resumed.
         tracked_as: the id under which the logger's tracker knows the run, if it was begun with this logger.
+
+    Example:
+        >>> run = LoggedRun(Path("runs/mine"), {"method": "gaussian", "sigma": 0.5})
+        >>> run.folder.name, run.first_step
+        ('mine', 0)
     """
 
     folder: Path
