@@ -28,7 +28,8 @@ def refusing(connect):
     return checked
 
 socket.socket.connect = refusing(socket.socket.connect)
-runpy.run_path(sys.argv[1], run_name="__main__")
+sys.argv = sys.argv[1:]  # as a script sees them
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
