@@ -53,7 +53,7 @@ import randsmooth as rs
 
 rs.train("digits", sigma=0.25, out=3)
 rs.data.load("digits", 7)
-rs.models.load("m").klasses
+rs.models.load("m").forward(3)
 rs.certify("m", out="m.parquet").radii
 """
 
