@@ -9,7 +9,7 @@ from randsmooth.certificates.derived import derived
 from randsmooth.certificates.given_counts import GivenCounts
 from randsmooth.certificates.guarantee_text import rule_of
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,13 +72,4 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     columns["picked"] = columns.get("most_frequent", columns.get("picked"))
     given = GivenCounts.of({key: value for key, value in columns.items() if key != "n"} | {"n": header.n})
     counted = given.counted(rule_of(header), header.bound or "", int(about["num_classes"]))
-    return from_evidence(
-        header,
-        idx=given.idx,
-        label=given.label,
-        counts0=counted.counts0,
-        counts=counted.counts,
-        seconds=given.seconds,
-        paths=given.paths,
-        name=name,
-    )
+    return given.table(header, counted, name)

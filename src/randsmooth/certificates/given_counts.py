@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates.evidence_checks import NO_LABEL
+from randsmooth.certificates.header import Header
 from randsmooth.certificates.rules import Rule, check_samples
+from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.certificates.whole_numbers import Ints, whole_numbers
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -96,6 +98,19 @@ class GivenCounts:
         if self.n not in (None, total):
             raise InputError(f"n={self.n}, and the counts of an image add up to {total}")
         return total
+
+    def table(self, header: Header, counted: Counted, name: str) -> Certificates:
+        """The table that `header` and the class counts of these images make."""
+        return from_evidence(
+            header,
+            idx=self.idx,
+            label=self.label,
+            counts0=counted.counts0,
+            counts=counted.counts,
+            seconds=self.seconds,
+            paths=self.paths,
+            name=name,
+        )
 
     def counted(self, rule: Rule, bound: str, classes: int | None) -> Counted:
         """The counts as a table holds them. Raises InputError where the class is not known, or does not fit them."""

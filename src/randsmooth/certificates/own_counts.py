@@ -13,7 +13,7 @@ from randsmooth.certificates.given_counts import GivenCounts
 from randsmooth.certificates.guarantee_text import guarantee_of
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rules import ConfidenceBound, kind_of_rule, make_rule
-from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,13 +112,5 @@ def from_counts(
         classes=None if classes is None else tuple(classes),
         notes=judged.notes,
     )
-    return from_evidence(
-        header.having(guarantee=guarantee_of(header)),
-        idx=found.idx,
-        label=found.label,
-        counts0=counted.counts0,
-        counts=counted.counts,
-        seconds=found.seconds,
-        paths=found.paths,
-        name=name or (Path(origin).stem if origin else ""),
-    )
+    name = name or (Path(origin).stem if origin else "")
+    return found.table(header.having(guarantee=guarantee_of(header)), counted, name)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 from torch import nn
 
 from randsmooth.models.adapters.registry import BaseClassifier
 from randsmooth.models.foreign_model import ForeignModel
+
+M = TypeVar("M", bound=BaseClassifier)
 
 
 class Around(nn.Module):
@@ -35,7 +37,7 @@ class Around(nn.Module):
         return changed
 
 
-def for_classes(model: BaseClassifier, classes: Sequence[str]) -> BaseClassifier:
+def for_classes(model: M, classes: Sequence[str]) -> M:
     """The model, answering for `classes` in their order, where it can be told them. InputError where it knows others.
 
     Example:
@@ -43,7 +45,8 @@ def for_classes(model: BaseClassifier, classes: Sequence[str]) -> BaseClassifier
         >>> for_classes(network, ["cat", "dog"]) is network
         True
     """
-    return model.for_classes(classes) if isinstance(model, ForeignModel | Around) else model
+    told = model.for_classes(classes) if isinstance(model, ForeignModel | Around) else model
+    return cast(M, told)  # of the model's own kind: `for_classes` returns Self
 
 
 def notes_of(model: object) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
-from randsmooth.models.around import Around, notes_of, provenance_of
+from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.denoiser_sources import load_denoiser
@@ -95,10 +95,8 @@ class Denoised(Around):
         return {"arch": _arch(self), **parts}
 
     def for_classes(self, classes: Sequence[str]) -> Denoised:
-        """Itself, or one whose classifier answers for these `classes` in their order."""
-        if not isinstance(self.classifier, Around):
-            return self
-        return self.having(classifier=self.classifier.for_classes(classes))
+        """The same, with a classifier that answers for these `classes` in their order."""
+        return self.having(classifier=for_classes(self.classifier, classes))
 
     def forward(self, noisy: Tensor) -> Tensor:
         """Logits (B, K) of noisy images (B, C, H, W)."""

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.around import Around, notes_of, provenance_of
+from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
 from randsmooth.models.foreign_part import as_module, foreign_parts
 
 RULES = {
@@ -146,7 +146,7 @@ class Ensemble(Around):
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes`; members that know other classes are refused."""
-        members = nn.ModuleList(m.for_classes(classes) if isinstance(m, Around) else m for m in self.members)
+        members = nn.ModuleList(for_classes(member, classes) for member in self.members)
         members.training = False
         return self.having(members=members)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from randsmooth.errors import InputError
 from randsmooth.models import steps
-from randsmooth.models.around import Around, notes_of, provenance_of
+from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
 from randsmooth.models.foreign_part import as_module
 
 
@@ -50,7 +50,7 @@ class Wrapped(Around):
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes`; a model that knows other classes is refused."""
-        return self.having(inner=self.inner.for_classes(classes)) if isinstance(self.inner, Around) else self
+        return self.having(inner=for_classes(self.inner, classes))
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""
