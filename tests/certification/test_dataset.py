@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import randsmooth as rs
-from randsmooth.certification.dataset import choose
+from randsmooth.certification.order import choose
 from randsmooth.errors import InputError
 
 

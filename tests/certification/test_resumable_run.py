@@ -15,7 +15,7 @@ from certification.runs import StopAfter, same
 from randsmooth import data, models, read
 from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Header
-from randsmooth.certification import SmoothedClassifier, certify_images, check_fit, make_header
+from randsmooth.certification import Prepared, SmoothedClassifier, certify_images, check_fit, make_header
 from randsmooth.certification.run_identity import fingerprint
 from randsmooth.data import TensorImages
 from randsmooth.errors import InputError, Note
@@ -44,7 +44,7 @@ def run(
     budget = {key: options.pop(key, usual) for key, usual in (("n0", 20), ("n", 300), ("alpha", 0.01))}
     smoothed = SmoothedClassifier(model, sigma=sigma, seed=seed, **budget)
     header = make_header(smoothed, model, images, INDICES, selection="some")
-    return certify_images(smoothed, images, INDICES, header, out, **options)
+    return certify_images(Prepared.of(smoothed, images, INDICES, header), out, **options)
 
 
 def test_the_table_is_what_the_api_gives(model: Classifier, images: TensorImages, tmp_path: Path) -> None:

@@ -1,9 +1,14 @@
 from .certified import Certified as Certified
 from .checks import check_eval_mode as check_eval_mode
+from .crew import Crew as Crew
+from .crew import RunFacts as RunFacts
+from .crew import Workers as Workers
 from .dataset import certify as certify
-from .dataset import load_model as load_model
 from .engine import Engine as Engine
 from .exporting import export_model as export_model
+from .opening import load_model as load_model
+from .order import Order as Order
+from .prepared import Prepared as Prepared
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .resumable_run import certify_images as certify_images

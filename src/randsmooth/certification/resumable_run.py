@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-
-import torch
 
 from randsmooth.atomic import held, sweep
 from randsmooth.certificates import (
@@ -14,19 +12,13 @@ from randsmooth.certificates import (
     Certificates,
     Header,
     Journal,
-    JournalRow,
     check_same_run,
     journal_header,
     read_parquet,
-    rule_of,
     write_parquet,
 )
-from randsmooth.certification.algorithm import ImageEvidence, certify_steps
-from randsmooth.certification.jobs import Job
+from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.certification.kept_counts import KeptCounts
-from randsmooth.certification.scheduler import Scheduler
-from randsmooth.certification.smoothed import SmoothedClassifier
-from randsmooth.data import Images
 from randsmooth.errors import InputError, setting
 from randsmooth.models import EndpointError
 from randsmooth.progress import Reporter, Silent
@@ -65,17 +57,14 @@ def header_of(out: Path) -> Header | None:
 
 
 def certify_images(
-    smoothed: SmoothedClassifier,
-    images: Images,
-    indices: Sequence[int],
-    header: Header,
+    crew: Crew,
     out: Path,
     *,
     resume: bool = False,
     overwrite: bool = False,
     reporter: Reporter | None = None,
 ) -> Certificates:
-    """Certify the images at `indices` into the Parquet file `out`.
+    """Have a crew certify its images into the Parquet file `out`.
 
     A run that is killed, at whatever moment, loses the few images in hand, or of an `Endpoint` only the requests under
     way; `resume` goes on with it. What is reported to `reporter` as done was written to the disk before: a power
@@ -86,16 +75,16 @@ def certify_images(
             process writes it; or an image is unusable, or the model's logits are not finite.
 
     Example:
-        >>> import tempfile
-        >>> from randsmooth import data
-        >>> from randsmooth.certification.run_identity import make_header
-        >>> model, images = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval(), data.load("digits")
-        >>> smoothed = SmoothedClassifier(model, sigma=0.5, n=1000, seed=0)
-        >>> header = make_header(smoothed, model, images, [3, 5], selection="two")
+        >>> import tempfile, torch
+        >>> from randsmooth.certification.order import Order
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> settings = CertificationSettings(sigma=0.5, n=1000)
+        >>> prepared = Order(model=model, dataset="digits", settings=settings, take=2).prepare()
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     certify_images(smoothed, images, [3, 5], header, Path(folder) / "two.parquet").idx
-        array([3, 5])
+        ...     certify_images(prepared, Path(folder) / "two.parquet").idx
+        array([  0, 180])
     """
+    header, indices = crew.facts.header, crew.facts.indices
     check_flags(out, resume=resume, overwrite=overwrite)
     path = journal_path(out)
     if out.exists() and not (overwrite or path.exists()):  # also where nothing may be written
@@ -111,8 +100,8 @@ def certify_images(
             path.unlink()  # a kill may have come between writing the table and removing this
             return _finished(out, header)
         with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
-            with _kept_counts(smoothed, journal, out) as kept:
-                _certify_rest(smoothed, images, indices, journal, kept, reporter or Silent())
+            with _kept_counts(journal, out, metered=crew.facts.metered) as kept:
+                _certify_rest(crew, journal, kept, reporter or Silent())
             table = journal.table(indices, out.stem)
         write_parquet(table, out)
         kept_path(out).unlink(missing_ok=True)
@@ -121,13 +110,12 @@ def certify_images(
 
 
 @contextmanager
-def _kept_counts(smoothed: SmoothedClassifier, journal: Journal, out: Path) -> Iterator[KeptCounts | None]:
+def _kept_counts(journal: Journal, out: Path, *, metered: bool) -> Iterator[KeptCounts | None]:
     """Where the counts of unfinished images are kept, if every sample costs, for as long as images are certified.
 
     Raises:
         InputError: what is raised within; that the endpoint has stopped answering comes with what is finished.
     """
-    metered = smoothed.engine.backend.metered
     try:
         with KeptCounts.open(kept_path(out), journal.header) if metered else nullcontext() as kept:
             yield kept
@@ -148,58 +136,37 @@ def _finished(out: Path, header: Header) -> Certificates:
     return table
 
 
-def _certify_rest(
-    smoothed: SmoothedClassifier,
-    images: Images,
-    indices: Sequence[int],
-    journal: Journal,
-    kept: KeptCounts | None,
-    reporter: Reporter,
-) -> None:
-    """Certify the images that the journal does not hold yet, and add a line for each as it is decided.
+def _certify_rest(crew: Crew, journal: Journal, kept: KeptCounts | None, reporter: Reporter) -> None:
+    """Have the images certified that the journal does not hold yet, and add a line for each as it is decided.
 
     An image is reported once its line is on the disk.
     """
-    finished = {row.idx for row in journal.rows}
-    left = [index for index in indices if index not in finished]
-    reporter.skip(len(indices) - len(left))
-    _check_labels(journal, images)
-    labels = dict(zip(left, images.labels_at(torch.tensor(left, dtype=torch.int64)).tolist(), strict=True))
-    right = _settled(journal, images)
-    for job in Scheduler[ImageEvidence](smoothed.engine, kept).run(_jobs(images, left, journal.header)):
-        assert job.result is not None
-        label, seconds = int(labels[job.number]), round(job.seconds, 6)
-        journal.append(JournalRow(job.number, label, job.result.counts0, job.result.counts, job.result.path, seconds))
-        if kept is not None:
-            kept.finish(job.address)
-        safe = journal.settle() if len(journal.rows) < len(indices) else journal.sync()
+    facts, finished = crew.facts, {row.idx for row in journal.rows}
+    _check_labels(journal, facts)
+    left = [index for index in facts.indices if index not in finished]
+    reporter.skip(len(finished))
+    right = _settled(journal, facts)
+    for row in crew.rows(left, kept):
+        journal.append(row)
+        safe = journal.settle() if len(journal.rows) < len(facts.indices) else journal.sync()
         if safe:
-            right += _settled(journal, images)
-            kind = "certified and right" if images.labelled else "certified"
+            right += _settled(journal, facts)
+            kind = "certified and right" if facts.labelled else "certified"
             reporter.advance(safe, f"{right / len(journal.rows):.1%} {kind}")
 
 
-def _settled(journal: Journal, images: Images) -> int:
+def _settled(journal: Journal, facts: RunFacts) -> int:
     """How many of the rows since the last call are certified, and right as far as labels tell."""
     table = journal.judge()
-    return int((table.correct if images.labelled else table.predict != ABSTAIN).sum())
+    return int((table.correct if facts.labelled else table.predict != ABSTAIN).sum())
 
 
-def _check_labels(journal: Journal, images: Images) -> None:
+def _check_labels(journal: Journal, facts: RunFacts) -> None:
     """Raise InputError for a row about none of these images: a damaged one from before journals had checksums."""
-    there = [row.idx for row in journal.rows if row.idx < len(images)]
-    labels = dict(zip(there, images.labels_at(torch.tensor(there, dtype=torch.int64)).tolist(), strict=True))
+    labels = dict(zip(facts.indices, facts.labels, strict=True))
     for row in journal.rows:
         if labels.get(row.idx) != row.label:
             raise InputError(
                 f"{journal.path} is damaged: it holds image {row.idx} with label {row.label}, which the data set does "
                 "not; use --overwrite to start again"
             )
-
-
-def _jobs(images: Images, indices: Sequence[int], header: Header) -> Iterator[Job[ImageEvidence]]:
-    """One job an image, made when the scheduler has room for it."""
-    rule, n0 = rule_of(header), header.n0 or 0
-    batches = images.batches([torch.tensor([index]) for index in indices])
-    for index, (x, y) in zip(indices, batches, strict=True):
-        yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))

@@ -1,0 +1,153 @@
+"""What to certify, in words that any process can carry out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from randsmooth import data, models
+from randsmooth.certificates import CertificationSettings, Header
+from randsmooth.certification.engine import Engine
+from randsmooth.certification.opening import opened
+from randsmooth.certification.prepared import Prepared
+from randsmooth.certification.run_identity import check_fit, make_header
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.errors import InputError
+
+UNLABELLED = "the images have no labels, so that accuracy and ACR stay unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What `certify` was asked for. It can be pickled if the model and the data set can; their names always can.
+
+    Attributes:
+        model, dataset, settings, split, take, skip, device, identity, num_classes, model_args: as in `certify`.
+        columns: image_column, label_column, resize and crop, as `data.load` takes them.
+
+    Example:
+        >>> from torch import nn
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> order = Order(model=model, dataset="digits", settings=CertificationSettings(sigma=0.5, n=100), take=3)
+        >>> prepared = order.prepare()
+        >>> prepared.facts.indices
+        (0, 120, 240)
+        >>> [int(row.counts.sum()) for row in prepared.rows([0, 120])]
+        [100, 100]
+    """
+
+    model: object
+    dataset: Any = None
+    settings: CertificationSettings
+    split: str = "test"
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    take: int | None = None
+    skip: int | None = None
+    device: str = "auto"
+    identity: str | None = None
+    num_classes: int | None = None
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+
+    def like(self, header: Header | None) -> Order:
+        """The order with the backend and the batch of a run that was begun, where its own settings leave them open."""
+        if header is None or header.backend is None:
+            return self
+        settings = self.settings
+        backend = header.backend if settings.backend in (None, "auto") else settings.backend
+        batch = header.batch if settings.batch is None else settings.batch
+        return replace(self, settings=settings.having(backend=backend, batch=batch))
+
+    def prepare(self) -> Prepared:
+        """What it comes to in this process: model and data opened, the backend chosen and the model tried out.
+
+        Raises:
+            InputError: anything that cannot be used.
+        """
+        base = opened(self.model, self.model_args, self.num_classes)
+        dataset, settings = completed(self.dataset, self.settings, models.provenance_of(base))
+        place = models.pick_device(self.device)
+        some = self.take is not None or self.skip is not None
+        images = data.load(dataset, self.split, stream=some, **self.columns)
+        check_fit(base, images.spec)
+        base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
+        smoothed = SmoothedClassifier(base, settings, device=place)
+        indices, selection = choose(len(images), self.take, self.skip)
+        header = make_header(smoothed, base, images, indices, selection=selection, identity=self.identity)
+        header = self._with_source(header)
+        notes = [
+            *differences(base, smoothed.sigma, dataset, header),
+            *chosen(smoothed.engine, header, len(indices)),
+            *models.notes_of(base),
+            *header.notes,
+            *([] if images.labelled else [UNLABELLED]),
+        ]
+        return Prepared.of(smoothed, images, indices, header, notes)
+
+    def _with_source(self, header: Header) -> Header:
+        """The header with what made the model, where that is code or was given arguments."""
+        if not isinstance(self.model, str | Path) or not (":" in str(self.model) or self.model_args):
+            return header
+        said = {"source": str(self.model)} | ({"arguments": dict(self.model_args)} if self.model_args else {})
+        return header.having(model=(header.model or {}) | said)
+
+
+def completed(
+    dataset: Any, settings: CertificationSettings, trained: dict[str, Any]
+) -> tuple[Any, CertificationSettings]:
+    """Data set and settings with what they leave open taken from how the model was `trained`; the seed is 0.
+
+    Raises:
+        InputError: neither says the data set or sigma, or one of them cannot be used.
+    """
+    sigma = trained.get("sigma") or None if settings.sigma is None else settings.sigma  # 0: trained without noise
+    if dataset is None and trained.get("dataset") is not None:
+        dataset = data.registered(trained["dataset"], "the model")
+    if sigma is None or dataset is None:
+        missing = "sigma" if sigma is None else "dataset"
+        raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
+    return dataset, settings.having(sigma=sigma, seed=settings.seed or 0)
+
+
+def chosen(engine: Engine, header: Header, images: int) -> list[str]:
+    """What the backend `auto` chose, in words; of an endpoint, what the run may cost."""
+    if engine.backend.metered:
+        samples = images * ((header.n0 or 0) + (header.n or 0))
+        return [f"the endpoint is sent {samples:,} images at most, in {-(-samples // engine.size):,} requests"]
+    if not engine.rates:
+        return []
+    rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())
+    return [f"backend {engine.backend.name}, batches of {engine.size} (images per second: {rates})"]
+
+
+def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], str]:
+    """Positions of the images to certify, and how they were chosen, in words."""
+    if take is not None and skip is not None:
+        raise InputError(f"take={take} and skip={skip} choose images in two ways: give one of them")
+    if take is not None:
+        return data.take(total, take).tolist(), f"take {take} of {total}"
+    if skip is not None:
+        return data.skip(total, skip).tolist(), f"one in {skip} of {total}"
+    return list(range(total)), f"all {total}"
+
+
+def differences(base: models.BaseClassifier, sigma: float, dataset: Any, header: Header) -> list[str]:
+    """Where a certification is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
+    parts = {"the model was trained with": models.provenance_of(base)}
+    if isinstance(base, models.Denoised):
+        known = base.provenance
+        parts = {"the classifier was trained with": {name: known[name] for name in ("dataset",) if name in known}}
+        parts["the denoiser is for"] = base.denoiser_is_for
+    now: dict[str, Any] = {"sigma": sigma, "resize": header.resize, "crop": header.crop}
+    now |= {"dataset": str(dataset)} if isinstance(dataset, str | Path) else {}
+    return [
+        f"{words} {what} {_or_none(facts[what])}, not {_or_none(now[what])}"
+        for words, facts in parts.items()
+        for what in ("dataset", "sigma", "resize", "crop")
+        if what in now and facts.get(what, now[what]) != now[what]
+    ]
+
+
+def _or_none(value: object) -> object:
+    return "none" if value is None else value

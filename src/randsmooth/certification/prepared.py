@@ -1,0 +1,75 @@
+"""A run whose model and data are open in this process: it certifies images, one row of evidence each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+
+from randsmooth.certificates import Header, JournalRow, rule_of
+from randsmooth.certification.algorithm import ImageEvidence, certify_steps
+from randsmooth.certification.crew import RunFacts
+from randsmooth.certification.jobs import Job
+from randsmooth.certification.kept_counts import KeptCounts
+from randsmooth.certification.scheduler import Scheduler
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.data import Images
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The `Crew` that is this process alone.
+
+    Attributes:
+        smoothed: the classifier to certify, tried out on an image of the shape of these.
+        images: the split.
+        facts: of the run.
+
+    Example:
+        >>> from randsmooth import data
+        >>> from randsmooth.certification.run_identity import make_header
+        >>> model, images = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval(), data.load("digits")
+        >>> smoothed = SmoothedClassifier(model, sigma=0.5, n=1000, seed=0)
+        >>> header = make_header(smoothed, model, images, [3, 5], selection="two")
+        >>> prepared = Prepared.of(smoothed, images, [3, 5], header)
+        >>> [int(row.counts.sum()) for row in prepared.rows([5])]
+        [1000]
+    """
+
+    smoothed: SmoothedClassifier
+    images: Images
+    facts: RunFacts
+
+    @classmethod
+    def of(
+        cls,
+        smoothed: SmoothedClassifier,
+        images: Images,
+        indices: Sequence[int],
+        header: Header,
+        notes: Sequence[str] = (),
+    ) -> Self:
+        """The run of the `images` at `indices`, whose header `make_header` made."""
+        metered = smoothed.engine.backend.metered
+        return cls(smoothed, images, RunFacts.of(header, indices, images, notes, metered=metered))
+
+    def rows(self, left: Sequence[int], kept: KeptCounts | None = None) -> Iterator[JournalRow]:
+        """The evidence of the images at positions `left`, as they are decided (see `Crew.rows`)."""
+        label_of = dict(zip(self.facts.indices, self.facts.labels, strict=True))
+        for job in Scheduler[ImageEvidence](self.smoothed.engine, kept).run(self._jobs(left)):
+            found = job.result
+            assert found is not None
+            seconds = round(job.seconds, 6)
+            yield JournalRow(job.number, label_of[job.number], found.counts0, found.counts, found.path, seconds)
+            if kept is not None:
+                kept.finish(job.address)
+
+    def _jobs(self, left: Sequence[int]) -> Iterator[Job[ImageEvidence]]:
+        """One job an image, made when the scheduler has room for it."""
+        header = self.facts.header
+        rule, n0 = rule_of(header), header.n0 or 0
+        batches = self.images.batches([torch.tensor([index]) for index in left])
+        for index, (x, y) in zip(left, batches, strict=True):
+            yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
