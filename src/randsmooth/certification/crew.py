@@ -64,7 +64,7 @@ class Crew(Protocol):
         >>> settings = CertificationSettings(sigma=0.5, n=100)
         >>> crew: Crew = Order(model=model, dataset="digits", settings=settings, take=3).prepare()
         >>> crew.facts.indices
-        (0, 120, 240)
+        (0, 121, 242)
     """
 
     @property

@@ -33,8 +33,8 @@ class Order:
         >>> order = Order(model=model, dataset="digits", settings=CertificationSettings(sigma=0.5, n=100), take=3)
         >>> prepared = order.prepare()
         >>> prepared.facts.indices
-        (0, 120, 240)
-        >>> [int(row.counts.sum()) for row in prepared.rows([0, 120])]
+        (0, 121, 242)
+        >>> [int(row.counts.sum()) for row in prepared.rows([0, 121])]
         [100, 100]
     """
 

@@ -76,13 +76,14 @@ def certify_images(
 
     Example:
         >>> import tempfile, torch
+        >>> from randsmooth.certificates import CertificationSettings
         >>> from randsmooth.certification.order import Order
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
         >>> settings = CertificationSettings(sigma=0.5, n=1000)
         >>> prepared = Order(model=model, dataset="digits", settings=settings, take=2).prepare()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     certify_images(prepared, Path(folder) / "two.parquet").idx
-        array([  0, 180])
+        array([  0, 182])
     """
     header, indices = crew.facts.header, crew.facts.indices
     check_flags(out, resume=resume, overwrite=overwrite)
