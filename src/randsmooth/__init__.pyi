@@ -1,6 +1,7 @@
 from . import bounds as bounds
 from . import certificates as certificates
 from . import certification as certification
+from . import cluster as cluster
 from . import data as data
 from . import methods as methods
 from . import metrics as metrics
