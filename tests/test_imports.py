@@ -30,11 +30,11 @@ ALLOWED: dict[str, set[str]] = {
     "training": {"data", "models", "methods", "noise", "bounds"},
     "certification": {"models", "noise", "data", "bounds", "certificates"},
     "papers": {
-        *("training", "certification", "metrics", "certificates", "report", "bounds", "cluster"),
+        *("training", "certification", "metrics", "certificates", "report", "bounds"),
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "bounds"},
-    "cluster": {"training", "certification", "certificates", "models", "methods", "data"},
+    "cluster": {"training", "certification", "certificates"},
     "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
 }
 ROOMS = {*ALLOWED, "cli"}

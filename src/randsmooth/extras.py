@@ -32,6 +32,7 @@ EXTRAS = {
     "onnxscript": "onnx",
     "mlflow": "mlflow",
     "wandb": "wandb",
+    "submitit": "slurm",
 }
 
 
