@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from randsmooth.certificates.digest import Part
+from randsmooth.certificates.journal_row import ADDRESS
 from randsmooth.certificates.rules import Evidence
-from randsmooth.certificates.table import Certificates, Floats, Ints
+from randsmooth.certificates.table import Bytes, Certificates, Floats, Ints
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 NUMBERS = pa.list_(pa.int64())
+ADDRESSES = pa.binary(ADDRESS)
 TYPES = {
     "idx": pa.int64(),
     "label": pa.int64(),
@@ -26,7 +28,10 @@ TYPES = {
     "counts": NUMBERS,
     "path": NUMBERS,
     "seconds": pa.float64(),
+    "machine": pa.int64(),
+    "image": ADDRESSES,
 }
+OPTIONAL = ("path", "machine", "image")
 MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
 MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
 MOST_BYTES = 2**33  # of all columns, unpacked
@@ -46,6 +51,8 @@ class Columns:
     looks: Ints | None
     paths: Ints | None
     seconds: Floats
+    machine: Ints | None = None
+    image: Bytes | None = None
 
     @classmethod
     def of(cls, table: Certificates) -> Columns:
@@ -59,6 +66,8 @@ class Columns:
             looks=np.array([len(path) for path in paths], np.int64),
             paths=np.concatenate([np.zeros(0, np.int64), *paths]),
             seconds=np.asarray(table.seconds, np.float64),
+            machine=None if table.machine is None else np.asarray(table.machine, np.int64),
+            image=None if table.image is None else np.asarray(table.image, np.uint8),
         )
 
     def parts(self) -> dict[str, list[Part]]:
@@ -70,8 +79,14 @@ class Columns:
             "counts": [self.counts],
             "path": [self.looks, self.paths],
             "seconds": [self.seconds],
+            **{name: [part] for name, part in self._origin().items()},
         }
         return {name: [part for part in parts if part is not None] for name, parts in columns.items()}
+
+    def _origin(self) -> dict[str, Part]:
+        """The columns that most tables do not have."""
+        origin = {"machine": self.machine, "image": self.image}
+        return {name: part for name, part in origin.items() if part is not None}
 
     def to_arrow(self) -> dict[str, pa.Array]:
         """The columns as they are stored."""
@@ -83,7 +98,10 @@ class Columns:
             "path": _lists(np.zeros(0, np.int64) if self.paths is None else self.paths, looks),
         }
         plain = {"idx": pa.array(self.idx), "label": pa.array(self.label), "seconds": pa.array(self.seconds)}
-        return plain | lists
+        origin = {} if self.machine is None else {"machine": pa.array(self.machine)}
+        if self.image is not None:
+            origin["image"] = pa.array([row.tobytes() for row in self.image], ADDRESSES)
+        return plain | lists | origin
 
     def each_path(self) -> list[Ints] | None:
         if self.looks is None or self.paths is None:
@@ -114,14 +132,15 @@ def read_columns(file: pq.ParquetFile, path: Path, classes: int) -> Columns:
     Raises:
         InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
     """
-    names = [name for name in TYPES if name != "path" or name in file.schema_arrow.names]
+    names = [name for name in TYPES if name not in OPTIONAL or name in file.schema_arrow.names]
     _check_types(file.schema_arrow, names, path)
     _check_sizes(file.metadata, classes or 1, path)
     found = {name: column.combine_chunks() for name, column in _columns(file, names).items()}
     for name, column in found.items():
         if column.null_count or (TYPES[name] == NUMBERS and column.flatten().null_count):
             raise _broken(path, name, "lacks a value")
-    numbers = {name: column.to_numpy().copy() for name, column in found.items() if TYPES[name] != NUMBERS}
+    plain = {name: column for name, column in found.items() if TYPES[name] not in (NUMBERS, ADDRESSES)}
+    numbers = {name: column.to_numpy().copy() for name, column in plain.items()}
     width = classes or (max(1, len(found["counts"][0])) if len(found["idx"]) else 1)
     looks = paths = None
     if "path" in found:
@@ -132,6 +151,7 @@ def read_columns(file: pq.ParquetFile, path: Path, classes: int) -> Columns:
         counts=_square(found["counts"], width, path, "counts"),
         looks=looks,
         paths=paths,
+        image=_addresses(found["image"]) if "image" in found else None,
     )
 
 
@@ -163,6 +183,11 @@ def _check_sizes(metadata: pq.FileMetaData, width: int, path: Path) -> None:
             f"{path} says it holds {rows:,} rows of {width} classes in {size:,} bytes; a table has at most "
             f"{MOST_ROWS:,} rows and {MOST_VALUES:,} counts: it is damaged, or to be split into several"
         )
+
+
+def _addresses(column: pa.FixedSizeBinaryArray) -> Bytes:
+    """(N, 32) from N addresses."""
+    return np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(len(column), ADDRESS)
 
 
 def _flat(column: pa.ListArray) -> tuple[Ints, Ints]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Part = NDArray[np.int64] | NDArray[np.float64]
+Part = NDArray[np.int64] | NDArray[np.float64] | NDArray[np.uint8]
 
 
 def digests(header: bytes, columns: Mapping[str, Sequence[Part]]) -> bytes:
@@ -19,8 +19,8 @@ def digests(header: bytes, columns: Mapping[str, Sequence[Part]]) -> bytes:
 
     Args:
         header: the bytes that are stored.
-        columns: arrays of int64 or float64, one or more a column. Name, type and shape of each are hashed with its
-            little-endian bytes, so that numbers which change places change the digest.
+        columns: arrays of int64, float64 or uint8, one or more a column. Name, type and shape of each are hashed with
+            its little-endian bytes, so that numbers which change places change the digest.
     """
     lines = [f"header {hashlib.sha256(header).hexdigest()}"]
     for name, parts in columns.items():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.certificates.derived import derived
 from randsmooth.certificates.given_counts import GivenCounts
 from randsmooth.certificates.guarantee_text import rule_of
 from randsmooth.certificates.header import Header
+from randsmooth.certificates.rows import check_origin
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
 
@@ -50,7 +52,8 @@ def _counted(table: Certificates) -> dict[str, Any]:
         shown["n"] = counts.sum(axis=1)
     else:
         lists["counts"] = counts.tolist()
-    return {"idx": table.idx, "label": table.label} | shown | lists | {"seconds": table.seconds}
+    made = {"seconds": table.seconds} | ({} if table.machine is None else {"machine": table.machine})
+    return {"idx": table.idx, "label": table.label} | shown | lists | made
 
 
 def from_frame(frame: pd.DataFrame) -> Certificates:
@@ -72,4 +75,8 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     columns["picked"] = columns.get("most_frequent", columns.get("picked"))
     given = GivenCounts.of({key: value for key, value in columns.items() if key != "n"} | {"n": header.n})
     counted = given.counted(rule_of(header), header.bound or "", int(about["num_classes"]))
-    return given.table(header, counted, name)
+    table = given.table(header, counted, name)
+    if "machine" not in columns:
+        return table
+    check_origin(len(table), columns["machine"], len(header.machines), None)
+    return replace(table, machine=columns["machine"])

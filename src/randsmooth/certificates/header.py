@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import ConfigDict, Strict, model_validator
+from pydantic import BeforeValidator, ConfigDict, Strict, model_validator
 
 from randsmooth.certificates.limits import check_facts, check_size
+from randsmooth.certificates.machine import Machine
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
@@ -20,6 +21,13 @@ OLD_BOUND = "Clopper-Pearson, one-sided"  # what the first tables called it, bef
 
 
 Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
+
+
+def _machine(facts: object) -> object:
+    return Machine(**facts) if isinstance(facts, dict) else facts
+
+
+Machines = Annotated[tuple[Annotated[Machine, BeforeValidator(_machine)], ...], Strict(False)]
 
 
 class Header(FrozenRecord):
@@ -54,6 +62,8 @@ class Header(FrozenRecord):
         backend, precision, batch: the arithmetic that the base classifier is defined by.
         device, instructions: the processor and the instructions that it was done with, on which its last bits depend.
         versions: of the libraries that made the counts.
+        machines: those that made the rows, where several took part: device, instructions and versions above are then
+            those of the process that made this header, and the column `machine` says who made which row.
         notes: what its rule says of a run, and what was done to the table since (counts thinned, another alpha); in
             other words than those of randsmooth they are left out on reading.
 
@@ -101,11 +111,12 @@ class Header(FrozenRecord):
     device: str | None = None
     instructions: str | None = None
     versions: dict[str, str] | None = None
+    machines: Machines = ()
     notes: Texts = ()
 
     @model_validator(mode="after")
     def _limited(self) -> Self:
-        check_facts(self)
+        check_facts((name, value) for name, value in self if name != "machines")  # which check themselves
         check_size(len(self.model_dump_json()))
         return self
 

@@ -14,11 +14,12 @@ import numpy as np
 from randsmooth.atomic import sync_folder
 from randsmooth.certificates.digest import link
 from randsmooth.certificates.header import WITH_DIGESTS, Header
-from randsmooth.certificates.journal_row import JournalRow
+from randsmooth.certificates.journal_row import ADDRESS, JournalRow
+from randsmooth.certificates.machine import NumberedMachines
 from randsmooth.certificates.pace import Pace
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certificates.stored_header import parse_header
-from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.table import Certificates, Ints, from_evidence
 from randsmooth.errors import InputError, NoDigest
 
 
@@ -32,6 +33,7 @@ class Journal:
         rows: the rows of all finished lines.
         safe: how many of them are known to be on the disk.
         judged: how many of them `judge` was asked about.
+        machines: those that its rows name; each is written once.
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
@@ -50,6 +52,7 @@ class Journal:
     pace: Pace = field(default_factory=Pace)
     safe: int = 0
     judged: int = 0
+    machines: NumberedMachines = field(default_factory=NumberedMachines)
 
     def __post_init__(self) -> None:
         self.file: BinaryIO = self.path.open("ab")
@@ -78,13 +81,13 @@ class Journal:
         check_same_run(content.header, header, path)
         os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
         # An older version's header may hold fewer facts than `header`; it is kept, since no more was recorded.
-        journal = cls(path, content.header, content.rows, content.checksum)
+        journal = cls(path, content.header, content.rows, content.checksum, machines=content.machines)
         journal.sync()
         return journal
 
     def append(self, row: JournalRow) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
-        self._write(row.to_json())
+        self._write(row.to_json(self.machines))
         self.rows.append(row)
 
     def settle(self) -> int:
@@ -128,7 +131,7 @@ class Journal:
 
         What `table` says can differ from it in the last bits: a rule may judge many images at once otherwise than few.
         """
-        new = table_of(self.header, self.rows[self.judged :])
+        new = _evidence(self.header, self.rows[self.judged :])
         self.judged = len(self.rows)
         return new
 
@@ -148,6 +151,7 @@ class JournalContent:
         checksum: of the last of them.
         size: bytes of the finished lines.
         bare: how many lines have no checksum, since an older version wrote them.
+        machines: those that the rows name.
     """
 
     header: Header
@@ -155,6 +159,7 @@ class JournalContent:
     checksum: str
     size: int
     bare: int
+    machines: NumberedMachines
 
 
 def read_journal(path: Path) -> JournalContent | None:
@@ -171,13 +176,14 @@ def read_journal(path: Path) -> JournalContent | None:
         return None
     texts, checksum, bare = _checked(lines, path)
     header = parse_header(texts[0], path)
-    rows = [JournalRow.from_json(text, f"{path}, line {place}") for place, text in enumerate(texts[1:], start=2)]
+    machines = NumberedMachines()
+    rows = [JournalRow.from_json(text, f"{path}, line {at}", machines) for at, text in enumerate(texts[1:], start=2)]
     _check_rows(header, rows, path)
     if bare and header.version >= WITH_DIGESTS:
         raise _damaged(path, 1, "its checksum is lost")
     if bare:
         warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", NoDigest, 2)
-    return JournalContent(header, rows, checksum, len(stored) - len(torn), bare)
+    return JournalContent(header, rows, checksum, len(stored) - len(torn), bare, machines)
 
 
 def journal_header(path: Path) -> Header | None:
@@ -195,7 +201,17 @@ def journal_header(path: Path) -> Header | None:
 
 def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certificates:
     """The table of `rows`. Errors as `from_evidence`."""
+    if not any(row.machine for row in rows):
+        return _evidence(header, rows, name)
+    numbered = NumberedMachines()
+    machine = np.array([-1 if row.machine is None else numbered.number(row.machine) for row in rows], np.int64)
+    return _evidence(header.having(machines=tuple(numbered.machines)), rows, name, machine)
+
+
+def _evidence(header: Header, rows: list[JournalRow], name: str = "", machine: Ints | None = None) -> Certificates:
     classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
+    images = b"".join(row.image or b"" for row in rows)
+    addressed = len(images) == ADDRESS * len(rows) > 0
     return from_evidence(
         header,
         idx=np.array([row.idx for row in rows], np.int64),
@@ -204,6 +220,8 @@ def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certific
         counts=np.array([row.counts for row in rows], np.int64).reshape(len(rows), classes),
         seconds=np.array([row.seconds for row in rows], np.float64),
         paths=[row.path for row in rows],
+        machine=machine,
+        image=np.frombuffer(images, np.uint8).reshape(len(rows), ADDRESS) if addressed else None,
         name=name,
     )
 

@@ -28,8 +28,9 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
 
     The column p_lower holds the lower bound on p_A; under the two-sided bound the radius also depends on the bound on
     the runner-up, so that p_lower may lie below 1/2. The column path holds how often the picked class had come out at
-    each look. Stored with them are digests of the header and of each column of evidence, and a checksum of every page.
-    When this returns, the file and its name are synced to the disk.
+    each look; the columns machine and image are there where a table has them. Stored with them are digests of the
+    header and of each column of evidence, and a checksum of every page. When this returns, the file and its name are
+    synced to the disk.
 
     Raises:
         InputError: the table has no counts, or holds an image twice.
@@ -103,6 +104,8 @@ def read_parquet(path: Path | str) -> Certificates:
             counts=columns.counts,
             seconds=columns.seconds,
             paths=columns.each_path(),
+            machine=columns.machine,
+            image=columns.image,
             name=path.stem,
         )
     except InputError as error:

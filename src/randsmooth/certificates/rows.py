@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from randsmooth.errors import InputError
 
-Array = NDArray[np.int64] | NDArray[np.float64]
+Array = NDArray[np.int64] | NDArray[np.float64] | NDArray[np.uint8]
 WHOLE, REAL = "iu", "f"  # kinds of NumPy types
 
 
@@ -36,10 +36,21 @@ def check_rows(
         _check_array("a path", path, (len(path),), WHOLE)
 
 
+def check_origin(N: int, machine: Array | None, machines: int, image: Array | None) -> None:
+    """Raise InputError unless `machine` (N,) numbers some of the `machines`, or is -1, and `image` is (N, 32) bytes."""
+    if machine is not None:
+        _check_array("machine", machine, (N,), WHOLE)
+        wrong = np.flatnonzero((machine < -1) | (machine >= machines))
+        if len(wrong):
+            raise InputError(f"row {wrong[0]} is of machine {machine[wrong[0]]}, and the header tells {machines}")
+    if image is not None:
+        _check_array("image", image, (N, 32), "u")
+
+
 def _check_array(name: str, array: Array, shape: tuple[int, ...], kinds: str) -> None:
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in kinds:
         got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        what = "whole numbers" if kinds == WHOLE else "numbers"
+        what = "numbers" if REAL in kinds else "whole numbers"
         raise InputError(f"{name} must be an array of {what} of shape {shape}; got {got}")
 
 

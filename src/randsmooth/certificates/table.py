@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates.evidence_checks import NO_LABEL, check_evidence
 from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rows import check_rows
+from randsmooth.certificates.rows import check_origin, check_rows
 from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
@@ -25,6 +25,7 @@ ABSTAIN = -1
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Certificates:
             column, for all other answers, where only the picked class was counted (see `Header.lumped`).
         paths: for each image, how often the picked class had come out at each look; None as for counts.
         q: (N,) upper bound on 1 - p_A that the counts prove; None as for counts.
+        machine: (N,) which of `header.machines` made each row, -1 for the one that the header itself tells; None where
+            that one made all.
+        image: (N, 32) a hash of each image's pixels; None but for a shard (see `JournalRow`).
 
     Example:
         >>> counts = np.array([[990, 10], [600, 400], [480, 520]])
@@ -68,6 +72,8 @@ class Certificates:
     counts: Ints | None = None
     paths: tuple[Ints, ...] | None = None
     q: Floats | None = None
+    machine: Ints | None = None
+    image: Bytes | None = None
     name: str = field(default="")
 
     def __len__(self) -> int:
@@ -160,6 +166,8 @@ class Certificates:
             counts0=counts0,
             counts=counts if judged.n == self.header.n else thin(counts, judged.n or 0, seed),
             seconds=self.seconds,
+            machine=self.machine,
+            image=self.image,
             name=self.name,
         )
 
@@ -183,14 +191,16 @@ class Certificates:
             counts=None if self.counts is None else self.counts[keep],
             paths=None if self.paths is None else tuple(self.paths[i] for i in np.arange(len(self))[keep]),
             q=None if self.q is None else self.q[keep],
+            machine=None if self.machine is None else self.machine[keep],
+            image=None if self.image is None else self.image[keep],
         )
 
     def to_pandas(self) -> pd.DataFrame:
         """A DataFrame with one row an image: the evidence, what follows from it, and the header in `attrs`.
 
         Columns: idx, label, predict, radius, correct, picked, n_A, p_lower, path, counts0, counts and seconds, where
-        path and counts are lists; of a log idx, label, predict, radius, correct and seconds. counts0 is left out where
-        n0 is not known, and of counts of the picked class alone there are n_A and n.
+        path and counts are lists, and machine, if the table has it; of a log idx, label, predict, radius, correct and
+        seconds. counts0 is left out where n0 is not known, and of counts of the picked class alone there are n_A and n.
 
         Example:
             >>> from randsmooth.certificates import from_counts
@@ -284,6 +294,8 @@ def from_evidence(
     counts: Ints,
     seconds: Floats,
     paths: Sequence[Ints] | None = None,
+    machine: Ints | None = None,
+    image: Bytes | None = None,
     name: str = "",
 ) -> Certificates:
     """The table that follows from the counts under the header's rule. Shapes as in `Certificates`.
@@ -293,7 +305,7 @@ def from_evidence(
     Raises:
         InputError: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
             counts that are negative or not as many as the rule asks for, a label that is not among the K classes (or
-            NO_LABEL beside labels), or a budget that certifies nothing.
+            NO_LABEL beside labels), a machine that the header does not tell, or a budget that certifies nothing.
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
@@ -311,7 +323,10 @@ def from_evidence(
     rule = rule_of(header)
     check_budget(header.selected, rule.n, rule.alpha)
     check_rows(idx, label, counts0, counts, seconds, paths)
+    check_origin(len(idx), machine, len(header.machines), image)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
     check_evidence(header, rule, evidence, counts0, label)
     predict, radius, q = _judge(rule, evidence)
-    return Certificates(header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, name)
+    return Certificates(
+        header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, machine, image, name
+    )

@@ -1,0 +1,80 @@
+"""The machine that made a row, where several took part in a run."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from pydantic import ConfigDict, model_validator
+
+from randsmooth.certificates.limits import check_facts
+from randsmooth.frozen_record import FrozenRecord
+
+if TYPE_CHECKING:
+    from randsmooth.certificates.header import Header
+
+FACTS = ("device", "instructions", "versions")  # of a machine that a header tells, too
+
+
+class Machine(FrozenRecord):
+    """What may differ between the processes that make one table, as long as the classifier's outputs do not.
+
+    Attributes:
+        host: what the machine is called in its network.
+        device, instructions: its processor and the instructions used, as in a header.
+        versions: of the libraries.
+
+    Example:
+        >>> Machine(host="node7", device="cpu", instructions="AVX2", versions={"torch": "2.10.0"}).host
+        'node7'
+    """
+
+    model_config = ConfigDict(strict=True)
+    field_is: ClassVar[str] = "fact of a machine"
+
+    host: str | None = None
+    device: str | None = None
+    instructions: str | None = None
+    versions: dict[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _limited(self) -> Self:
+        check_facts(self)
+        return self
+
+    @classmethod
+    def here(cls, header: Header) -> Self:
+        """This machine, in a process that made `header`.
+
+        Example:
+            >>> from randsmooth.certificates import Header
+            >>> Machine.here(Header(device="cpu")).device
+            'cpu'
+        """
+        return cls(host=platform.node() or None, **{name: getattr(header, name) for name in FACTS})
+
+
+class NumberedMachines:
+    """The machines of a table or journal, each with a number: 0 for the first one named, and so on.
+
+    Example:
+        >>> numbered = NumberedMachines()
+        >>> [numbered.number(Machine(host=host)) for host in ("node7", "node8", "node7")]
+        [0, 1, 0]
+        >>> [machine.host for machine in numbered.machines]
+        ['node7', 'node8']
+    """
+
+    def __init__(self) -> None:
+        self.machines: list[Machine] = []
+        self._numbers: dict[str, int] = {}
+
+    def __contains__(self, machine: Machine) -> bool:
+        return machine.model_dump_json() in self._numbers
+
+    def number(self, machine: Machine) -> int:
+        """The number of `machine`, a new one where it was not named before."""
+        number = self._numbers.setdefault(machine.model_dump_json(), len(self.machines))
+        if number == len(self.machines):
+            self.machines.append(machine)
+        return number
