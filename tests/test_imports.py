@@ -30,11 +30,11 @@ ALLOWED: dict[str, set[str]] = {
     "training": {"data", "models", "methods", "noise", "bounds"},
     "certification": {"models", "noise", "data", "bounds", "certificates"},
     "papers": {
-        *("training", "certification", "metrics", "certificates", "report", "bounds"),
+        *("training", "certification", "metrics", "certificates", "report", "bounds", "cluster"),
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "bounds"},
-    "cluster": {"training", "certification", "certificates"},
+    "cluster": {"training", "certification", "certificates", "models", "methods", "data"},
     "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
 }
 ROOMS = {*ALLOWED, "cli"}

@@ -1,0 +1,2 @@
+from .graph import Graph as Graph
+from .graph import Step as Step
