@@ -87,6 +87,9 @@ from .same_run import (
     classifier_difference as classifier_difference,
 )
 from .same_run import (
+    evidence_difference as evidence_difference,
+)
+from .same_run import (
     unchecked as unchecked,
 )
 from .settings import (

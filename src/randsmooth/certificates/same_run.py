@@ -44,7 +44,11 @@ FOLLOWS_FROM = {
     "notes": {*SETTINGS, "version"},
 }
 OLD_IDENTITY = ("weights", "mean", "std")  # what older tables recorded to identify a model
+OF_THE_MACHINE = ("device", "instructions", "versions")
 ABSENT = object()
+
+Sides = tuple[str, str]
+IN_THE_FILE = ("in the file", "asked for")
 
 
 def check_same_run(begun: Header, now: Header, path: Path) -> None:
@@ -64,15 +68,44 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
         randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
     """
     names, classifier = _differing_fields(begun, now), classifier_difference(begun, now)
-    differences = [f"{name}: {_there_and_now(_comparable(begun, name), _comparable(now, name))}" for name in names]
-    if classifier is not None:
-        differences = [*(each for each in differences if each not in classifier.detail), ": ".join(classifier)]
-    if differences:
+    if differences := _sentences(begun, now, names, classifier, IN_THE_FILE):
         raise InputError(
             f"{path} was begun differently ({'; '.join(differences)}). {_ways_on(begun, names, classifier)}"
         )
     if begun.behaviour is None and now.behaviour is not None:
         warnings.warn(f"{path} was begun by an older version: {unchecked(begun)}", Note, stacklevel=2)
+
+
+def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
+    """In what two headers differ that make different counts, in words; None if their rows may share a table.
+
+    The processor, its instructions and the versions may differ where the classifier's outputs are the same to the last
+    bit.
+
+    Args:
+        one, other: the headers.
+        sides: what to say after a value of the one, and of the other.
+
+    Example:
+        >>> one, sides = Header(sigma=0.5, device="cpu", model={"weights": "sha256:aa"}), ("of node1", "of node2")
+        >>> evidence_difference(one, one.having(device="cuda"), sides) is None
+        True
+        >>> evidence_difference(one, one.having(device="cuda", model={"weights": "sha256:bb"}), sides)
+        "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
+    """
+    alike = other.model_copy(update={name: getattr(one, name) for name in OF_THE_MACHINE})
+    names, classifier = _differing_fields(one, alike), classifier_difference(one, other, sides)
+    return "; ".join(_sentences(one, other, names, classifier, sides)) or None
+
+
+def _sentences(
+    begun: Header, now: Header, names: list[str], classifier: ClassifierDifference | None, sides: Sides
+) -> list[str]:
+    """What differs, a clause each: the fields `names` and the classifiers."""
+    found = [f"{name}: {_there_and_now(_comparable(begun, name), _comparable(now, name), sides)}" for name in names]
+    if classifier is None:
+        return found
+    return [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
 
 
 class ClassifierDifference(NamedTuple):
@@ -82,10 +115,11 @@ class ClassifierDifference(NamedTuple):
     detail: str
 
 
-def classifier_difference(begun: Header, now: Header) -> ClassifierDifference | None:
+def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE) -> ClassifierDifference | None:
     """How the base classifiers of two tables differ; None if they are the same as far as both headers say.
 
-    Facts that only one of the headers records are not compared, nor are outputs for different images or noise.
+    Facts that only one of the headers records are not compared, nor are outputs for different images or noise. `sides`
+    are what to say after a value of the one, and of the other.
 
     Example:
         >>> begun = Header(model={"weights": "sha256:aa"})
@@ -95,19 +129,19 @@ def classifier_difference(begun: Header, now: Header) -> ClassifierDifference | 
         ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
     """
     theirs, mine = begun.model or {}, now.model or {}
-    if detail := _model_difference(theirs, mine):
+    if detail := _model_difference(theirs, mine, sides):
         return ClassifierDifference(ANOTHER_MODEL, detail)
     if not _outputs_differ(begun, now):
         return None
     facts = [
-        f"{name}: {_there_and_now(getattr(begun, name), getattr(now, name))}"
+        f"{name}: {_there_and_now(getattr(begun, name), getattr(now, name), sides)}"
         for name in ARITHMETIC
         if getattr(begun, name) != getattr(now, name)
     ]
     arithmetic = f" ({'; '.join(facts)})" if facts else ""
     if "called" in theirs:  # identified by a name that its user chose
         detail = (
-            f"the model called {_short(theirs['called'])} gives other outputs than the one in the file: another model "
+            f"the model called {_short(theirs['called'])} gives other outputs than the one {sides[0]}: another model "
             f"has this name, or its arithmetic differs{arithmetic}"
         )
         return ClassifierDifference(ANOTHER_MODEL, detail)
@@ -160,14 +194,14 @@ def _comparable(header: Header, name: str) -> Any:
     return {key: it for key, it in value.items() if key not in identifying} if name == "model" and value else value
 
 
-def _model_difference(begun: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def _model_difference(begun: Mapping[str, Any], now: Mapping[str, Any], sides: Sides) -> str:
     """How the models differ in the facts that both headers record; empty if they do not."""
     identified = "identity" in begun and "identity" in now
     if identified and begun.get("called") != now.get("called"):
-        return f"called {_two_values(begun.get('called', ABSENT), now.get('called', ABSENT))}"
+        return f"called {_two_values(begun.get('called', ABSENT), now.get('called', ABSENT), sides)}"
     differ = [key for key in OLD_IDENTITY if key in begun and key in now and begun[key] != now[key]]
     if differ:
-        return "; ".join(f"{key} {_two_values(begun[key], now[key])}" for key in differ)
+        return "; ".join(f"{key} {_two_values(begun[key], now[key], sides)}" for key in differ)
     if not identified or begun["identity"] == now["identity"]:
         return ""
     return "its weights are the same, but its layers, attributes or unsaved buffers differ"
@@ -186,16 +220,16 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
     return any(begun.behaviour[name] != now.behaviour[name] for name in images)
 
 
-def _there_and_now(begun: Any, now: Any) -> str:
+def _there_and_now(begun: Any, now: Any, sides: Sides) -> str:
     """Both values of a field; of two mappings only the entries that differ."""
     if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
-        return _two_values(begun, now)
+        return _two_values(begun, now, sides)
     keys = [key for key in {**begun, **now} if begun.get(key, ABSENT) != now.get(key, ABSENT)]
-    return ", ".join(f"{key} {_two_values(begun.get(key, ABSENT), now.get(key, ABSENT))}" for key in keys)
+    return ", ".join(f"{key} {_two_values(begun.get(key, ABSENT), now.get(key, ABSENT), sides)}" for key in keys)
 
 
-def _two_values(begun: Any, now: Any) -> str:
-    return f"{_short(begun)} in the file, {_short(now)} asked for"
+def _two_values(begun: Any, now: Any, sides: Sides) -> str:
+    return f"{_short(begun)} {sides[0]}, {_short(now)} {sides[1]}"
 
 
 def _short(value: Any) -> str:
