@@ -10,7 +10,7 @@ import pytest
 import randsmooth as rs
 from randsmooth.certificates import CertificationSettings, Header, check_same_run
 from randsmooth.certificates.same_run import SETTINGS
-from randsmooth.cli.certify import Certify
+from randsmooth.cli.certification import Certify
 from randsmooth.cli.configuration import validate
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

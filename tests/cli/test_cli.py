@@ -27,7 +27,7 @@ VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "ex
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a trained `model`, and its certificates in `a.parquet`."""
-    from randsmooth.cli.certify import Certify
+    from randsmooth.cli.certification import Certify
     from randsmooth.cli.certify import run as certify
     from randsmooth.progress import silent
     from randsmooth.training import train

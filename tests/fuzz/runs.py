@@ -20,7 +20,7 @@ from fuzz.plain import bent, to_yaml
 from fuzz.reader import Files, Reader
 from fuzz.torch_archive import inflating, records, rezipped, zipped
 from randsmooth import data, models
-from randsmooth.cli.certify import Certify
+from randsmooth.cli.certification import Certify
 from randsmooth.cli.configuration import read_config, validate
 from randsmooth.cli.evaluate import Evaluate
 from randsmooth.cli.settings import Settings

@@ -69,7 +69,7 @@ def test_every_object_has_rows_that_presets_train() -> None:
 
 
 def test_what_is_missing_is_told_as_commands_that_parse() -> None:
-    from randsmooth.cli.certify import Certify
+    from randsmooth.cli.certification import Certify
     from randsmooth.cli.train import Train
 
     settings: dict[str, type[Settings]] = {"train": Train, "certify": Certify}

@@ -1,0 +1,107 @@
+"""The settings of `randsmooth certify`, their checks, and what they ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator
+
+from randsmooth.certificates import RULES, CertificationSettings
+from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser, default_out
+from randsmooth.cli.ensemble_option import CONSENSUS, ENSEMBLE, check_ensemble, ensemble_of, joined, single
+from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
+from randsmooth.errors import InputError
+
+if TYPE_CHECKING:
+    from randsmooth.certification.order import Order
+
+
+class Certify(Settings, CertificationSettings):
+    """Settings of `randsmooth certify`."""
+
+    model: Annotated[str | list[str], BeforeValidator(single)] = argument(
+        f"{MODEL} Several with --ensemble.", list[str]
+    )
+    ensemble: str | None = option(ENSEMBLE)
+    consensus: int | None = option(CONSENSUS)
+    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    denoiser: str | None = option(DENOISER)
+    dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
+    split: str = option("train or test.", "test")
+    image_column: str | None = option(IMAGE_COLUMN)
+    label_column: str | None = option(LABEL_COLUMN)
+    resize: str | None = option(RESIZE)
+    crop: str | None = option(CROP)
+    take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
+    skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
+    device: str = option(DEVICE, "auto")
+    num_classes: int | None = option(NUM_CLASSES)
+    identity: str | None = option(IDENTITY)
+    out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet, or MODEL+DENOISER.parquet)")
+    resume: bool = option("Go on with an interrupted run into the file.", False)
+    overwrite: bool = option("Discard what is in the file.", False)
+
+    @classmethod
+    def epilog(cls) -> str:
+        """The rules, those of other packages among them."""
+        rules = (RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}") for name in RULES)
+        return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
+
+
+def check_names(given: Certify) -> None:
+    """Raise InputError for a backend, model, denoiser or data set that is not there, before torch is loaded."""
+    from randsmooth.certification.backends import check_backend
+    from randsmooth.data.registry import check_dataset
+    from randsmooth.models.sources import check_source
+
+    check_backend(given.backend)
+    check_ensemble(given.model, given.ensemble, given.consensus)
+    for source in [given.model] if isinstance(given.model, str) else given.model:
+        check_source(source)
+    check_denoiser(given.denoiser)
+    if given.dataset is not None:
+        check_dataset(given.dataset)
+
+
+def model_of(settings: Certify) -> tuple[object, dict[str, Any]]:
+    """The model to certify as `randsmooth.certify` takes it, and its `model_args`."""
+    model: object
+    if isinstance(settings.model, str):
+        model, arguments = settings.model, settings.model_arg
+    else:
+        if settings.model_arg:
+            raise InputError("--model-arg is for one model: make each of several by a function without arguments")
+        rule = settings.ensemble or ""
+        model, arguments = ensemble_of(settings.model, rule, settings.consensus, settings.num_classes), {}
+    if settings.denoiser is not None:
+        return base_classifier(model, arguments, settings.denoiser, settings.sigma), {}
+    return model, arguments
+
+
+def order_of(settings: Certify) -> Order:
+    """What `settings` ask for, as any process can carry it out."""
+    from randsmooth.certification.order import Order
+
+    model, arguments = model_of(settings)
+    of_the_images = {name: getattr(settings, name) for name in ("image_column", "label_column", "resize", "crop")}
+    return Order(
+        model=model,
+        dataset=settings.dataset,
+        settings=CertificationSettings(**settings.model_dump(include={*CertificationSettings.model_fields})),
+        split=settings.split,
+        columns=of_the_images,
+        take=settings.take,
+        skip=settings.skip,
+        device=settings.device,
+        identity=settings.identity,
+        num_classes=settings.num_classes,
+        model_args=arguments,
+    )
+
+
+def out_file(settings: Certify) -> Path:
+    """Where the certificates go."""
+    return settings.out or default_out(joined(settings.model), settings.denoiser)
