@@ -78,11 +78,11 @@ def settings_of(run: Callable[[Any], None]) -> type[Settings]:
 
 def _run(run: Callable[[Any], None], settings: Settings) -> None:
     """Run a verb; an interruption or a failure of the system says whether --resume goes on."""
-    resumes = "resume" in type(settings).model_fields
+    resumes, goes_on = "resume" in type(settings).model_fields, type(settings).goes_on()
     try:
         run(settings)
     except KeyboardInterrupt:
-        way = "; what is finished is kept: the same command with --resume goes on" if resumes else ""
+        way = f"; what is finished is kept: {goes_on}" if goes_on else ""
         say(f"\nrandsmooth: interrupted{way}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:  # whoever read our output has stopped reading: no failure to speak of

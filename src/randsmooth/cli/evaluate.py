@@ -7,7 +7,9 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from randsmooth.atomic import write_atomically
 from randsmooth.cli import shared_options
+from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.escape import say
 
@@ -24,6 +26,8 @@ class Evaluate(Settings):
     sigma: float | None = option(shared_options.SIGMA)
     n: int | None = option(shared_options.N)
     alpha: float | None = option(shared_options.ALPHA)
+    out: Path | None = option("File to write instead of printing.")
+    overwrite: bool = option("Replace a file that exists.", False)
 
 
 def evaluate(settings: Evaluate) -> None:
@@ -33,9 +37,19 @@ def evaluate(settings: Evaluate) -> None:
 
     Example: randsmooth evaluate gaussian.parquet amplify.parquet --radii 0,0.5,1 --format md
     """
+    if settings.out is not None:
+        with writing([settings.out], overwrite=settings.overwrite):
+            write_atomically(settings.out, rendered(settings).encode())
+        say(settings.out)
+        return
+    say(rendered(settings), end="")
+
+
+def rendered(settings: Evaluate) -> str:
+    """The figures as they are printed."""
     from randsmooth.cli import reading
 
     loaded = reading.load(settings.files, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
     from randsmooth.report import render  # once there is something to report
 
-    say(render(loaded, radii=settings.radii, format=settings.format, baseline=settings.baseline), end="")
+    return render(loaded, radii=settings.radii, format=settings.format, baseline=settings.baseline)

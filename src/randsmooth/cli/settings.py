@@ -28,6 +28,11 @@ class Settings(BaseModel):
         return True
 
     @classmethod
+    def goes_on(cls) -> str:
+        """How an interrupted run goes on, in words; empty where it does not."""
+        return "the same command with --resume goes on" if "resume" in cls.model_fields else ""
+
+    @classmethod
     def epilog(cls) -> str:
         """What `--help` says below the options, in paragraphs."""
         return ""

@@ -63,6 +63,11 @@ VERBS = {
         "leaderboard:leaderboard",
         "Rank every certificate below a folder on one page that sorts and filters offline, and as JSON.",
     ),
+    "sweep": Verb(
+        "sweep:sweep",
+        "Train, certify and evaluate the models of a grid of data sets, methods, sigmas, seeds and settings; rank "
+        "them.",
+    ),
     "reproduce": Verb(
         "reproduce:reproduce",
         "Draw a table or figure of the papers from certificates, beside what the paper prints.",

@@ -1,4 +1,12 @@
+from .carry_out import Ended as Ended
+from .carry_out import Executor as Executor
+from .carry_out import Outcome as Outcome
+from .cell_status import CellStatus as CellStatus
+from .cell_status import StepStatus as StepStatus
+from .cell_status import cells_of as cells_of
 from .graph import Graph as Graph
 from .graph import Step as Step
 from .grid import Grid as Grid
 from .sweep_graph import graph_of as graph_of
+from .sweeping import Swept as Swept
+from .sweeping import sweep as sweep

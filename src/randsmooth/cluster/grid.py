@@ -93,6 +93,11 @@ class Grid:
         cells: the models.
         certifications: the ways in which each is certified.
         document: what the YAML file said.
+
+    Example:
+        >>> grid = Grid.read({"datasets": "digits", "methods": {"macer": {"lbd": [6, 16]}}, "sigmas": 0.5})
+        >>> grid.cells[1].title, grid.certifications[0].title
+        ('digits-macer-lbd=16-0.5-seed0', 'certificates')
     """
 
     cells: tuple[Cell, ...]

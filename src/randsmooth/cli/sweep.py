@@ -1,0 +1,125 @@
+"""`randsmooth sweep`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.documents import parse_json, read_file
+from randsmooth.errors import InputError
+from randsmooth.escape import printable, say, shortened, to_json
+
+if TYPE_CHECKING:
+    from randsmooth.cluster import CellStatus, Swept
+
+STATUS = "status"
+LONGEST = 160  # characters of what a table says of one model
+
+
+class Sweep(Settings):
+    """Settings of `randsmooth sweep`."""
+
+    grid: list[str] = argument("YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.")
+    out: Path | None = option("Folder of the sweep. (default: runs/GRID)")
+    workers: int = option("Steps that run side by side on this machine, with its threads or GPUs shared out.", 1)
+    format: Literal["text", "json"] = option("Of `sweep status`.", "text")
+
+    @classmethod
+    def goes_on(cls) -> str:
+        """A sweep needs no flag to go on."""
+        return "the same command goes on"
+
+
+def sweep(settings: Sweep) -> None:
+    """Train, certify and evaluate the models of a grid of data sets, methods, sigmas, seeds and settings; rank them.
+
+    Every list in the grid's YAML file is crossed with all others (docs/sweeps.md). All is checked before the first
+    step begins. What fails does not stop the rest, and the same command goes on where it ended. The exit code is 0 if
+    all is done.
+
+    Example: randsmooth sweep grid.yaml --workers 2 --out runs/sweep
+
+    How far it is: randsmooth sweep status runs/sweep
+    """
+    first, *rest = settings.grid
+    if first == STATUS and rest:
+        _status(rest, settings.format)
+        return
+    if rest:
+        raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
+    from randsmooth.cluster import Grid
+
+    grid = Grid.read(Path(first))
+    from randsmooth.cluster import sweep as run
+    from randsmooth.progress import console
+
+    swept = run(grid, out=settings.out or Path("runs") / Path(first).stem, workers=settings.workers, progress=console)
+    say("\n".join(map(printable, summary(swept))))
+    if swept.outcome.failed:
+        raise typer.Exit(FAILURE)
+
+
+def _status(words: Sequence[str], format: str) -> None:
+    if len(words) > 1:
+        raise InputError(f"sweep status takes one folder; got {shortened(' '.join(words))}")
+    from randsmooth.cluster import cells_of
+
+    cells = cells_of(Path(words[0]))
+    say(to_json([_record(cell) for cell in cells]) if format == "json" else "\n".join(status_lines(cells)))
+
+
+def status_lines(cells: Sequence[CellStatus]) -> Iterator[str]:
+    """A line for each model: its name, its state, and what there is to say of it."""
+    from randsmooth.cluster.cell_status import counted
+
+    width = max(len(cell.name) for cell in cells)
+    for cell in cells:
+        yield printable(f"{cell.name:{width}}  {cell.state:8}{shortened(cell.words, LONGEST)}").rstrip()
+    yield ""
+    yield counted(cells)
+
+
+def _record(cell: CellStatus) -> dict[str, Any]:
+    steps = [{"name": s.name, "state": s.state, "says": s.words, "command": s.command} for s in cell.steps]
+    return {"name": cell.name, "state": cell.state, "steps": steps}
+
+
+def summary(swept: Swept) -> Iterator[str]:
+    """What a person reads at the end: the ranking, what failed and the commands that repeat it."""
+    if swept.leaderboard is not None:
+        yield from ranking(swept.leaderboard.with_suffix(".json"))
+        yield str(swept.leaderboard)
+    outcome = swept.outcome
+    if outcome.failed:
+        yield ""
+        yield f"{len(outcome.failed)} steps failed; the same command tries them again, or one alone:"
+        for name, error in outcome.failed.items():
+            yield f"  {name}: {error}"
+            yield f"    {swept.graph[name].command()}"
+    if outcome.blocked:
+        yield f"not tried, as they need what failed: {', '.join(outcome.blocked)}"
+
+
+def ranking(path: Path) -> Iterator[str]:
+    """The tables of a leaderboard in its order, one block for each setting in which they can be compared."""
+    for setting, records in groupby(parse_json(read_file(path), path), key=lambda record: record["setting"]):
+        rows = [(record["file"], *_figures(record)) for record in records]
+        width = max(len(row[0]) for row in rows)
+        yield setting
+        yield f"  {'':{width}}  {'accuracy':>8}  {'ACR':>6}"
+        for file, accuracy, radius in rows:
+            yield f"  {file:{width}}  {accuracy:>8}  {radius:>6}"
+        yield ""
+
+
+def _figures(record: dict[str, Any]) -> tuple[str, str]:
+    smoothed, radius = record["smoothed_accuracy"], record["acr"]
+    known = (one is not None and one["value"] is not None for one in (smoothed, radius))
+    has_accuracy, has_radius = known
+    return f"{smoothed['value']:.1%}" if has_accuracy else "-", f"{radius['value']:.3f}" if has_radius else "-"
