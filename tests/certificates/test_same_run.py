@@ -118,9 +118,10 @@ def test_every_field_is_compared() -> None:
         "dataset": "?", "split": "train",
         "selection": "?", "data": "?", "classes": ("a", "b"), "model": {"weights": "?"}, "backend": "?",
         "behaviour": {"made-up images": "?"}, "precision": "?", "batch": 1, "device": "?", "instructions": "?",
-        "versions": {}, "notes": ("?",), "resize": "64", "crop": "56x48",
+        "versions": {}, "notes": ("?",), "resize": "64", "crop": "56x48", "shard": "3/16",
     }  # fmt: skip
-    assert other.keys() | {"machines"} == Header.model_fields.keys()  # which follows from who took part
+    not_of_the_run = {"machines", "command"}  # who took part, and how that is written on a command line
+    assert other.keys() | not_of_the_run == Header.model_fields.keys()
     for name, value in other.items():
         assert "was begun differently (" in refusal(**{name: value}), name
     check_same_run(BEGUN, BEGUN, Path("a.parquet"))

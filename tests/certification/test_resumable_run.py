@@ -80,7 +80,8 @@ def test_the_header_tells_everything(model: Classifier, images: TensorImages, tm
     assert (header.dataset, header.split, header.selection) == ("digits", "test", "some")
     assert (header.device or "").startswith("cpu, ") and "float32" in (header.precision or "")
     told = {key for key, value in header.model_dump().items() if value is not None}
-    assert told == set(Header.model_fields) - {"resize", "crop", "source"}  # which are of other runs
+    of_other_runs = {"resize", "crop", "source", "shard", "command"}
+    assert told == set(Header.model_fields) - of_other_runs
 
 
 @pytest.mark.parametrize(("change", "named"), [({"n": 301}, "n: "), ({"alpha": 0.05}, "alpha"), ({"seed": 1}, "seed")])

@@ -92,6 +92,7 @@ from .same_run import (
 from .same_run import (
     unchecked as unchecked,
 )
+from .selection import Shard as Shard
 from .settings import (
     ARITHMETICS as ARITHMETICS,
 )

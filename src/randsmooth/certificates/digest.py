@@ -6,7 +6,7 @@ They guard against accidents: a flipped bit, a lost block, files mixed up. Whoev
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,3 +48,16 @@ def link(before: str, line: bytes) -> str:
     Since each depends on the one before, it reveals a line that is damaged, lost, doubled, moved or of another file.
     """
     return hashlib.sha256(before.encode() + line).hexdigest()[:16]
+
+
+def in_bytes(address: int) -> bytes:
+    """The address of an image (see `noise.address_of`) as it is hashed and stored."""
+    return address.to_bytes(32, "little")
+
+
+def hashed_images(labels: bytes, addresses: Iterable[bytes]) -> str:
+    """A hash of labels, as int64, and of the images with these addresses (see `in_bytes`), in their order."""
+    hashed = hashlib.sha256(labels)
+    for address in addresses:
+        hashed.update(address)
+    return "sha256, every image: " + hashed.hexdigest()

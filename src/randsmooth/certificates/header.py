@@ -51,14 +51,17 @@ class Header(FrozenRecord):
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
         noise: how a sample's noise is addressed and generated.
         dataset, split, selection: which images, and how they were chosen among the split's.
+        shard: which share of these images the rows are about, "3/16"; None for all of them.
+        command: the words of the command that makes the shards, where one does, but for --shard and --out.
         resize, crop: how the images were brought to one size before any noise was added, where a user asked for it:
             "256" is the length of the shorter side, "224x192" are height and width.
-        data: a hash of the chosen images and their labels; in older tables of the labels and the first image.
+        data: a hash of the images and their labels, of a shard its own ones; in older tables of the labels and the
+            first image.
         classes: class names, in the order of the counts.
         model: the base classifier: hash of its weights, its identity (a hash of all that it holds), what its user calls
             it, architecture and how it was trained.
         behaviour: what it answers to a few noisy images, hashed to the last bit: "made-up images", which need no data,
-            and "own images", of the run.
+            and "own images", of those that were selected, which is the same for every shard.
         backend, precision, batch: the arithmetic that the base classifier is defined by.
         device, instructions: the processor and the instructions that it was done with, on which its last bits depend.
         versions: of the libraries that made the counts.
@@ -99,6 +102,8 @@ class Header(FrozenRecord):
     dataset: str | None = None
     split: str | None = None
     selection: str | None = None
+    shard: str | None = None
+    command: Texts | None = None
     resize: str | None = None
     crop: str | None = None
     data: str | None = None

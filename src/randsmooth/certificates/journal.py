@@ -17,7 +17,7 @@ from randsmooth.certificates.header import WITH_DIGESTS, Header
 from randsmooth.certificates.journal_row import ADDRESS, JournalRow
 from randsmooth.certificates.machine import NumberedMachines
 from randsmooth.certificates.pace import Pace
-from randsmooth.certificates.same_run import check_same_run
+from randsmooth.certificates.same_run import as_begun, check_same_run
 from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, Ints, from_evidence
 from randsmooth.errors import InputError, NoDigest
@@ -78,7 +78,8 @@ class Journal:
         content = read_journal(path)
         if content is None:  # killed while the header was being written
             return cls.create(path, header)
-        check_same_run(content.header, header, path)
+        several = header.shard is not None or content.machines.machines  # rows say which machine made them
+        check_same_run(content.header, as_begun(content.header, header) if several else header, path)
         os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
         # An older version's header may hold fewer facts than `header`; it is kept, since no more was recorded.
         journal = cls(path, content.header, content.rows, content.checksum, machines=content.machines)

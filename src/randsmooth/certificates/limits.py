@@ -8,6 +8,7 @@ from typing import Any
 
 from randsmooth import bounds
 from randsmooth.certificates.rules import check_samples
+from randsmooth.certificates.selection import Shard
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -42,13 +43,14 @@ def _check_whole(name: str, value: int, least: int, most: int, usual: int) -> No
         raise InputError(f"{name}={shown(value)} must lie from {least:,} to {most:,}; {usual} is usual")
 
 
-NUMBERS: dict[str, Callable[[Any], None]] = {
+NUMBERS: dict[str, Callable[[Any], object]] = {
     "sigma": bounds.check_sigma,
     "alpha": bounds.check_level,
     "n0": lambda n0: check_samples("n0", n0),
     "n": lambda n: check_samples("n", n),
     "seed": lambda seed: _check_whole("seed", seed, -SEED, SEED - 1, 0),
     "batch": lambda batch: _check_whole("batch", batch, 1, BATCH, 256),
+    "shard": Shard.parse,
 }
 
 

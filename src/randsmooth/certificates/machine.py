@@ -13,7 +13,7 @@ from randsmooth.frozen_record import FrozenRecord
 if TYPE_CHECKING:
     from randsmooth.certificates.header import Header
 
-FACTS = ("device", "instructions", "versions")  # of a machine that a header tells, too
+OF_THE_MACHINE = ("device", "instructions", "versions")  # the facts that a header tells, too
 
 
 class Machine(FrozenRecord):
@@ -51,7 +51,7 @@ class Machine(FrozenRecord):
             >>> Machine.here(Header(device="cpu")).device
             'cpu'
         """
-        return cls(host=platform.node() or None, **{name: getattr(header, name) for name in FACTS})
+        return cls(host=platform.node() or None, **{name: getattr(header, name) for name in OF_THE_MACHINE})
 
 
 class NumberedMachines:

@@ -60,7 +60,10 @@ def check_images(idx: Array) -> None:
         raise InputError(f"image {idx.min()} is not a position; positions start at 0")
     unique, times = np.unique(idx, return_counts=True)
     if len(unique) < len(idx):
-        raise InputError(f"the table holds image {unique[times > 1][0]} twice; it has one row per image")
+        raise InputError(
+            f"the table holds image {unique[times > 1][0]} twice; it has one row per image. Were tables put together "
+            "by hand? `randsmooth merge` puts shards together"
+        )
 
 
 def check_predictions(label: Array, predict: Array, radius: Array) -> None:

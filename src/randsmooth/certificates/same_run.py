@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
+from randsmooth.certificates.machine import OF_THE_MACHINE
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, setting
@@ -17,7 +18,7 @@ ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
 COMPATIBLE = (2, 3)  # format versions whose counts mean the same
 
 # The settings that a user gives, in the order in which an error names them; `selection` stands for take and skip.
-SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection", "resize", "crop")
+SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection", "shard", "resize", "crop")
 ONE_IN = re.compile(r"(?:one in |every )(\d+)(?:th)? of (\d+)")  # a selection by skip, as it is and was once written
 # Facts that are no settings, and what a run needs in order to resume where they differ.
 NEEDED = {
@@ -37,14 +38,13 @@ ARITHMETIC = ("precision", "device", "instructions", "versions")
 # Fact -> those that it follows from. Where one of these differs, the error names it alone.
 FOLLOWS_FROM = {
     "bound": {"rule"},
-    "data": {"dataset", "split", "selection", "resize", "crop"},
+    "data": {"dataset", "split", "selection", "shard", "resize", "crop"},
     "classes": {"dataset"},
     "noise": {"sound", "dataset", "rule", "resize", "crop"},
     "guarantee": {*SETTINGS, "version"},
     "notes": {*SETTINGS, "version"},
 }
 OLD_IDENTITY = ("weights", "mean", "std")  # what older tables recorded to identify a model
-OF_THE_MACHINE = ("device", "instructions", "versions")
 ABSENT = object()
 
 Sides = tuple[str, str]
@@ -96,6 +96,19 @@ def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
     alike = other.model_copy(update={name: getattr(one, name) for name in OF_THE_MACHINE})
     names, classifier = _differing_fields(one, alike), classifier_difference(one, other, sides)
     return "; ".join(_sentences(one, other, names, classifier, sides)) or None
+
+
+def as_begun(begun: Header | None, now: Header) -> Header:
+    """`now` with the machine on which a run was begun, where a run whose rows say which machine made them may go on.
+
+    Example:
+        >>> begun = Header(sigma=0.5, device="cpu")
+        >>> as_begun(begun, Header(sigma=0.5, device="cuda")).device, as_begun(begun, Header(device="cuda")).device
+        ('cpu', 'cuda')
+    """
+    if begun is None or evidence_difference(begun, now, ("", "")) is not None:
+        return now
+    return now.having(**{name: getattr(begun, name) for name in OF_THE_MACHINE})
 
 
 def _sentences(
@@ -246,6 +259,8 @@ def _ways_on(begun: Header, names: list[str], classifier: ClassifierDifference |
     if "model" in names or (classifier is not None and classifier.kind == ANOTHER_MODEL):
         called = (begun.model or {}).get("called")
         needed.insert(0, "the model that it was begun with" + (f" (identity={_short(called)})" if called else ""))
+    if "shard" in names and begun.shard is None:
+        needed.insert(0, "no shard")
     if "selection" in names and (begun.selection or "").startswith("all "):
         needed.insert(0, "neither take nor skip")
     given = setting(**_arguments(begun, names), resume=True)

@@ -14,6 +14,7 @@ from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_origin, check_rows
 from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
+from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
@@ -305,7 +306,8 @@ def from_evidence(
     Raises:
         InputError: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
             counts that are negative or not as many as the rule asks for, a label that is not among the K classes (or
-            NO_LABEL beside labels), a machine that the header does not tell, or a budget that certifies nothing.
+            NO_LABEL beside labels), an image that the header's selection or shard does not hold, a machine that it does
+            not tell, or a budget that certifies nothing.
 
     Example:
         >>> counts = np.array([[990, 10], [480, 520]])
@@ -324,6 +326,7 @@ def from_evidence(
     check_budget(header.selected, rule.n, rule.alpha)
     check_rows(idx, label, counts0, counts, seconds, paths)
     check_origin(len(idx), machine, len(header.machines), image)
+    check_belong(header.selection, header.shard, idx)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
     check_evidence(header, rule, evidence, counts0, label)
     predict, radius, q = _judge(rule, evidence)

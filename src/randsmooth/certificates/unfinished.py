@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import re
 import warnings
 from pathlib import Path
 
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.journal import read_journal, table_of
+from randsmooth.certificates.selection import Selection, Shard
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError, Note
 
 UNFINISHED = ".partial"  # suffix of a journal
-ALL = re.compile(r"(?:all|take) (\d{1,18})\b", re.ASCII)  # the ways in which images are selected
-ONE_IN = re.compile(r"(?:one in |every )(\d{1,18})(?:th)? of (\d{1,18})", re.ASCII)
 
 
 def read_unfinished(path: Path) -> Certificates:
@@ -49,8 +46,7 @@ def images_planned(header: Header) -> int | None:
         >>> [images_planned(Header(selection=how)) for how in ("take 500 of 10000", "one in 20 of 10000")]
         [500, 500]
     """
-    selection = header.selection or ""
-    if found := ALL.match(selection):
-        return int(found[1])
-    found = ONE_IN.match(selection)
-    return math.ceil(int(found[2]) / int(found[1])) if found and int(found[1]) else None
+    selection = Selection.parse(header.selection)
+    if selection is None:
+        return None
+    return selection.chosen if header.shard is None else Shard.parse(header.shard).images_of(selection.chosen)

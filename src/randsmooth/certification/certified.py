@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates import NO_LABEL, Certificates, CertificationSettings, from_evidence
+from randsmooth.certificates.digest import hashed_images, in_bytes
 from randsmooth.certification.behaviour import on_made_up
-from randsmooth.certification.described import describe_model, hashed_images, made_with
+from randsmooth.certification.described import describe_model, made_with
 from randsmooth.certification.engine import Engine
 from randsmooth.errors import InputError
 
@@ -105,7 +106,7 @@ class Certified:
             drawn.shape,
             dataset=dataset,
             split=split,
-            data=hashed_images(label.tobytes(), drawn.addresses),
+            data=hashed_images(label.tobytes(), map(in_bytes, drawn.addresses)),
             model=describe_model(drawn.engine.model, identity),
             behaviour={} if drawn.engine.backend.metered else on_made_up(drawn.engine, drawn.shape),
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from randsmooth.certificates import Certificates, CertificationSettings
+from randsmooth.certificates import Certificates, CertificationSettings, Shard
 from randsmooth.certification.backends import check_backend
 from randsmooth.certification.crew import Crew, Workers
 from randsmooth.certification.order import Order
@@ -30,11 +30,13 @@ def certify(
     crop: Any = None,
     take: int | None = None,
     skip: int | None = None,
+    shard: Shard | str | None = None,
     device: str = "auto",
     identity: str | None = None,
     num_classes: int | None = None,
     model_args: Mapping[str, Any] | None = None,
     workers: Workers | None = None,
+    command: Sequence[str] | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: Progress | bool | None = None,
@@ -56,12 +58,16 @@ def certify(
         image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
             added, and certificates are about the images that result; the header says how.
         take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
+        shard: certify a share of these images only, such as "3/16": the third of every sixteen. It goes to a file of
+            its own beside `out`, `something-3-of-16.parquet` (or `out`, if it is named so already), and `merge` makes
+            one table of all shards.
         device: auto, cpu or cuda.
         identity: a name, given to no other model of yours, for a model whose attributes do not determine its answers,
             such as a function. Models with weights need none (see `models.identity_of`).
         num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
         workers: who certifies, such as other processes; default: this one alone.
+        command: the words of the command line that certifies a shard, but for --shard and --out, for `merge` to repeat.
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
             the backend and the batch that it had.
         progress: True shows how far the run is, False does not; default: on a terminal. Or a function like
@@ -81,7 +87,8 @@ def certify(
     check_not_settings(dataset, "third")
     settings = settings_from(CertificationSettings, settings, fields)
     check_backend(settings.backend)
-    out = parquet(out)
+    part = None if shard is None else Shard.parse(shard)
+    out = parquet(out) if part is None else part.file(parquet(out))
     check_flags(out, resume=resume, overwrite=overwrite)
     order = Order(
         model=model,
@@ -91,6 +98,8 @@ def certify(
         columns={"image_column": image_column, "label_column": label_column, "resize": resize, "crop": crop},
         take=take,
         skip=skip,
+        shard=part,
+        command=None if command is None else tuple(command),
         device=device,
         identity=identity,
         num_classes=num_classes,

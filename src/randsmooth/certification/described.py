@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -44,14 +42,6 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
 def _generator(engine: Engine) -> str:
     generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
     return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
-
-
-def hashed_images(labels: bytes, addresses: Iterable[int]) -> str:
-    """A hash of labels, as int64, and of the images with these addresses (see `noise.address_of`), in their order."""
-    hashed = hashlib.sha256(labels)
-    for address in addresses:
-        hashed.update(address.to_bytes(32, "little"))
-    return "sha256, every image: " + hashed.hexdigest()
 
 
 def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth import data, models
-from randsmooth.certificates import CertificationSettings, Header
+from randsmooth.certificates import CertificationSettings, Header, Shard
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
@@ -25,6 +25,8 @@ class Order:
 
     Attributes:
         model, dataset, settings, split, take, skip, device, identity, num_classes, model_args: as in `certify`.
+        shard: the share of the images that is asked for; None: all of them.
+        command: as in `certify`.
         columns: image_column, label_column, resize and crop, as `data.load` takes them.
 
     Example:
@@ -45,6 +47,8 @@ class Order:
     columns: Mapping[str, Any] = field(default_factory=dict)
     take: int | None = None
     skip: int | None = None
+    shard: Shard | None = None
+    command: tuple[str, ...] | None = None
     device: str = "auto"
     identity: str | None = None
     num_classes: int | None = None
@@ -73,8 +77,10 @@ class Order:
         check_fit(base, images.spec)
         base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
         smoothed = SmoothedClassifier(base, settings, device=place)
-        indices, selection = choose(len(images), self.take, self.skip)
-        header = make_header(smoothed, base, images, indices, selection=selection, identity=self.identity)
+        selected, selection = choose(len(images), self.take, self.skip)
+        indices = selected if self.shard is None else self.shard.share(selected)
+        about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
+        header = make_header(smoothed, base, images, indices, **about, **self._part())
         header = self._with_source(header)
         notes = [
             *differences(base, smoothed.sigma, dataset, header),
@@ -84,6 +90,10 @@ class Order:
             *([] if images.labelled else [UNLABELLED]),
         ]
         return Prepared.of(smoothed, images, indices, header, notes)
+
+    def _part(self) -> dict[str, Any]:
+        """What a header says of a shard."""
+        return {} if self.shard is None else {"shard": str(self.shard), "command": self.command}
 
     def _with_source(self, header: Header) -> Header:
         """The header with what made the model, where that is code or was given arguments."""

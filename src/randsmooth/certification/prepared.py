@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
 
 from randsmooth.certificates import Header, JournalRow, rule_of
+from randsmooth.certificates.digest import in_bytes
 from randsmooth.certification.algorithm import ImageEvidence, certify_steps
 from randsmooth.certification.crew import RunFacts
 from randsmooth.certification.jobs import Job
@@ -62,7 +63,8 @@ class Prepared:
             found = job.result
             assert found is not None
             seconds = round(job.seconds, 6)
-            yield JournalRow(job.number, label_of[job.number], found.counts0, found.counts, found.path, seconds)
+            row = JournalRow(job.number, label_of[job.number], found.counts0, found.counts, found.path, seconds)
+            yield row if self.facts.header.shard is None else replace(row, image=in_bytes(job.address))
             if kept is not None:
                 kept.finish(job.address)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from randsmooth.atomic import held, sweep
@@ -12,11 +13,13 @@ from randsmooth.certificates import (
     Certificates,
     Header,
     Journal,
+    Machine,
     check_same_run,
     journal_header,
     read_parquet,
     write_parquet,
 )
+from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.errors import InputError, setting
@@ -133,7 +136,8 @@ def _kept_counts(journal: Journal, out: Path, *, metered: bool) -> Iterator[Kept
 
 def _finished(out: Path, header: Header) -> Certificates:
     table = read_parquet(out)
-    check_same_run(table.header, header, out)
+    several = header.shard is not None or table.header.machines
+    check_same_run(table.header, as_begun(table.header, header) if several else header, out)
     return table
 
 
@@ -147,8 +151,9 @@ def _certify_rest(crew: Crew, journal: Journal, kept: KeptCounts | None, reporte
     left = [index for index in facts.indices if index not in finished]
     reporter.skip(len(finished))
     right = _settled(journal, facts)
+    here = Machine.here(facts.header) if facts.header.shard is not None or journal.machines.machines else None
     for row in crew.rows(left, kept):
-        journal.append(row)
+        journal.append(row if row.machine else replace(row, machine=here))
         safe = journal.settle() if len(journal.rows) < len(facts.indices) else journal.sync()
         if safe:
             right += _settled(journal, facts)

@@ -9,8 +9,9 @@ import torch
 
 from randsmooth import models
 from randsmooth.certificates import NO_LABEL, Header
+from randsmooth.certificates.digest import hashed_images, in_bytes
 from randsmooth.certification.behaviour import behaviour
-from randsmooth.certification.described import describe_model, hashed_images, made_with
+from randsmooth.certification.described import describe_model, made_with
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
 from randsmooth.errors import InputError
@@ -27,7 +28,9 @@ def make_header(
     indices: Sequence[int],
     *,
     selection: str,
+    selected: Sequence[int] | None = None,
     identity: str | None = None,
+    **facts: Any,
 ) -> Header:
     """The header of a certification by `smoothed` of the images at `indices`: equal headers give equal counts.
 
@@ -37,7 +40,9 @@ def make_header(
         images: the split.
         indices: positions of the images to certify.
         selection: how they were chosen, in words.
+        selected: all that were chosen so, where `indices` are but a shard of them; the shards then answer alike.
         identity: a name for a model whose attributes do not determine its answers, such as one that calls a server.
+        facts: others that the header is to hold.
 
     Raises:
         InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).
@@ -67,7 +72,8 @@ def make_header(
         data=fingerprint(images, indices),
         classes=classes,
         model=described,
-        behaviour={} if backend.metered else behaviour(engine, images, indices),
+        behaviour={} if backend.metered else behaviour(engine, images, selected or indices),
+        **facts,
     )
 
 
@@ -81,7 +87,7 @@ def fingerprint(images: Images, indices: Sequence[int], *, labels: bool = True) 
     chosen = torch.tensor(indices)
     of = images.labels_at(chosen) if labels else torch.full((len(chosen),), NO_LABEL)
     batches = images.batches(chosen.split(TOGETHER))
-    return hashed_images(of.numpy().tobytes(), (address_of(image) for x, _ in batches for image in x))
+    return hashed_images(of.numpy().tobytes(), (in_bytes(address_of(image)) for x, _ in batches for image in x))
 
 
 def check_fit(model: object, spec: DatasetSpec) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
-from randsmooth.certificates import RULES, CertificationSettings
+from randsmooth.certificates import RULES, CertificationSettings, Shard
+from randsmooth.cli.configuration import as_given
 from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser, default_out
 from randsmooth.cli.ensemble_option import CONSENSUS, ENSEMBLE, check_ensemble, ensemble_of, joined, single
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
@@ -37,6 +38,10 @@ class Certify(Settings, CertificationSettings):
     crop: str | None = option(CROP)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
+    shard: str | None = option(
+        "Certify one share of these images, such as 3/16, the third of every sixteen, into OUT-3-of-16.parquet; "
+        "`randsmooth merge` makes one table of all shares."
+    )
     device: str = option(DEVICE, "auto")
     num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
@@ -58,6 +63,8 @@ def check_names(given: Certify) -> None:
     from randsmooth.models.sources import check_source
 
     check_backend(given.backend)
+    if given.shard is not None:
+        Shard.parse(given.shard)
     check_ensemble(given.model, given.ensemble, given.consensus)
     for source in [given.model] if isinstance(given.model, str) else given.model:
         check_source(source)
@@ -95,6 +102,7 @@ def order_of(settings: Certify) -> Order:
         columns=of_the_images,
         take=settings.take,
         skip=settings.skip,
+        shard=None if settings.shard is None else Shard.parse(settings.shard),
         device=settings.device,
         identity=settings.identity,
         num_classes=settings.num_classes,
@@ -103,5 +111,16 @@ def order_of(settings: Certify) -> Order:
 
 
 def out_file(settings: Certify) -> Path:
-    """Where the certificates go."""
-    return settings.out or default_out(joined(settings.model), settings.denoiser)
+    """Where the certificates go; of a shard, its own file."""
+    out = settings.out or default_out(joined(settings.model), settings.denoiser)
+    return out if settings.shard is None else Shard.parse(settings.shard).file(out)
+
+
+def command_of(settings: Certify) -> list[str]:
+    """The words of the command that certifies with these `settings`, but for those about its file and its shard."""
+    from randsmooth.cluster.graph import command_words
+
+    of_a_shard = {"model", "shard", "out", "resume", "overwrite"}
+    given = settings.model_dump(exclude=of_a_shard, exclude_defaults=True)
+    options = {as_given(name, Certify.model_fields[name]).removeprefix("--"): value for name, value in given.items()}
+    return command_words("certify", settings.model, options)

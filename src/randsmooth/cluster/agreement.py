@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from randsmooth.certificates import Header, evidence_difference
-from randsmooth.certificates.same_run import OF_THE_MACHINE
+from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification.crew import RunFacts
 from randsmooth.errors import InputError
 from randsmooth.versions import versions
@@ -97,11 +97,7 @@ class Agreement:
 
     def _as_begun(self, facts: RunFacts) -> RunFacts:
         """The facts with the machine that the run was begun on, which each row's own replaces where it is another."""
-        if self.begun is None or evidence_difference(self.begun, facts.header, ("", "")) is not None:
-            return facts
-        return replace(
-            facts, header=facts.header.having(**{name: getattr(self.begun, name) for name in OF_THE_MACHINE})
-        )
+        return replace(facts, header=as_begun(self.begun, facts.header))
 
     def left_out(self, worker: str, facts: RunFacts) -> str | None:
         """Why a worker that came to `facts` is left out of the settled run; None where it takes part."""

@@ -45,15 +45,7 @@ class Step:
 
     def words(self) -> list[str]:
         """The words of the command line, after `randsmooth`."""
-        words = [self.verb, *([self.argument] if isinstance(self.argument, str) else self.argument)]
-        for key, value in self.options.items():
-            flag = "--" + key.replace("_", "-")
-            if isinstance(value, Mapping):
-                words += [word for name, set_to in value.items() for word in (flag, f"{name}={_as_yaml(set_to)}")]
-            elif value is True:
-                words.append(flag)
-            elif value is not None and value is not False:
-                words += [flag, str(value)]
+        words = command_words(self.verb, self.argument, self.options)
         return [*words, "--resume"] if self.verb in RESUMED else words
 
     def command(self) -> str:
@@ -67,6 +59,25 @@ class Step:
         if self.verb == "certify":  # a kill may have come between the table and the removal of its journal
             return self.makes.exists() and not self.makes.with_name(self.makes.name + ".partial").exists()
         return self.makes.exists() and all(_age(self.makes) >= _age(path) for path in self.reads if path.exists())
+
+
+def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    """The words of a command line, after `randsmooth`: one argument or several, and settings by their names.
+
+    Example:
+        >>> command_words("certify", "a", {"n": 1000, "sound": True, "model_arg": {"depth": 20}})
+        ['certify', 'a', '--n', '1000', '--sound', '--model-arg', 'depth=20']
+    """
+    words = [verb, *([argument] if isinstance(argument, str) else argument)]
+    for key, value in options.items():
+        flag = "--" + key.replace("_", "-")
+        if isinstance(value, Mapping):
+            words += [word for name, set_to in value.items() for word in (flag, f"{name}={_as_yaml(set_to)}")]
+        elif value is True:
+            words.append(flag)
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words
 
 
 def _as_yaml(value: Any) -> str:
