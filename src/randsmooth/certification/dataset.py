@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +62,13 @@ def certify(
         shard: certify a share of these images only, such as "3/16": the third of every sixteen. It goes to a file of
             its own beside `out`, `something-3-of-16.parquet` (or `out`, if it is named so already), and `merge` makes
             one table of all shards.
-        device: auto, cpu or cuda.
+        device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
         identity: a name, given to no other model of yours, for a model whose attributes do not determine its answers,
             such as a function. Models with weights need none (see `models.identity_of`).
         num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
-        workers: who certifies, such as other processes; default: this one alone.
+        workers: who certifies, such as `cluster.Processes(4)`, four processes on this machine; default: this process
+            alone. The counts do not depend on it.
         command: the words of the command line that certifies a shard, but for --shard and --out, for `merge` to repeat.
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
             the backend and the batch that it had.
@@ -105,7 +107,9 @@ def certify(
         num_classes=num_classes,
         model_args=model_args or {},
     )
-    order = order.like(header_of(out)) if resume else order
+    if resume:
+        begun = header_of(out)
+        order = replace(order.like(begun), begun=begun)
     show = chosen_progress(progress)
     with (workers or alone)(order) as crew, show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
         for note in crew.facts.notes:

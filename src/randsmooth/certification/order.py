@@ -28,6 +28,7 @@ class Order:
         shard: the share of the images that is asked for; None: all of them.
         command: as in `certify`.
         columns: image_column, label_column, resize and crop, as `data.load` takes them.
+        begun: the header of the run that is resumed, if any: what several workers are compared with.
 
     Example:
         >>> from torch import nn
@@ -53,6 +54,7 @@ class Order:
     identity: str | None = None
     num_classes: int | None = None
     model_args: Mapping[str, Any] = field(default_factory=dict)
+    begun: Header | None = None
 
     def like(self, header: Header | None) -> Order:
         """The order with the backend and the batch of a run that was begun, where its own settings leave them open."""

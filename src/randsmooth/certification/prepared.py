@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
+from torch import Tensor
 
 from randsmooth.certificates import Header, JournalRow, rule_of
 from randsmooth.certificates.digest import in_bytes
@@ -56,8 +58,12 @@ class Prepared:
         metered = smoothed.engine.backend.metered
         return cls(smoothed, images, RunFacts.of(header, indices, images, notes, metered=metered))
 
-    def rows(self, left: Sequence[int], kept: KeptCounts | None = None) -> Iterator[JournalRow]:
-        """The evidence of the images at positions `left`, as they are decided (see `Crew.rows`)."""
+    def rows(self, left: Iterable[int], kept: KeptCounts | None = None) -> Iterator[JournalRow]:
+        """The evidence of the images at positions `left`, as they are decided (see `Crew.rows`).
+
+        A position is taken off `left` when there is room for its image, and all are counted to the end once it is
+        exhausted.
+        """
         label_of = dict(zip(self.facts.indices, self.facts.labels, strict=True))
         for job in Scheduler[ImageEvidence](self.smoothed.engine, kept).run(self._jobs(left)):
             found = job.result
@@ -68,10 +74,16 @@ class Prepared:
             if kept is not None:
                 kept.finish(job.address)
 
-    def _jobs(self, left: Sequence[int]) -> Iterator[Job[ImageEvidence]]:
+    def _jobs(self, left: Iterable[int]) -> Iterator[Job[ImageEvidence]]:
         """One job an image, made when the scheduler has room for it."""
         header = self.facts.header
         rule, n0 = rule_of(header), header.n0 or 0
-        batches = self.images.batches([torch.tensor([index]) for index in left])
-        for index, (x, y) in zip(left, batches, strict=True):
-            yield Job(index, x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
+        taken: deque[int] = deque()  # whose images are being decoded ahead
+
+        def chosen() -> Iterator[Tensor]:
+            for index in left:
+                taken.append(index)
+                yield torch.tensor([index])
+
+        for x, y in self.images.batches(chosen()):
+            yield Job(taken.popleft(), x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))

@@ -7,6 +7,7 @@ from .cell_status import cells_of as cells_of
 from .graph import Graph as Graph
 from .graph import Step as Step
 from .grid import Grid as Grid
+from .processes import Processes as Processes
 from .sweep_graph import graph_of as graph_of
 from .sweeping import Swept as Swept
 from .sweeping import sweep as sweep

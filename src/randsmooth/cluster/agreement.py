@@ -44,6 +44,7 @@ class Agreement:
     Attributes:
         begun: the header of the run that is resumed; None where it begins.
         settled: the facts of the run, once it is clear which they are.
+        first: the worker that came to them first.
 
     Example:
         >>> facts = RunFacts(Header(sigma=0.5), indices=(0,), labels=(1,))
@@ -57,7 +58,7 @@ class Agreement:
 
     begun: Header | None = None
     settled: RunFacts | None = None
-    _first: str = ""  # of those who came to the settled facts
+    first: str = ""
     _sides: list[tuple[RunFacts, list[str]]] = field(default_factory=list)
 
     def hear(self, worker: str, facts: RunFacts) -> None:
@@ -79,7 +80,7 @@ class Agreement:
         """
         for facts, workers in self._sides:
             if self._agreed(facts, workers) or (not more and len(self._sides) == 1):
-                self.settled, self._first = self._as_begun(facts), workers[0]
+                self.settled, self.first = self._as_begun(facts), workers[0]
                 return self.settled
         if not more and len(self._sides) > 1:
             (one, (first, *_)), (other, (second, *_)), *_ = self._sides
@@ -102,6 +103,6 @@ class Agreement:
     def left_out(self, worker: str, facts: RunFacts) -> str | None:
         """Why a worker that came to `facts` is left out of the settled run; None where it takes part."""
         assert self.settled is not None
-        sides = f"of worker {self._first}", f"of worker {worker}"
+        sides = f"of worker {self.first}", f"of worker {worker}"
         found = evidence_difference(self.settled.header, facts.header, sides)
         return None if found is None else f"worker {worker} is left out ({found})"

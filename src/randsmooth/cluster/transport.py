@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from randsmooth.certificates import JournalRow
+from randsmooth.certificates import JournalRow, Machine
 from randsmooth.certification.crew import RunFacts
 from randsmooth.certification.order import Order
 
@@ -60,10 +60,18 @@ class Joined:
 
 @dataclass(frozen=True)
 class Ready:
-    """A worker has carried out `Prepare`; `facts` are those that it came to. `warnings` are what it wants said."""
+    """A worker has carried out `Prepare`.
+
+    Attributes:
+        worker: its name.
+        facts: those that it came to.
+        machine: which it runs on.
+        warnings: what came up meanwhile, in words for the user.
+    """
 
     worker: str
     facts: RunFacts
+    machine: Machine
     warnings: tuple[str, ...] = ()
 
 
