@@ -17,6 +17,7 @@ from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, L
 from randsmooth.errors import InputError
 
 if TYPE_CHECKING:
+    from randsmooth.certification.crew import Workers
     from randsmooth.certification.order import Order
 
 
@@ -43,6 +44,11 @@ class Certify(Settings, CertificationSettings):
         "`randsmooth merge` makes one table of all shares."
     )
     device: str = option(DEVICE, "auto")
+    workers: int | None = option(
+        "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
+        "counts do not depend on it. (default: one process, this one)",
+        ge=1,
+    )
     num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
     out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet, or MODEL+DENOISER.parquet)")
@@ -108,6 +114,15 @@ def order_of(settings: Certify) -> Order:
         num_classes=settings.num_classes,
         model_args=arguments,
     )
+
+
+def workers_of(settings: Certify) -> Workers | None:
+    """Who certifies, as `randsmooth.certify` takes it."""
+    if settings.workers is None:
+        return None
+    from randsmooth.cluster import Processes
+
+    return Processes(settings.workers)
 
 
 def out_file(settings: Certify) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.certification import Certify, check_names, command_of, model_of, out_file
+from randsmooth.cli.certification import Certify, check_names, command_of, model_of, out_file, workers_of
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 
@@ -37,7 +37,7 @@ def run(settings: Certify, progress: Progress) -> Certificates:
     model, arguments = model_of(settings)
     of_the_model = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
     values = settings.model_dump(exclude={*of_the_model, "dataset", "out"})
-    values |= {"out": out_file(settings), "progress": progress}
+    values |= {"out": out_file(settings), "progress": progress, "workers": workers_of(settings)}
     if settings.shard is not None:
         values["command"] = command_of(settings)
     return certify_dataset(model, settings.dataset, **values, model_args=arguments)

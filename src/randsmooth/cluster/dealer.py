@@ -14,6 +14,7 @@ from randsmooth.errors import InputError
 ROUNDS = 2  # a group is this fraction of a fair share of what is left, so that groups shrink towards the end
 HOLDERS = 3  # of one image, at most
 PATIENCE = 1.5  # a worker is slow if it has been silent for so many times what an image usually takes
+UNKNOWN = 60.0  # seconds of silence that make it slow where nobody has answered yet
 ALONE = 3  # workers that died with one image and no other in hand: then it is the image
 
 
@@ -158,7 +159,7 @@ class Dealer:
 
     def _copy(self, worker: str, hand: Hand, now: float) -> Dealt | None:
         """A copy of the image that the slowest worker is busy with, if it is slow."""
-        longest, chosen = PATIENCE * self._usual, None
+        longest, chosen = PATIENCE * self._usual if self._usual else UNKNOWN, None
         for other in self.hands.values():
             image = next(iter(other.images), None)
             if image in self._open and now - other.since > longest and len(self._holders[image]) < HOLDERS:

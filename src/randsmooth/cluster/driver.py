@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from randsmooth.certificates import JournalRow, Machine
-from randsmooth.certificates.machine import OF_THE_MACHINE
 from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.order import Order
@@ -88,8 +87,9 @@ class Driver:
         self._idle: dict[str, None] = {}
         self._deaths: dict[str, int] = {}  # of a worker, since its last answer
         self._faults: dict[str, list[str]] = {}  # what kept workers from taking part -> which they are
-        self._heard = 0.0  # when the first worker was ready
-        self._usual: Machine | None = None  # the one that the header tells
+        self._said: set[str] = set()
+        self._heard: float | None = None  # when the first worker was ready
+        self._here: Machine | None = None  # what rows that name no machine stand for
 
     @property
     def facts(self) -> RunFacts:
@@ -154,7 +154,7 @@ class Driver:
         """A worker is ready. The backend and the batch of the first one are those of all."""
         worker, facts = event.worker, event.facts
         told = self._preparing.pop(worker)
-        if not self._heard:
+        if self._heard is None:
             self._heard, self.order = self.clock(), self.order.like(facts.header)
             self._prepare(self._waiting)
             self._waiting = []
@@ -162,7 +162,7 @@ class Driver:
             self._prepare([worker])  # it chose a batch before there was one to keep
             return
         for each in event.warnings:
-            warnings.warn(each, Note, stacklevel=2)
+            self._note(each)
         self.agreement.hear(worker, facts)
         self._members[worker] = Member(facts, event.machine)
         if self.agreement.settled is not None:
@@ -170,12 +170,11 @@ class Driver:
 
     def _settled(self) -> bool:
         """Whether it is clear what the run is; who is about another is left out as soon as it is."""
-        if self.agreement.settled is None and self._members:
+        if self.agreement.settled is None and self._heard is not None:
             more = self._hoped() and self.clock() - self._heard < SECOND
             if self.agreement.settle(more=more) is None:
                 return False
-            first, header = self._members[self.agreement.first].machine, self.facts.header
-            self._usual = first if all(getattr(first, name) == getattr(header, name) for name in OF_THE_MACHINE) else None
+            self._here = Machine.here(self.facts.header)
             for worker in list(self._members):
                 self._admit(worker)
             for why, workers in self._faults.items():
@@ -188,6 +187,12 @@ class Driver:
         if left_out is not None:
             del self._members[worker]
             self._leave_out(worker, left_out)
+            return
+        needed = len(self.facts.indices)
+        if len(self.dealer.hands) >= needed:
+            del self._members[worker]
+            self.transport.end(worker)
+            self._note(f"{needed} images need no more than {needed} workers")
             return
         self.dealer.join(worker, self.clock())
         self._deal(worker)
@@ -209,7 +214,7 @@ class Driver:
         if not first:
             return None
         machine = self._members[worker].machine
-        return row if machine == self._usual else replace(row, machine=machine)
+        return row if machine == self._here else replace(row, machine=machine)
 
     def _fail(self, worker: str, why: str) -> None:
         if worker in self._members:
@@ -259,14 +264,17 @@ class Driver:
         if self._members or self._hoped():
             return
         why, workers = next(iter(self._faults.items()), ("there is none", []))
-        if not self._heard and not why.startswith("it died"):
+        if self._heard is None and not why.startswith("it died"):
             raise InputError(why)
         raise InputError(
             f"no worker is left ({_listed(workers)}: {why}); what is finished is kept. To go on: {setting(resume=True)}"
         )
 
     def _note(self, text: str) -> None:
-        warnings.warn(text, Note, stacklevel=2)
+        """Say something, once."""
+        if text not in self._said:
+            self._said.add(text)
+            warnings.warn(text, Note, stacklevel=2)
 
 
 def _listed(workers: Sequence[str]) -> str:
