@@ -67,7 +67,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def held(path: Path, *, make: bool = False, output: Path | None = None) -> Iterator[None]:
+def held(path: Path, *, make: bool = False, output: Path | str | None = None) -> Iterator[None]:
     """Lock `path`, a file or a folder, against other processes of randsmooth; the lock ends with this process.
 
     Args:
@@ -91,16 +91,21 @@ def held(path: Path, *, make: bool = False, output: Path | None = None) -> Itera
 
 
 @contextmanager
-def claimed(out: Path) -> Iterator[None]:
+def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") -> Iterator[None]:
     """Lock `out`, a file to be written, whether it exists or not, and remove what a killed run left unfinished.
+
+    Args:
+        out: the file.
+        output: what an error names; default: `out`.
+        kind: of the lock; those of several kinds do not exclude each other.
 
     Raises:
         InputError: another run is writing it.
     """
-    lock = out.with_name(f".{out.name}.lock")
+    lock = out.with_name(f".{out.name}.{kind}")
     with naming(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-    with held(lock, make=True, output=out):
+    with held(lock, make=True, output=output or out):
         try:
             sweep(out)
             yield
@@ -114,7 +119,7 @@ def sweep(path: Path) -> None:
         scrap.unlink(missing_ok=True)
 
 
-def _locked(path: Path, flags: int, output: Path) -> int:
+def _locked(path: Path, flags: int, output: Path | str) -> int:
     """A descriptor that holds the lock of `path`; InputError where another process has it."""
     descriptor = os.open(path, flags, 0o666)
     try:

@@ -33,7 +33,7 @@ class SeveralErrors(InputError):
         super().__init__("\n".join(self.faults))
 
 
-def about(path: Path, error: Exception) -> str:
+def about(path: Path | str, error: Exception) -> str:
     """What `error` says about the file at `path`, beginning with the path where the message does not name it.
 
     Example:

@@ -23,6 +23,8 @@ EXTRAS = {
     "matplotlib": "report",
     "plotly": "report",
     "datasets": "hub",
+    "fsspec": "s3",
+    "s3fs": "s3",
     "diffusers": "diffusion",
     "transformers": "hub",
     "timm": "timm",

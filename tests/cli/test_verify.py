@@ -14,7 +14,8 @@ import torch
 
 from cli.run import Run
 from randsmooth import models, read
-from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
+from randsmooth.bounds.boundary_cache import cached_boundary
+from randsmooth.caches import FOLDER
 from randsmooth.certificates import Journal, JournalRow, write_parquet, write_tsv
 from randsmooth.certificates.parquet import KEY
 from randsmooth.errors import Note

@@ -16,7 +16,8 @@ from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader
 from randsmooth.bounds import boundary_cache
 from randsmooth.bounds.boundaries import crossing_probability
-from randsmooth.bounds.boundary_cache import FOLDER, cached_boundary
+from randsmooth.bounds.boundary_cache import cached_boundary
+from randsmooth.caches import FOLDER
 
 LOOKS = np.array([20, 40, 80, 160])
 QUESTIONS = ((0.16, 0.05), (0.3, 0.01))  # q0 and alpha

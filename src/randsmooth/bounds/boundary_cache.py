@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
 from contextlib import suppress
 from functools import lru_cache
@@ -14,17 +13,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from platformdirs import user_cache_dir
 
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundaries import Boundary, boundary, check_question, crossing_probability, spending
+from randsmooth.caches import cache_folder
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, Note
 
 FORMAT = 2  # to be raised when a table of the same question would come out otherwise
 MOST_BYTES = 2**24  # of a table; one of ten thousand looks takes a sixteenth
-FOLDER = "RANDSMOOTH_CACHE"  # environment variable: where to keep what can be made again
 
 _one_at_a_time = Lock()  # threads share the name under which a file is written first; processes do not
 
@@ -65,8 +63,7 @@ def _question(q0: float, looks: Ints, alpha: float, beta: float) -> dict[str, An
 
 
 def _path(question: dict[str, Any]) -> Path:
-    folder = Path(os.environ.get(FOLDER) or user_cache_dir("randsmooth")) / "boundaries"
-    return folder / f"{_digest(json.dumps(question).encode())[:32]}.json"
+    return cache_folder("boundaries") / f"{_digest(json.dumps(question).encode())[:32]}.json"
 
 
 def _digest(content: bytes) -> str:

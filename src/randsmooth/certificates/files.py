@@ -14,14 +14,17 @@ from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import UNFINISHED, read_unfinished
 from randsmooth.errors import InputError
+from randsmooth.transfer import delivered, fetched, naming_urls
+from randsmooth.urls import Place
 
 SUFFIXES = (".parquet", ".tsv", ".mat")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened
 
 
-def read(path: Path | str) -> Certificates:
+def read(place: Place) -> Certificates:
     """Read a certificate table, named after its file: Parquet if the suffix says so, anything else as a TSV log.
 
+    A table at a URL, such as s3://bucket/a.parquet, is read from a copy on this machine (see `transfer.fetched`).
     Of an unfinished run, `read` takes the journal, OUT.parquet.partial: the table holds the images finished so far.
 
     Raises:
@@ -33,7 +36,11 @@ def read(path: Path | str) -> Certificates:
         >>> read("log.tsv").radius.tolist()
         [0.0, 0.75]
     """
-    path = Path(path)
+    with naming_urls():
+        return _read(fetched(place))
+
+
+def _read(path: Path) -> Certificates:
     if not path.is_file():
         what = "no file of certificates" if path.exists() else "not there"
         raise InputError(f"{path} is {what}; `randsmooth certify` writes them")
@@ -46,7 +53,7 @@ def read(path: Path | str) -> Certificates:
     return read_parquet(path)
 
 
-def read_all(path: Path | str) -> list[Certificates]:
+def read_all(place: Place) -> list[Certificates]:
     """Every table in a file: of a MATLAB file that of the hard and that of the soft radii, of any other file the one.
 
     Errors as `read`.
@@ -57,7 +64,7 @@ def read_all(path: Path | str) -> list[Certificates]:
         >>> [table.name for table in read_all("log.tsv")]
         ['log']
     """
-    first, path = read(path), Path(path)
+    first, path = read(place), fetched(place)
     others = matlab.kinds_in(path)[1:] if path.suffix == ".mat" else []
     return [first, *(matlab.read_matlab(path, kind) for kind in others)]
 
@@ -97,7 +104,7 @@ def _may_be_log(path: Path) -> bool:
         return True
 
 
-def write_tsv(table: Certificates, path: Path | str) -> None:
+def write_tsv(table: Certificates, path: Place) -> None:
     """Write a log as the literature does; radii are rounded *down* to six decimals, so that they stay certified.
 
     A log does not say how it was made. Its readers assume n samples of every image, judged by Clopper-Pearson, and
@@ -119,7 +126,8 @@ def write_tsv(table: Certificates, path: Path | str) -> None:
         took = timedelta(seconds=float(table.seconds[row]))
         cells = (table.idx[row], table.label[row], table.predict[row], radius, int(table.correct[row]), took)
         lines.append("\t".join(map(str, cells)))
-    write_atomically(Path(path), ("\n".join(lines) + "\n").encode())
+    with delivered(path, overwrite=True) as local:
+        write_atomically(local, ("\n".join(lines) + "\n").encode())
 
 
 def _check_a_log_can_say(table: Certificates) -> None:

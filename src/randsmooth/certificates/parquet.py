@@ -19,11 +19,13 @@ from randsmooth.certificates.rows import check_images
 from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import ForeignFile, InputError, NoDigest
+from randsmooth.transfer import delivered, fetched, naming_urls
+from randsmooth.urls import Place
 
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
 
 
-def write_parquet(table: Certificates, path: Path | str) -> None:
+def write_parquet(table: Certificates, path: Place) -> None:
     """Write the table with its counts and its header, one row an image.
 
     The column p_lower holds the lower bound on p_A; under the two-sided bound the radius also depends on the bound on
@@ -58,10 +60,11 @@ def write_parquet(table: Certificates, path: Path | str) -> None:
     arrow = arrow.replace_schema_metadata({KEY: header, DIGESTS: digests(header, columns.parts())})
     buffer = io.BytesIO()
     pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
-    write_atomically(Path(path), buffer.getvalue())
+    with delivered(path, overwrite=True) as local:
+        write_atomically(local, buffer.getvalue())
 
 
-def read_parquet(path: Path | str) -> Certificates:
+def read_parquet(place: Place) -> Certificates:
     """Read a table that `write_parquet` wrote; its radii are computed again from the counts.
 
     The columns predict, radius, correct, picked, n_A and p_lower are for people who open the file; they are not read.
@@ -87,7 +90,11 @@ def read_parquet(path: Path | str) -> Certificates:
         >>> read_parquet("run.parquet").counts.tolist()
         [[990, 10], [480, 520]]
     """
-    path = Path(path)
+    with naming_urls():
+        return _read(fetched(place))
+
+
+def _read(path: Path) -> Certificates:
     with open_parquet(path) as file:
         metadata = file.metadata.metadata or {}
         if KEY not in metadata:
@@ -126,7 +133,7 @@ def _check_digests(metadata: Mapping[bytes, bytes], header: Header, columns: Col
             "purpose is written by write_parquet"
         )
     if DIGESTS not in metadata:
-        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", NoDigest, 3)
+        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", NoDigest, 4)
         return
     wrong = damaged(metadata[DIGESTS], digests(metadata[KEY], columns.parts()))
     if wrong:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.urls import Place, beside, name_of
 
 Ints = NDArray[np.int64]
 T = TypeVar("T")
@@ -134,11 +135,12 @@ class Shard:
         """How many images it has if so many are chosen."""
         return max(0, -(-(chosen - self.number + 1) // self.of))
 
-    def file(self, out: Path) -> Path:
+    def file(self, out: Place) -> Place:
         """The file of the shard of a run into `out`, beside it; `out` itself if it has that name already."""
         ending = f"{self.number}-of-{self.of}"
-        named = out.stem == ending or out.stem.endswith(f"-{ending}")
-        return out if named else out.with_name(f"{out.stem}-{ending}{out.suffix}")
+        stem, dot, suffix = name_of(out).rpartition(".")
+        named = stem == ending or stem.endswith(f"-{ending}")
+        return out if named else beside(out, f"{stem}-{ending}{dot}{suffix}")
 
     def whole(self, file: Path) -> Path | None:
         """The `out` of which `file` is the file of this shard; None where it has another name.

@@ -16,6 +16,8 @@ from randsmooth.certification.resumable_run import certify_images, check_flags, 
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.transfer import delivered
+from randsmooth.urls import Place, place_of
 
 
 def certify(
@@ -23,7 +25,7 @@ def certify(
     dataset: Any = None,
     settings: CertificationSettings | None = None,
     *,
-    out: Path | str,
+    out: Place,
     split: str = "test",
     image_column: str | None = None,
     label_column: str | None = None,
@@ -54,7 +56,8 @@ def certify(
             pass it here. Images without labels are certified, too: what is then not known is whether they are right.
         settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
             in place of the one in `settings`. Without sigma, the one that the model folder says.
-        out: the file, `something.parquet`.
+        out: the file, `something.parquet`, or its URL, such as `s3://bucket/something.parquet`. While it is being made,
+            the table of a URL and its journal wait on this machine (see `transfer.delivered`).
         split: train or test.
         image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
             added, and certificates are about the images that result; the header says how.
@@ -89,9 +92,9 @@ def certify(
     check_not_settings(dataset, "third")
     settings = settings_from(CertificationSettings, settings, fields)
     check_backend(settings.backend)
+    check_parquet(out)
     part = None if shard is None else Shard.parse(shard)
-    out = parquet(out) if part is None else part.file(parquet(out))
-    check_flags(out, resume=resume, overwrite=overwrite)
+    out = out if part is None else part.file(place_of(out))
     order = Order(
         model=model,
         dataset=dataset,
@@ -107,11 +110,21 @@ def certify(
         num_classes=num_classes,
         model_args=model_args or {},
     )
+    with delivered(out, resume=resume, overwrite=overwrite) as path:
+        return _carried_out(
+            order, path, workers or alone, chosen_progress(progress), resume=resume, overwrite=overwrite
+        )
+
+
+def _carried_out(
+    order: Order, out: Path, workers: Workers, show: Progress, *, resume: bool, overwrite: bool
+) -> Certificates:
+    """Carry out `order` into the file `out` on this machine."""
+    check_flags(out, resume=resume, overwrite=overwrite)
     if resume:
         begun = header_of(out)
         order = replace(order.like(begun), begun=begun)
-    show = chosen_progress(progress)
-    with (workers or alone)(order) as crew, show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
+    with workers(order) as crew, show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
         for note in crew.facts.notes:
             reporter.say(f"note: {note}")
         return certify_images(crew, out, resume=resume, overwrite=overwrite, reporter=reporter)
@@ -123,8 +136,7 @@ def alone(order: Order) -> Iterator[Crew]:
     yield order.prepare()
 
 
-def parquet(out: Path | str) -> Path:
-    """`out` as a path; InputError unless it ends in .parquet."""
-    if Path(out).suffix != ".parquet":
+def check_parquet(out: Place) -> None:
+    """Raise InputError unless `out` ends in .parquet."""
+    if not str(out).endswith(".parquet"):
         raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
-    return Path(out)

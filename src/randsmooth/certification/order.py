@@ -15,6 +15,7 @@ from randsmooth.certification.prepared import Prepared
 from randsmooth.certification.run_identity import check_fit, make_header
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
+from randsmooth.urls import is_url
 
 UNLABELLED = "the images have no labels, so that accuracy and ACR stay unknown"
 
@@ -99,7 +100,8 @@ class Order:
 
     def _with_source(self, header: Header) -> Header:
         """The header with what made the model, where that is code or was given arguments."""
-        if not isinstance(self.model, str | Path) or not (":" in str(self.model) or self.model_args):
+        named = isinstance(self.model, str | Path)
+        if not named or not (self.model_args or (":" in str(self.model) and not is_url(self.model))):
             return header
         said = {"source": str(self.model)} | ({"arguments": dict(self.model_args)} if self.model_args else {})
         return header.having(model=(header.model or {}) | said)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +14,7 @@ from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.cli.shared_options import DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN
 from randsmooth.escape import printable, say, shortened
+from randsmooth.urls import Place
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -29,7 +29,7 @@ class Attack(Settings):
     model: str = argument(f"The model that was certified. {MODEL}")
     model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
     denoiser: str | None = option(DENOISER)
-    certificates: Path = argument("Parquet file of `randsmooth certify`.")
+    certificates: Place = argument("Parquet file of `randsmooth certify`.")
     dataset: str | None = option(
         DATASET + " It is resized and cropped as the file says. (default: the data set that the file names)"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
@@ -15,6 +14,7 @@ from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, 
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
 from randsmooth.errors import InputError
+from randsmooth.urls import Place
 
 if TYPE_CHECKING:
     from randsmooth.certification.crew import Workers
@@ -51,7 +51,9 @@ class Certify(Settings, CertificationSettings):
     )
     num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
-    out: Path | None = option("Parquet file for the certificates. (default: MODEL.parquet, or MODEL+DENOISER.parquet)")
+    out: Place | None = option(
+        "Parquet file for the certificates, or its URL (s3://...). (default: MODEL.parquet, or MODEL+DENOISER.parquet)"
+    )
     resume: bool = option("Go on with an interrupted run into the file.", False)
     overwrite: bool = option("Discard what is in the file.", False)
 
@@ -125,7 +127,7 @@ def workers_of(settings: Certify) -> Workers | None:
     return Processes(settings.workers)
 
 
-def out_file(settings: Certify) -> Path:
+def out_file(settings: Certify) -> Place:
     """Where the certificates go; of a shard, its own file."""
     out = settings.out or default_out(joined(settings.model), settings.denoiser)
     return out if settings.shard is None else Shard.parse(settings.shard).file(out)

@@ -19,7 +19,7 @@ from randsmooth.cli.failures import explained
 from randsmooth.cli.groups import APPEARANCE
 from randsmooth.cli.messages import FAILURE, INTERRUPTED, one_line
 from randsmooth.cli.names import MORE, REGISTRIES, from_other_packages, names
-from randsmooth.cli.settings import Settings
+from randsmooth.cli.settings import Settings, kinds_in
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.whole_numbers import is_whole
@@ -100,16 +100,27 @@ def paragraphs(docstring: str) -> str:
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     help = (field.description or "") + _default_words(field)
+    kind = extra.get("cli") or typed(field.annotation)
     if extra.get("place"):
         place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=_completed(name))
-        return _keyword(name, extra.get("cli") or field.annotation, place)
+        return _keyword(name, kind, place)
     whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
     choices = typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else ()
     shape = str(extra["metavar"]) if "metavar" in extra else "INTEGER" if whole else None
+    if shape is None and Path in kinds_in(field.annotation):
+        shape = "PATH"
     if choices:
         shape = f"<{'|'.join(choices)}>"
-    kind = str if whole or choices else extra.get("cli", field.annotation)  # and the settings name all choices
+    kind = str if whole or choices else kind  # and the settings name all choices
     return _keyword(name, kind, _option(name, field, shape, help, choices))
+
+
+def typed(annotation: Any) -> Any:
+    """The type that the command line takes: paths as text, since as paths URLs would lose a slash."""
+    if Path not in kinds_in(annotation):
+        return annotation
+    several = any(typing.get_origin(kind) is list for kind in kinds_in(annotation))
+    return list[str] if several else str
 
 
 def _option(name: str, field: FieldInfo, shape: str | None, help: str, choices: Sequence[str]) -> Any:

@@ -18,6 +18,7 @@ from randsmooth.cli.settings import Settings, argument, numbers, option, words
 from randsmooth.errors import InputError, unknown
 from randsmooth.escape import say
 from randsmooth.extras import needs
+from randsmooth.urls import Place
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -31,7 +32,7 @@ SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "js
 class Compare(Settings):
     """Settings of `randsmooth compare`."""
 
-    files: list[Path] = argument(shared_options.FILES)
+    files: list[Place] = argument(shared_options.FILES)
     out: Path = option("The HTML page to write; it works offline.", Path("report.html"))
     title: str | None = option("Title of the page.")
     radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from randsmooth.transfer import fetched
+from randsmooth.urls import is_url, name_of
+
 if TYPE_CHECKING:
     from randsmooth.models import BaseClassifier, Ensemble
 
@@ -19,7 +22,7 @@ def check_denoiser(denoiser: str | None) -> None:
     from randsmooth.models.place import check_place
 
     if denoiser is not None:
-        check_place(denoiser)
+        check_place(fetched(denoiser) if is_url(denoiser) else denoiser)
 
 
 def base_classifier(
@@ -34,6 +37,8 @@ def base_classifier(
 
 
 def default_out(model: str, denoiser: str | None) -> Path:
-    """The file of certificates for a model: MODEL.parquet, or MODEL+DENOISER.parquet."""
-    behind = "" if denoiser is None else f"+{Path(denoiser).name}"
+    """The file of certificates for a model: MODEL.parquet, or MODEL+DENOISER.parquet; of a URL, in this folder."""
+    behind = "" if denoiser is None else f"+{name_of(denoiser)}"
+    if is_url(model):
+        return Path(f"{name_of(model)}{behind}.parquet")
     return Path(model.rstrip("/").replace(":", "-") + f"{behind}.parquet")

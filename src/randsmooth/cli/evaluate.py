@@ -12,12 +12,13 @@ from randsmooth.cli import shared_options
 from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.escape import say
+from randsmooth.urls import Place
 
 
 class Evaluate(Settings):
     """Settings of `randsmooth evaluate`."""
 
-    files: list[Path] = argument(shared_options.FILES)
+    files: list[Place] = argument(shared_options.FILES)
     radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
         shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
     )

@@ -10,15 +10,17 @@ from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
+from randsmooth.transfer import delivered
+from randsmooth.urls import Place, is_url, name_of
 
 
 class Export(Settings):
     """Settings of `randsmooth export`."""
 
-    file: Path = argument(
+    file: Place = argument(
         "Parquet file of `randsmooth certify`; with --onnx or --torch-export a model, as `certify` takes it."
     )
-    out: Path | None = option("TSV file to write. (default: FILE.tsv)")
+    out: Place | None = option("TSV file to write, or its URL. (default: FILE.tsv; of a URL, in the current folder)")
     n: int | None = option(
         "Judge as if n samples per image had been drawn: a random subset is taken. (default: all samples)"
     )
@@ -64,12 +66,14 @@ def export_table(settings: Export) -> None:
     from randsmooth.certificates import write_tsv
     from randsmooth.cli import reading
 
-    if not settings.file.suffix == ".parquet" and (settings.file.is_dir() or settings.model_arg or settings.dataset):
+    folder = isinstance(settings.file, Path) and settings.file.is_dir()
+    if not str(settings.file).endswith(".parquet") and (folder or settings.model_arg or settings.dataset):
         raise InputError(f"{settings.file} is no table of certificates; a model is written with --onnx FILE.onnx")
-    out = settings.out or settings.file.with_suffix(".tsv")
-    with writing([out], overwrite=settings.overwrite):
+    beside = Path(name_of(settings.file)) if is_url(settings.file) else Path(settings.file)
+    out, overwrite = settings.out or beside.with_suffix(".tsv"), settings.overwrite
+    with delivered(out, overwrite=overwrite) as path, writing([path], overwrite=overwrite or is_url(out)):
         (table,) = reading.load([settings.file], n=settings.n, alpha=settings.alpha)
-        write_tsv(table, out)
+        write_tsv(table, path)
     say(out)
     facts = {name: getattr(table.header, name) for name in ("sigma", "n", "alpha")}
     options = " ".join(f"--{name} {value}" for name, value in facts.items() if value is not None)

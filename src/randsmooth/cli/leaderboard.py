@@ -13,6 +13,7 @@ from pydantic import BeforeValidator
 
 from randsmooth import bounds, certificates
 from randsmooth.certificates import folder
+from randsmooth.certificates.files import OTHERS
 from randsmooth.cli import shared_options
 from randsmooth.cli.messages import note
 from randsmooth.cli.outputs import writing
@@ -20,6 +21,8 @@ from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
 from randsmooth.progress import console, silent
+from randsmooth.transfer import fetched
+from randsmooth.urls import Place, with_urls
 
 if TYPE_CHECKING:
     from randsmooth.certificates import FolderFile
@@ -31,7 +34,9 @@ MANY = 500  # files of which reading takes long enough to show how far it is
 class Leaderboard(Settings):
     """Settings of `randsmooth leaderboard`."""
 
-    folder: Path = argument("Folder whose certificates, at any depth, are ranked; a clone of a repository will do.")
+    folder: Place = argument(
+        "Folder whose certificates, at any depth, are ranked; a clone of a repository will do, or a URL (s3://...)."
+    )
     out: Path = option(
         "The HTML page to write. A JSON file with the same figures is written beside it.", Path("leaderboard.html")
     )
@@ -107,12 +112,13 @@ def load(settings: Leaderboard) -> tuple[list[Entry], dict[str, list[str]]]:
     from randsmooth import report
 
     entries, read = [], []
-    paths = certificates.find_certificates(settings.folder)
+    below = fetched(settings.folder, lambda path: path.suffix not in OTHERS)
+    paths = certificates.find_certificates(below)
     progress = console if len(paths) >= MANY else silent
     with progress("reading certificates", len(paths), "files") as reporter:
         for path in paths:
             file = certificates.read_file_of(path, sigma=settings.sigma, n=settings.n, alpha=settings.alpha)
-            name = path.relative_to(settings.folder).as_posix()
+            name = path.relative_to(below).as_posix()
             try:
                 entries += [report.measure(table, name) for table in file.tables]
             except InputError as reason:
@@ -136,10 +142,12 @@ def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str,
     said = {}
     if predicted:
         heading = f"{_counted(len(predicted), 'log')} of predictions: they certify nothing, and are not ranked"
-        said[heading] = list(map(str, predicted))
+        said[heading] = [with_urls(str(path)) for path in predicted]
         note(f"{heading}: {folder.names_of(predicted)}")
     if faults:
-        said[f"Left out, as {_counted(len(faults), 'file')} could not be used"] = list(faults.values())
+        said[f"Left out, as {_counted(len(faults), 'file')} could not be used"] = [
+            with_urls(fault) for fault in faults.values()
+        ]
         for reason, paths in folder.grouped(faults).items():
             note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {folder.names_of(paths)}: {reason}")
     for lacks, files in unplaced.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from randsmooth.escape import printable, say, shortened
+from randsmooth.urls import with_urls
 
 FAILURE = 1
 BAD_INPUT = 2
@@ -19,4 +20,4 @@ def note(text: object) -> None:
 
 def one_line(text: object) -> str:
     """`text` on one printable line, with its middle left out where it is very long because it quotes a file."""
-    return shortened(printable(str(text)), LONGEST)
+    return shortened(printable(with_urls(str(text))), LONGEST)

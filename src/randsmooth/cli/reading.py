@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from randsmooth import bounds, certificates
 from randsmooth.certificates import Certificates, check_budget
 from randsmooth.errors import InputError, SeveralErrors, about
+from randsmooth.transfer import fetched
+from randsmooth.urls import Place, with_urls
+
+T = TypeVar("T")
 
 
 def load(
-    files: Sequence[Path], *, sigma: float | None = None, n: int | None = None, alpha: float | None = None
+    places: Sequence[Place], *, sigma: float | None = None, n: int | None = None, alpha: float | None = None
 ) -> list[Certificates]:
-    """The tables in `files`, at another n or alpha where asked for.
+    """The tables at `places`, files or URLs, at another n or alpha where asked for.
 
     Raises:
         InputError: no file, unreadable ones, of which each is named, or a budget that tables cannot be judged at.
     """
-    if not files:
+    if not places:
         raise InputError("no certificate file given")
     if sigma is not None:
         bounds.check_sigma(sigma)
     if alpha is not None:
         bounds.check_level(alpha)
+    files = _all(places, [partial(fetched, place) for place in places])
     tables = _all(files, [partial(certificates.read, file) for file in files])
     known = {table.header.sigma for table in tables}
     if sigma is not None and not known & {None, sigma}:
@@ -36,14 +42,14 @@ def load(
     return _all(files, [partial(_judged, table, file, sigma, n, alpha) for table, file in named])
 
 
-def _all(files: Sequence[Path], makers: Sequence[Callable[[], Certificates]]) -> list[Certificates]:
+def _all(files: Sequence[Place], makers: Sequence[Callable[[], T]]) -> list[T]:
     """What the `makers` make of the `files`; InputError names all files that they refuse, a line each."""
     made, faults = [], []
     for file, make in zip(files, makers, strict=True):
         try:
             made.append(make())
         except (InputError, OSError) as error:
-            faults.append(about(file, error))
+            faults.append(with_urls(about(file, error)))
     if len(faults) > 1:
         raise SeveralErrors(
             [*faults, f"{len(faults)} of {len(files)} files cannot be used: mend them or leave them out"]

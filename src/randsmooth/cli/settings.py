@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from randsmooth.documents import parse_yaml, shown
 from randsmooth.errors import InputError
+from randsmooth.urls import is_url, place_of
 from randsmooth.whole_numbers import is_whole, whole_number
 
 
@@ -21,6 +23,19 @@ class Settings(BaseModel):
     def _whole_numbers(cls, value: Any, info: ValidationInfo) -> Any:
         """Whole numbers may be written as 1e5. It has the name of what `FrozenRecord` does, and so replaces it."""
         return whole_number(value) if is_whole(cls.model_fields[str(info.field_name)].annotation) else value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _places(cls, value: Any, info: ValidationInfo) -> Any:
+        """URLs are kept as they are typed, where they may stand; as a path s3://bucket would lose a slash."""
+        taken = kinds_in(cls.model_fields[str(info.field_name)].annotation)
+        if Path not in taken or not isinstance(value, str | list):
+            return value
+        values = value if isinstance(value, list) else [value]
+        if str not in taken and (url := next(filter(is_url, values), None)) is not None:
+            raise InputError(f"{url} is a URL; expected a path on this machine")
+        places = [place_of(each) if isinstance(each, str) else each for each in values]
+        return places if isinstance(value, list) else places[0]
 
     @classmethod
     def in_files(cls) -> bool:
@@ -36,6 +51,16 @@ class Settings(BaseModel):
     def epilog(cls) -> str:
         """What `--help` says below the options, in paragraphs."""
         return ""
+
+
+def kinds_in(annotation: Any) -> set[Any]:
+    """The types that an annotation is put together from.
+
+    Example:
+        >>> kinds_in(list[Path]) == {list[Path], Path}
+        True
+    """
+    return {annotation}.union(*map(kinds_in, get_args(annotation)))
 
 
 def argument(help: str, cli: Any = None, **kwargs: Any) -> Any:

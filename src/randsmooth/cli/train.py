@@ -12,6 +12,7 @@ from randsmooth.cli.settings import Settings, argument, listed, option, pairs
 from randsmooth.cli.shared_options import DEVICE, LOGGER, REPEATABLE
 from randsmooth.escape import printable, say
 from randsmooth.training import TrainingSettings
+from randsmooth.urls import Place, name_of
 
 
 class Train(Settings, TrainingSettings):
@@ -24,8 +25,8 @@ class Train(Settings, TrainingSettings):
         json_schema_extra={"cli": list[str], "metavar": "KEY=VALUE"},
     )
     device: str = option(DEVICE, "auto")
-    out: Path | None = option(
-        "Folder for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
+    out: Place | None = option(
+        "Folder or URL for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
     )
     logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(LOGGER, json_schema_extra=REPEATABLE)
     resume: bool = option("Go on with an interrupted run in the folder.", False)
@@ -69,4 +70,4 @@ def _to_certify(settings: Train, values: dict[str, Any]) -> str:
 
 def default_folder(settings: Train) -> Path:
     what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
-    return Path("runs") / f"{Path(settings.dataset).name}-{what}-{settings.sigma:g}"
+    return Path("runs") / f"{name_of(settings.dataset)}-{what}-{settings.sigma:g}"

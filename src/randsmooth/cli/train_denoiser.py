@@ -11,6 +11,7 @@ from randsmooth.cli.settings import Settings, argument, listed, option
 from randsmooth.cli.shared_options import DEVICE, LOGGER, REPEATABLE
 from randsmooth.escape import printable, say
 from randsmooth.training import DenoiserSettings
+from randsmooth.urls import Place, name_of
 
 
 class TrainDenoiser(Settings, DenoiserSettings):
@@ -18,8 +19,8 @@ class TrainDenoiser(Settings, DenoiserSettings):
 
     dataset: str = argument("Name (see `randsmooth data list`), or path to a folder of images or Parquet files.")
     device: str = option(DEVICE, "auto")
-    out: Path | None = option(
-        "Folder for the denoiser, its checkpoint and curves. (default: runs/DATASET-denoiser-OBJECTIVE-SIGMA)"
+    out: Place | None = option(
+        "Folder or URL for the denoiser, its checkpoint and curves. (default: runs/DATASET-denoiser-OBJECTIVE-SIGMA)"
     )
     logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(LOGGER, json_schema_extra=REPEATABLE)
     resume: bool = option("Go on with an interrupted run in the folder.", False)
@@ -49,4 +50,4 @@ def train_denoiser(settings: TrainDenoiser) -> None:
 
 
 def default_folder(settings: TrainDenoiser) -> Path:
-    return Path("runs") / f"{Path(settings.dataset).name}-denoiser-{settings.objective}-{settings.sigma:g}"
+    return Path("runs") / f"{name_of(settings.dataset)}-denoiser-{settings.objective}-{settings.sigma:g}"

@@ -13,6 +13,8 @@ import typer
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import ForeignFile, InputError, NoDigest, Note, unknown
 from randsmooth.escape import printable, say, to_json
+from randsmooth.transfer import fetched
+from randsmooth.urls import Place, is_url, with_urls
 
 FORMATS = ("text", "json")
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
@@ -22,7 +24,7 @@ REFUSED = 1  # exit code
 class Verify(Settings):
     """Settings of `randsmooth verify`."""
 
-    files: list[Path] = argument("Files, model folders, or folders in which both are looked for.")
+    files: list[Place] = argument("Files, model folders, or folders in which both are looked for; or URLs of these.")
     format: str = option("text or json.", "text")
 
 
@@ -49,12 +51,12 @@ def verify(settings: Verify) -> None:
     """
     if settings.format not in FORMATS:
         raise unknown("format", settings.format, FORMATS)
-    found = [examined(path) for path in _named(settings.files)]
+    found = [_of_urls(examined(path)) for path in _named(settings.files)]
     if settings.format == "json":
         say(to_json([one._asdict() for one in found]))
     else:
         say("\n".join(_lines(found)))
-    named = {str(path) for path in settings.files}
+    named = {str(place).rstrip("/") if is_url(place) else str(place) for place in settings.files}
     if any(one.state == "refused" or (one.state == "unknown" and one.file in named) for one in found):
         raise typer.Exit(REFUSED)
 
@@ -79,6 +81,10 @@ def examined(path: Path) -> Found:
         return Found(str(path), kind, "refused", str(error))
 
 
+def _of_urls(found: Found) -> Found:
+    return found._replace(file=with_urls(found.file), finding=with_urls(found.finding))
+
+
 def _checked(path: Path, kind: str) -> Found:
     """A file of a known kind: `verified` where it has all its digests, else `read`."""
     from randsmooth.cli.file_kinds import KINDS
@@ -92,10 +98,10 @@ def _checked(path: Path, kind: str) -> Found:
     return Found(str(path), kind, state, "; ".join([finding, *notes]))
 
 
-def _named(files: list[Path]) -> list[Path]:
+def _named(files: list[Place]) -> list[Path]:
     """Each file once; for a folder the files in it that are of a known kind, and for a file of a model its folder."""
     paths: list[Path] = []
-    for path in files:
+    for path in map(fetched, files):
         if not path.exists():  # nothing needs to be loaded to say so
             paths.append(path)
             continue

@@ -13,9 +13,14 @@ from randsmooth.errors import InputError
 from randsmooth.models.arguments import check_arguments
 from randsmooth.models.hub.places import HF, TIMM, check_timm, check_transformers
 from randsmooth.models.place import HUB_ID, check_file, check_place
+from randsmooth.transfer import fetched
+from randsmooth.urls import is_url
 
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 CHECKPOINTS = (".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".pkl", ".pickle", ".joblib")
+
+
+UNUSED = {"checkpoint.pt", "teacher.safetensors", "history.csv"}  # files of a training run that no model is made of
 
 
 class Form(NamedTuple):
@@ -136,6 +141,20 @@ def form_of(source: Path | str) -> Form:
     return found
 
 
+def local_source(source: Path | str) -> Path | str:
+    """`source`, or of a URL the path of a copy on this machine, without what only training needs.
+
+    Example:
+        >>> local_source("user/name")
+        'user/name'
+    """
+    return (
+        fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
+        if is_url(source)
+        else source
+    )
+
+
 def _fault(source: str) -> str:
     if Path(source).suffix.lower() in CHECKPOINTS:
         return (
@@ -156,6 +175,7 @@ def check_source(source: Path | str) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: no ONNX file at nofile.onnx
     """
+    source = local_source(source)
     form_of(source).check(str(source))
 
 
@@ -163,7 +183,7 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     """What `source` names: a base classifier, or something that `adapt` makes one of.
 
     Args:
-        source: written in one of the FORMS.
+        source: written in one of the FORMS, or the URL of a model folder or of a file of one of these kinds.
         model_args: for what opens it: a function's own arguments, or those of `OnnxModel` and its like.
 
     Raises:
@@ -174,6 +194,7 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
         Traceback (most recent call last):
         randsmooth.errors.InputError: no ONNX file at nofile.onnx
     """
+    source = local_source(source)
     form = form_of(source)
     form.check(str(source))
     opener = pkgutil.resolve_name(form.opener)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,6 +20,8 @@ from randsmooth.training.denoiser_recipe import DenoiserRecipe, resolve_denoiser
 from randsmooth.training.denoiser_settings import DenoiserSettings
 from randsmooth.training.loop import Callback
 from randsmooth.training.run import carry_out
+from randsmooth.transfer import delivered_folder
+from randsmooth.urls import Place
 from randsmooth.versions import versions
 
 
@@ -28,7 +29,7 @@ def train_denoiser(
     dataset: str,
     settings: DenoiserSettings | None = None,
     *,
-    out: Path | str,
+    out: Place,
     device: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
@@ -48,7 +49,7 @@ def train_denoiser(
     Args:
         dataset: a name, or the path of a folder of images or of Parquet files. Labels are not used.
         settings: how to train.
-        out: the folder of the run.
+        out: the folder of the run, or its URL, as for `train`.
         device, resume, overwrite, accept_changes, logger, callback, progress: as for `train`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, epochs=5`.
 
@@ -83,7 +84,8 @@ def train_denoiser(
     hashes = {name: models.weights_hash(model) for name, model in asked.items() if model is not None}
     recipe = recipe.model_copy(update={"asked": hashes})
     written = {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)}
-    return carry_out(recipe, [], spec, new_denoiser, Path(out), written, conduct, classifier)
+    with delivered_folder(out, resume=resume, overwrite=overwrite) as folder:
+        return carry_out(recipe, [], spec, new_denoiser, folder, written, conduct, classifier)
 
 
 def new_denoiser(recipe: DenoiserRecipe, spec: data.DatasetSpec) -> Denoiser:

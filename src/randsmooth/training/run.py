@@ -32,6 +32,8 @@ from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
 from randsmooth.training.source import named, require_labels
 from randsmooth.training.teacher import SmoothedTeacher
+from randsmooth.transfer import delivered_folder
+from randsmooth.urls import Place
 from randsmooth.versions import versions
 
 R = TypeVar("R", bound=Recipe)
@@ -44,7 +46,7 @@ def train(
     dataset: Any,
     settings: TrainingSettings | None = None,
     *,
-    out: Path | str,
+    out: Place,
     device: str = "auto",
     resume: bool = False,
     overwrite: bool = False,
@@ -62,7 +64,8 @@ def train(
     Args:
         dataset: a name, a path, arrays (x, y), or any other form that `data.load` takes, with labels.
         settings: how to train.
-        out: the folder of the run.
+        out: the folder of the run, or its URL: then the run's files lie on this machine until it is finished (see
+            `transfer.delivered_folder`).
         device: "auto", "cpu", "cuda" or, where there are several, "cuda:1".
         resume: go on with an interrupted run in the folder. It ends with the weights of an uninterrupted one, bit for
             bit on the CPU; a finished run is returned as it is.
@@ -106,7 +109,8 @@ def train(
     recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
     written = {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)}
     own = None if isinstance(source, str) else source
-    return carry_out(recipe, notes, spec, new_classifier, Path(out), written, conduct, own=own)
+    with delivered_folder(out, resume=resume, overwrite=overwrite) as folder:
+        return carry_out(recipe, notes, spec, new_classifier, folder, written, conduct, own=own)
 
 
 def carry_out(
