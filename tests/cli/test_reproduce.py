@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.run import Run
+from randsmooth.papers import SCALES, find_object
 
 
 def test_the_list_names_every_object_and_its_needs(cli: Run) -> None:
@@ -54,3 +55,28 @@ def test_logs_are_drawn_without_torch(tmp_path: Path) -> None:
         f"reproduce('acr/figure4', out={str(tmp_path)!r}); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_what_is_missing_is_made_side_by_side_and_one_failure_does_not_stop_the_rest(cli: Run) -> None:
+    words = ("reproduce", "acr/c1", "--scale", "tiny", "--run", "--workers", 2)
+    names = sorted(SCALES["tiny"].model_folder_name(row) for row in find_object("acr/c1").rows())
+    in_the_way = Path("reproduced/tiny") / names[0]
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.write_text("a file where a folder should be")
+    code, out, _ = cli(*words)
+    assert code == 1 and "missing: 1 of 3 models" in out
+    assert f"{names[0]}/train: {in_the_way} is a file; --out names a folder" in out
+    made = sorted(Path("reproduced/tiny").glob("*/model.safetensors"))
+    assert [path.parent.name for path in made] == names[1:]
+    before = [path.stat().st_mtime_ns for path in made]
+    in_the_way.unlink()
+    code, out, _ = cli(*words)
+    assert code == 0 and "missing" not in out and names[1] not in out.partition("acr/c1:")[0]
+    assert [path.stat().st_mtime_ns for path in made] == before  # they were not trained again
+    assert len([*Path("reproduced/tiny").glob("*.parquet")]) == 3
+
+
+def test_fewer_workers_than_one_are_refused(cli: Run) -> None:
+    code, _, err = cli("reproduce", "acr/c1", "--scale", "tiny", "--run", "--workers", 0)
+    assert code == 2 and "workers=0 must be at least 1" in err

@@ -361,7 +361,7 @@ def test_formulas_need_nothing_and_write_their_numbers(name: str, tmp_path: Path
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t1\t1\t1\t0:00:01\n")
     result = reproduce(name, source=tmp_path / "logs", out=tmp_path)
-    assert result.made is not None and result.missing == (0, 0) and not result.commands and not result.skipped
+    assert result.made is not None and result.missing == (0, 0) and not result.steps and not result.skipped
     told = [pd.read_csv(path) for path in result.files if path.suffix == ".csv"]
     drawn = [line for panel in result.made.panels.get("", []) for line in panel.lines]
     for frame in result.made.tables.values():

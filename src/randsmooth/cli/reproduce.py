@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
+from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
@@ -28,9 +31,19 @@ class Reproduce(Settings):
     scale: Literal["tiny", "cpu", "paper"] = option(
         "Size of the runs that make what is missing: tiny (digits, in seconds), cpu (8 epochs), or paper.", "paper"
     )
-    run: bool = option("Train and certify what is missing. An interrupted run goes on where it stopped.", False)
+    run: bool = option(
+        "Train and certify what is missing. An interrupted run goes on where it stopped; one that fails does not stop "
+        "the others.",
+        False,
+    )
+    workers: int = option("With --run: runs side by side on this machine, its threads or GPUs shared out.", 1)
     show: bool = option("Print all tables and figures, and what each needs.", False, json_schema_extra={"flag": "list"})
     out: Path = option("Folder of the results; models and certificates go to its subfolder SCALE.", Path("reproduced"))
+
+    @classmethod
+    def goes_on(cls) -> str:
+        """--run needs no flag to go on."""
+        return "the same command goes on"
 
 
 def reproduce(settings: Reproduce) -> None:
@@ -59,20 +72,19 @@ def reproduce(settings: Reproduce) -> None:
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
-    say(
-        described(
-            run(
-                settings.object,
-                source=settings.source,
-                out=settings.out,
-                scale=settings.scale,
-                run_missing=settings.run,
-                progress=console,
-                say=say,
-            )
-        ),
-        end="",
+    result = run(
+        settings.object,
+        source=settings.source,
+        out=settings.out,
+        scale=settings.scale,
+        run_missing=settings.run,
+        workers=settings.workers,
+        progress=console,
+        say=lambda line: say(printable(line)),
     )
+    say(described(result), end="")
+    if result.failed:
+        raise typer.Exit(FAILURE)
 
 
 def survey_of(settings: Reproduce) -> Path | None:
@@ -143,5 +155,8 @@ def described(result: Reproduction) -> str:
     missing, total = result.missing
     if missing:
         lines += ["", f"missing: {missing} of {total} models. To make them (--run does; each can be resumed):"]
-        lines += [f"  {step.command()}" for step in result.commands]
+        lines += [f"  {step.command()}" for step in result.steps]
+    if result.failed:
+        lines += ["", f"{len(result.failed)} of these failed; what does not need them was done all the same:"]
+        lines += [f"  {name}: {printable(error)}" for name, error in result.failed.items()]
     return "\n".join(lines) + "\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from randsmooth.cluster.carry_out import Ended
 from randsmooth.cluster.graph import Step
+from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 
 LOOK_EVERY = 0.1  # seconds between two looks at the processes
@@ -79,6 +80,13 @@ class Processes:
         if self.gpus:
             given["CUDA_VISIBLE_DEVICES"] = self.gpus[place % len(self.gpus)]
         return given
+
+
+def processes_here(workers: int) -> Processes:
+    """So many processes, which share the GPUs of this machine, if any. InputError for fewer than one."""
+    if workers < 1:
+        raise InputError(f"workers={workers} must be at least 1")
+    return Processes(workers, gpus_here())
 
 
 def begin(words: Sequence[str], said: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

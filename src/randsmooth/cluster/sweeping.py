@@ -13,7 +13,7 @@ from randsmooth.cluster.carry_out import Executor, Outcome, carry_out
 from randsmooth.cluster.cell_status import progress_of
 from randsmooth.cluster.graph import Graph, Step
 from randsmooth.cluster.grid import Grid
-from randsmooth.cluster.step_processes import Processes, gpus_here
+from randsmooth.cluster.step_processes import processes_here
 from randsmooth.cluster.sweep_checks import check_steps
 from randsmooth.cluster.sweep_folder import SweepFolder, say_failed
 from randsmooth.cluster.sweep_graph import graph_of
@@ -90,7 +90,7 @@ def sweep(
     useful = workers_for(chosen, workers)
     sweep_folder.check(chosen)
     check_steps(graph, here=executor is None)
-    where = executor or Processes(useful, gpus_here())
+    where = executor or processes_here(useful)
     with sweep_folder.held():
         sweep_folder.begin(chosen)
         left = len(graph) - len(graph.done())

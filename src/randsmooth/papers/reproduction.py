@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 
 from randsmooth.atomic import claimed, sweep, write_atomically
+from randsmooth.cluster.carry_out import Executor, carry_out
+from randsmooth.cluster.graph import Graph, Step
+from randsmooth.cluster.step_processes import processes_here
 from randsmooth.errors import unknown
 from randsmooth.escape import to_csv
 from randsmooth.papers.context import Context, Output
@@ -16,7 +19,8 @@ from randsmooth.papers.find_certificates import FolderScan, scan_folder
 from randsmooth.papers.objects import find_object
 from randsmooth.papers.paper_object import PaperObject
 from randsmooth.papers.rows import PaperRow
-from randsmooth.papers.scales import SCALES, Step, run_step, steps_for
+from randsmooth.papers.running import InThisProcess, Spoken
+from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.papers.table_formats import FORMATS
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report import draw
@@ -32,25 +36,27 @@ class Reproduction:
         object: what was to be drawn.
         made: its parts; None where nothing could be drawn yet.
         files: those written.
-        commands: those that would make the missing rows.
+        steps: those that would make the missing rows.
         missing: how many rows are missing, and of how many.
         skipped: a sentence for each file that could not be used.
+        failed: step that was tried -> why it failed.
 
     Example:
         >>> from randsmooth.papers import reproduce
         >>> result = reproduce("cat-rs/table7", out="here", scale="cpu")
         >>> result.missing, result.files
         ((4, 4), ())
-        >>> len(result.commands), result.commands[1].verb
+        >>> len(result.steps), result.steps[1].verb
         (8, 'certify')
     """
 
     object: PaperObject
     made: Output | None
     files: tuple[Path, ...]
-    commands: tuple[Step, ...]
+    steps: tuple[Step, ...]
     missing: tuple[int, int]
     skipped: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def reproduce(
@@ -60,6 +66,8 @@ def reproduce(
     out: Path | str = "reproduced",
     scale: str = "paper",
     run_missing: bool = False,
+    workers: int = 1,
+    executor: Executor | None = None,
     progress: Progress | bool | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Reproduction:
@@ -70,7 +78,10 @@ def reproduce(
         source: folder of certificates and logs; `out`/SCALE, where runs are written, is read as well.
         out: folder for the results.
         scale: the size of the runs that make what is missing: "tiny", "cpu" or "paper".
-        run_missing: run them. Finished runs are skipped and interrupted ones continued.
+        run_missing: run them. Finished runs are skipped and interrupted ones continued; one that fails does not stop
+            the others.
+        workers: how many of them run side by side: one in this process, several in processes of their own.
+        executor: where they run instead (see `cluster.Executor`).
         progress: of long work, as for `train`.
         say: receives each command before it runs.
 
@@ -88,17 +99,18 @@ def reproduce(
     out = Path(out)
     folder = out / scale
     context = _context(thing, source, folder, scale)
-    unfinished = thing.unfinished(context) if run_missing else []
-    if unfinished:
-        for step in commands_for(unfinished, context):
-            run_step(step, chosen_progress(progress), say)
+    graph = graph_for(thing.unfinished(context) if run_missing else [], context)
+    failed: Mapping[str, str] = {}
+    if len(graph):
+        here = InThisProcess(chosen_progress(progress)) if workers == 1 else processes_here(workers)
+        failed = carry_out(graph, executor or here, Spoken(say)).failed
         context = _context(thing, source, folder, scale)
     missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     total = len(thing.rows())
-    steps = tuple(commands_for(missing, context))
-    return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped)
+    steps = tuple(graph_for(missing, context))
+    return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped, failed)
 
 
 def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:
@@ -122,13 +134,13 @@ def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale:
     return Context(there.found, SCALES[scale], folder, there.skipped)
 
 
-def commands_for(missing: Sequence[PaperRow], context: Context) -> list[Step]:
-    """The commands that make the missing rows, each once."""
+def graph_for(missing: Sequence[PaperRow], context: Context) -> Graph:
+    """The steps that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
     for row in missing:
         for step in steps_for(row, context.scale, context.folder):
-            wanted.setdefault(step.command(), step)
-    return list(wanted.values())
+            wanted.setdefault(step.name, step)
+    return Graph(wanted.values())
 
 
 def write(made: Output, stem: Path) -> list[Path]:

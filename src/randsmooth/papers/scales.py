@@ -1,15 +1,13 @@
-"""How large a reproduction is, and the commands that make what is missing."""
+"""How large a reproduction is, and the steps that make what is missing."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from randsmooth.cluster.graph import Step
 from randsmooth.papers.rows import PaperRow
-from randsmooth.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -62,30 +60,8 @@ ABLATED = 20  # CAT-RS's ablations on CIFAR-10, tables 3 and 5 to 7, have 500 of
 TEACHER_SIGMA = 0.25  # the released CAT-RS code: one Gaussian-trained teacher for every sigma, under 10,000 noises
 
 
-@dataclass(frozen=True)
-class Step:
-    """A command of randsmooth: its verb, its argument and its options."""
-
-    verb: str
-    argument: str
-    options: dict[str, Any]
-
-    def command(self) -> str:
-        """The command as a user would type it."""
-        words = ["randsmooth", self.verb, self.argument]
-        for key, value in self.options.items():
-            flag = "--" + key.replace("_", "-")
-            if isinstance(value, dict):
-                words += [word for name, set_to in value.items() for word in (flag, f"{name}={set_to}")]
-            elif value is True:
-                words.append(flag)
-            elif value is not None:
-                words += [flag, str(value)]
-        return shlex.join([*words, "--resume"])
-
-
 def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
-    """The commands that train and certify a row's model in `folder`, preceded by that of its teacher if any."""
+    """The steps that train and certify a row's model in `folder`, preceded by that of its teacher if any."""
     wanted = _teacher(row)
     sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
     teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
@@ -117,7 +93,15 @@ def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> 
         "set": {key: str(value) if isinstance(value, Path) else value for key, value in given.items()},
         "out": folder / scale.model_folder_name(row),
     }
-    return Step("train", scale.dataset_of(row), {key: value for key, value in options.items() if value})
+    name, teachers = options["out"].name, [Path(value).name for value in given.values() if isinstance(value, Path)]
+    return Step(
+        f"{name}/train",
+        "train",
+        scale.dataset_of(row),
+        {key: value for key, value in options.items() if value},
+        options["out"],
+        tuple(f"{teacher}/train" for teacher in teachers),
+    )
 
 
 def skip_of(row: PaperRow) -> int | None:
@@ -130,19 +114,13 @@ def skip_of(row: PaperRow) -> int | None:
 def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
     where = folder / scale.model_folder_name(row)
     chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
-    options = {**chosen, "n0": scale.n0, "n": scale.n, "out": where.with_name(where.name + ".parquet")}
-    return Step("certify", str(where), {key: value for key, value in options.items() if value})
-
-
-def run_step(step: Step, progress: Progress, say: Callable[[str], None]) -> None:
-    """Run a step, or what an interrupted run has left of it."""
-    from randsmooth.certification import certify
-    from randsmooth.training import train
-
-    say(step.command())
-    options = dict(step.options)
-    out = options.pop("out")
-    if step.verb == "certify":
-        certify(step.argument, out=out, resume=True, progress=progress, **options)
-    elif not (out / "config.json").exists():  # which is written last
-        train(step.argument, out=out, resume=True, progress=progress, **options)
+    table = where.with_name(where.name + ".parquet")
+    options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
+    return Step(
+        f"{where.name}/certify",
+        "certify",
+        str(where),
+        {key: value for key, value in options.items() if value},
+        table,
+        (f"{where.name}/train",),
+    )
