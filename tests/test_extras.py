@@ -89,6 +89,7 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("torch", ["certify", "user/name", "--dataset", "digits"]),
         ("torch", ["predict", "user/name", "image.png"]),
         ("torch", ["quickstart"]),
+        ("cluster", ["certify", "user/name", "--dataset", "digits", "--ray", "auto"]),
         ("tensorboard", ["train", "digits", "--sigma", "0.5", "--logger", "tensorboard"]),
         ("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"]),
         ("wandb", ["train", "digits", "--sigma", "0.5", "--logger", "wandb"]),

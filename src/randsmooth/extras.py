@@ -34,6 +34,7 @@ EXTRAS = {
     "onnxscript": "onnx",
     "mlflow": "mlflow",
     "wandb": "wandb",
+    "ray": "cluster",
     "submitit": "slurm",
 }
 

@@ -26,7 +26,7 @@ CLI = Path(randsmooth.__file__).parent / "cli"
 ALL = [pytest.param(name, verb, id=name) for name, verb in (VERBS | DATA_VERBS).items()]
 HEAVY = {
     *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
-    *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub", "transformers"),
+    *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub", "transformers", "ray"),
 }
 
 LIGHT = [
@@ -50,7 +50,7 @@ LIGHT = [
     *(["train-denoiser", "digits", "--sigma", "1", "--objective", "psnr"], ["certify", ".", "--denoiser", "none"]),
     *(["train", "digits", "--sigma", "-1"], ["train", "nosuch", "--sigma", "1"], ["train", "no/such", "--sigma", "1"]),
     *(["certify", "m", *wrong] for wrong in (["--rule", "grd"], ["--rule", "grid", "--bound", "two-sided"])),
-    *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"])),
+    *(["certify", "m", *wrong] for wrong in (["--batch", "3"], ["--n", "5"], ["--sigma", "-1"], ["--ray", "head"])),
     *(["certify", "m", "--backend", "tensorflow"], ["certify", "nomodel"], ["certify", "a/b", "--dataset", "nosuch"]),
     *(["from-counts", "nofile.csv", "--sigma", "0.5"], ["from-counts", "a.csv"], ["from-counts", "a", "--sigma", "-1"]),
     *(["certify", name, "--dataset", "digits"] for name in ("hf:nofolder", "timm:no such")),

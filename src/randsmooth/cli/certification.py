@@ -46,8 +46,12 @@ class Certify(Settings, CertificationSettings):
     device: str = option(DEVICE, "auto")
     workers: int | None = option(
         "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
-        "counts do not depend on it. (default: one process, this one)",
+        "counts do not depend on it. (default: one process, this one; with --ray: as many as the nodes have room for)",
         ge=1,
+    )
+    ray: str | None = option(
+        "Share the images out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "
+        "in. Model and data must be there under the same names on every node. (default: none)"
     )
     num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
@@ -65,11 +69,14 @@ class Certify(Settings, CertificationSettings):
 
 
 def check_names(given: Certify) -> None:
-    """Raise InputError for a backend, model, denoiser or data set that is not there, before torch is loaded."""
+    """Raise InputError for a backend, model, denoiser, data set or Ray that is not there, before torch is loaded."""
     from randsmooth.certification.backends import check_backend
+    from randsmooth.cluster.ray_address import check_address, check_installed
     from randsmooth.data.registry import check_dataset
     from randsmooth.models.sources import check_source
 
+    if given.ray is not None:
+        check_address(given.ray)
     check_backend(given.backend)
     if given.shard is not None:
         Shard.parse(given.shard)
@@ -79,6 +86,8 @@ def check_names(given: Certify) -> None:
     check_denoiser(given.denoiser)
     if given.dataset is not None:
         check_dataset(given.dataset)
+    if given.ray is not None:
+        check_installed()
 
 
 def model_of(settings: Certify) -> tuple[object, dict[str, Any]]:
@@ -120,6 +129,10 @@ def order_of(settings: Certify) -> Order:
 
 def workers_of(settings: Certify) -> Workers | None:
     """Who certifies, as `randsmooth.certify` takes it."""
+    if settings.ray is not None:
+        from randsmooth.cluster import Ray
+
+        return Ray(settings.ray, settings.workers)
     if settings.workers is None:
         return None
     from randsmooth.cluster import Processes

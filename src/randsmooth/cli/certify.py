@@ -36,7 +36,7 @@ def run(settings: Certify, progress: Progress) -> Certificates:
 
     model, arguments = model_of(settings)
     of_the_model = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
-    values = settings.model_dump(exclude={*of_the_model, "dataset", "out"})
+    values = settings.model_dump(exclude={*of_the_model, "dataset", "out", "ray"})
     values |= {"out": out_file(settings), "progress": progress, "workers": workers_of(settings)}
     if settings.shard is not None:
         values["command"] = command_of(settings)

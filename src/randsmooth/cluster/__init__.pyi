@@ -8,6 +8,7 @@ from .graph import Graph as Graph
 from .graph import Step as Step
 from .grid import Grid as Grid
 from .processes import Processes as Processes
+from .ray_workers import Ray as Ray
 from .sweep_graph import graph_of as graph_of
 from .sweeping import Swept as Swept
 from .sweeping import sweep as sweep
