@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "bounds"},
-    "cluster": {"training", "certification", "certificates", "models", "methods", "data"},
+    "cluster": {"training", "certification", "certificates", "bounds", "models", "methods", "data"},
     "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
 }
 ROOMS = {*ALLOWED, "cli"}

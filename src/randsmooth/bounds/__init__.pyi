@@ -33,6 +33,7 @@ from .boundaries import (
 from .boundary_cache import cached_boundary as cached_boundary
 from .e_process import e_tail as e_tail
 from .e_process import log_e as log_e
+from .finite_mean import finite_mean_interval as finite_mean_interval
 from .limits import (
     check_alpha as check_alpha,
 )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from randsmooth.certification.order import Order
 
 
-class Certify(Settings, CertificationSettings):
-    """Settings of `randsmooth certify`."""
+class WhatToCertify(Settings, CertificationSettings):
+    """The settings that `certify` and `plan` have in common."""
 
     model: Annotated[str | list[str], BeforeValidator(single)] = argument(
         f"{MODEL} Several with --ensemble.", list[str]
@@ -44,6 +44,19 @@ class Certify(Settings, CertificationSettings):
         "`randsmooth merge` makes one table of all shares."
     )
     device: str = option(DEVICE, "auto")
+    num_classes: int | None = option(NUM_CLASSES)
+    identity: str | None = option(IDENTITY)
+
+    @classmethod
+    def epilog(cls) -> str:
+        """The rules, those of other packages among them."""
+        rules = (RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}") for name in RULES)
+        return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
+
+
+class Certify(WhatToCertify):
+    """Settings of `randsmooth certify`."""
+
     workers: int | None = option(
         "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
         "counts do not depend on it. (default: one process, this one; with --ray: as many as the nodes have room for)",
@@ -53,30 +66,24 @@ class Certify(Settings, CertificationSettings):
         "Share the images out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "
         "in. Model and data must be there under the same names on every node. (default: none)"
     )
-    num_classes: int | None = option(NUM_CLASSES)
-    identity: str | None = option(IDENTITY)
     out: Place | None = option(
         "Parquet file for the certificates, or its URL (s3://...). (default: MODEL.parquet, or MODEL+DENOISER.parquet)"
     )
     resume: bool = option("Go on with an interrupted run into the file.", False)
     overwrite: bool = option("Discard what is in the file.", False)
-
-    @classmethod
-    def epilog(cls) -> str:
-        """The rules, those of other packages among them."""
-        rules = (RULES.describe(name, lambda rule: f"{rule.usage}: {rule.help}") for name in RULES)
-        return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
+    plan: bool = option("Say what it will take instead, as `randsmooth plan` does.", False)
 
 
-def check_names(given: Certify) -> None:
+def check_names(given: WhatToCertify) -> None:
     """Raise InputError for a backend, model, denoiser, data set or Ray that is not there, before torch is loaded."""
     from randsmooth.certification.backends import check_backend
     from randsmooth.cluster.ray_address import check_address, check_installed
     from randsmooth.data.registry import check_dataset
     from randsmooth.models.sources import check_source
 
-    if given.ray is not None:
-        check_address(given.ray)
+    ray = given.ray if isinstance(given, Certify) else None
+    if ray is not None:
+        check_address(ray)
     check_backend(given.backend)
     if given.shard is not None:
         Shard.parse(given.shard)
@@ -86,11 +93,11 @@ def check_names(given: Certify) -> None:
     check_denoiser(given.denoiser)
     if given.dataset is not None:
         check_dataset(given.dataset)
-    if given.ray is not None:
+    if ray is not None:
         check_installed()
 
 
-def model_of(settings: Certify) -> tuple[object, dict[str, Any]]:
+def model_of(settings: WhatToCertify) -> tuple[object, dict[str, Any]]:
     """The model to certify as `randsmooth.certify` takes it, and its `model_args`."""
     model: object
     if isinstance(settings.model, str):
@@ -105,7 +112,7 @@ def model_of(settings: Certify) -> tuple[object, dict[str, Any]]:
     return model, arguments
 
 
-def order_of(settings: Certify) -> Order:
+def order_of(settings: WhatToCertify) -> Order:
     """What `settings` ask for, as any process can carry it out."""
     from randsmooth.certification.order import Order
 

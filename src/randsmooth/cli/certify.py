@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from randsmooth.cli.certification import Certify, check_names, command_of, model_of, out_file, workers_of
+from randsmooth.cli.planning import show_plan
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 
@@ -20,6 +21,9 @@ def certify(settings: Certify) -> None:
 
     Example: randsmooth certify runs/gaussian --take 500 --rule grid --out gaussian.parquet
     """
+    if settings.plan:
+        show_plan(settings, workers=[settings.workers] if settings.workers else [])
+        return
     from randsmooth.progress import console
 
     table = run(settings, console)
@@ -36,7 +40,7 @@ def run(settings: Certify, progress: Progress) -> Certificates:
 
     model, arguments = model_of(settings)
     of_the_model = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
-    values = settings.model_dump(exclude={*of_the_model, "dataset", "out", "ray"})
+    values = settings.model_dump(exclude={*of_the_model, "dataset", "out", "ray", "plan"})
     values |= {"out": out_file(settings), "progress": progress, "workers": workers_of(settings)}
     if settings.shard is not None:
         values["command"] = command_of(settings)

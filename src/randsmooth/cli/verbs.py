@@ -39,6 +39,11 @@ VERBS = {
         "Make a model folder of a checkpoint of another project, such as locuslab/smoothing, MACER or rs4a.",
     ),
     "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
+    "plan": Verb(
+        "plan:plan",
+        "Say what a certification will take: samples, time here and on workers, memory, disk, and what other rules "
+        "cost.",
+    ),
     "predict": Verb(
         "predict:predict",
         "Classify image files and certify the answers: the label, and the L2 radius within which it cannot change.",

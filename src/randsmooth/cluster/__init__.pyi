@@ -4,11 +4,14 @@ from .carry_out import Outcome as Outcome
 from .cell_status import CellStatus as CellStatus
 from .cell_status import StepStatus as StepStatus
 from .cell_status import cells_of as cells_of
+from .forecast import Plan as Plan
+from .forecast import plan as plan
 from .graph import Graph as Graph
 from .graph import Step as Step
 from .grid import Grid as Grid
 from .processes import Processes as Processes
 from .ray_workers import Ray as Ray
+from .span import Span as Span
 from .sweep_graph import graph_of as graph_of
 from .sweeping import Swept as Swept
 from .sweeping import sweep as sweep

@@ -1,0 +1,58 @@
+"""The interval for the mean of a finite population: it covers at whatever time one looks, and narrows to the mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from randsmooth.bounds import finite_mean_interval
+from randsmooth.errors import InputError
+
+TRIALS, DRAWN, ALPHA = 120, 60, 0.1
+RNG = np.random.default_rng(7)
+POPULATIONS = {
+    "spread": RNG.random(300),
+    "few and large": (RNG.random(300) < 0.05) * 1.0,
+    "heavy-tailed": np.minimum(1.0, RNG.lognormal(-4.0, 1.5, 300)),
+}
+
+
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_the_mean_is_missed_at_no_time_more_often_than_alpha(name: str) -> None:
+    population, rng, missed = POPULATIONS[name], np.random.default_rng(1), 0
+    mean = population.mean()
+    for _ in range(TRIALS):
+        drawn = rng.permutation(population)[:DRAWN]
+        limits = [finite_mean_interval(drawn[:m], len(population), ALPHA) for m in (10, 30, DRAWN)]
+        missed += any(not low <= mean <= high for low, high in limits)
+    assert missed <= TRIALS * ALPHA + 3.0 * np.sqrt(TRIALS * ALPHA * (1 - ALPHA))
+
+
+def test_an_interval_half_as_wide_would_miss_too_often() -> None:
+    population, rng, missed = POPULATIONS["spread"], np.random.default_rng(2), 0
+    for _ in range(TRIALS):
+        low, high = finite_mean_interval(rng.permutation(population)[:DRAWN], len(population), ALPHA)
+        middle, reach = (low + high) / 2, (high - low) / 8
+        missed += not middle - reach <= population.mean() <= middle + reach
+    assert missed > TRIALS * ALPHA
+
+
+def test_it_ends_in_the_mean_itself() -> None:
+    population = POPULATIONS["heavy-tailed"]
+    widths = [
+        high - low for low, high in (finite_mean_interval(population[:m], 300, ALPHA) for m in (0, 30, 150, 290, 300))
+    ]
+    assert widths[0] == 1.0 and widths == sorted(widths, reverse=True) and widths[-1] == 0.0
+    assert finite_mean_interval(population, 300, ALPHA)[0] == pytest.approx(population.mean())
+
+
+def test_numbers_scale_with_the_largest() -> None:
+    drawn = POPULATIONS["spread"][:40]
+    small, large = finite_mean_interval(drawn, 300, ALPHA), finite_mean_interval(1000 * drawn, 300, ALPHA, largest=1000)
+    assert np.allclose(1000 * np.array(small), large)
+
+
+@pytest.mark.parametrize(("drawn", "total"), [([0.5, 1.5], 10), ([-0.1], 10), ([0.5] * 3, 2), ([float("nan")], 5)])
+def test_impossible_numbers_are_refused(drawn: list[float], total: int) -> None:
+    with pytest.raises(InputError):
+        finite_mean_interval(drawn, total, ALPHA)
