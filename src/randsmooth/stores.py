@@ -6,8 +6,8 @@ import errno
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar, cast
@@ -82,7 +82,7 @@ class Store:
 
     def kind(self) -> str | None:
         """ "file", "directory", or None where there is nothing."""
-        found = self._tried("read", self._kind)
+        found = self.trying("read", self._kind)
         return None if found is None else str(found["type"])
 
     def _kind(self) -> Mapping[str, Any] | None:
@@ -94,10 +94,10 @@ class Store:
 
     def files(self) -> dict[PurePosixPath, str]:
         """Each file at any depth below this folder, or of this file itself, with a mark of its version."""
-        facts = self._tried("read", self._kind) or {}
+        facts = self.trying("read", self._kind) or {}
         if facts.get("type") == "file":
             return {PurePosixPath(): version_of(facts)}
-        found = self._tried("read", self._found)
+        found = self.trying("read", self._found)
         root = PurePosixPath(self.path)
         return {
             PurePosixPath(path).relative_to(root): version_of(facts)
@@ -121,7 +121,7 @@ class Store:
                 raise OSError(f"{temporary.stat().st_size:,} of {size:,} bytes arrived")
 
         try:
-            self._tried("read", copied)
+            self.trying("read", copied)
             temporary.replace(local)
         finally:
             temporary.unlink(missing_ok=True)
@@ -143,7 +143,7 @@ class Store:
                 self.fs.mv(target.path, self.path)
 
         try:
-            self._tried("written", sent)
+            self.trying("written", sent)
         finally:
             if not whole:
                 target.discard()
@@ -161,11 +161,15 @@ class Store:
         """Whether this file holds what `local` does."""
         with local.open("rb") as file:
             meant = hashlib.file_digest(file, "sha256").hexdigest()
-        return bool(self._tried("read", lambda: self.digest() == meant))
+        return bool(self.trying("read", lambda: self.digest() == meant))
 
-    def read_range(self, start: int, stop: int) -> bytes:
-        """The bytes from `start` to before `stop`."""
-        return self._tried("read", lambda: bytes(self.fs.cat_file(self.path, start, stop)))
+    def size(self) -> int:
+        """Bytes of this file."""
+        return self.trying("read", lambda: int(self.fs.size(self.path)))
+
+    def open(self) -> IO[bytes]:
+        """This file, to be read at whatever places: only these are fetched, and what follows them."""
+        return cast(IO[bytes], self.trying("read", lambda: self.fs.open(self.path, "rb", cache_type="readahead")))
 
     def check_writable(self) -> None:
         """Write a few bytes beside this file and remove them. Raises StoreError where that is refused."""
@@ -176,7 +180,7 @@ class Store:
                 self.fs.makedirs(self.parent, exist_ok=True)
             self.fs.pipe_file(probe.path, b"May randsmooth write here?\n")
 
-        self._tried("written", tried)
+        self.trying("written", tried)
         probe.discard()
 
     def discard(self) -> None:
@@ -194,13 +198,13 @@ class Store:
         above = self.url.rpartition("/")[0]
         return Store(f"{above}/.{name}.{more}", self.fs, f"{folder}/.{name}.{more}")
 
-    def _tried(self, what: str, call: Callable[[], T]) -> T:
+    def trying(self, what: str, call: Callable[[], T]) -> T:
         """What `call` gives, tried again with pauses; StoreError in a sentence where it stays refused."""
         for attempt in range(1, TRIES + 1):
             try:
                 return call()
             except Exception as error:  # of fsspec, of the package behind it, of the network: no common class
-                if isinstance(error, OSError) and error.errno in OURS:
+                if isinstance(error, InputError) or (isinstance(error, OSError) and error.errno in OURS):
                     raise
                 if attempt == TRIES or not may_pass(error):
                     raise StoreError(self._refused(what, error, attempt)) from error
@@ -234,12 +238,3 @@ def version_of(facts: Mapping[str, Any]) -> str:
     if not marks and facts.get("created"):  # as of memory://
         marks = [repr(str(facts["created"]))]
     return " ".join([str(facts.get("size")), *marks])
-
-
-@contextmanager
-def opened(url: str) -> Iterator[IO[bytes]]:
-    """The file at `url`, to be read at whatever places: only these are fetched."""
-    store = Store.at(url)
-    file = store._tried("read", lambda: store.fs.open(store.path, "rb", cache_type="readahead"))
-    with file:
-        yield file

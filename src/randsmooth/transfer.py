@@ -44,13 +44,25 @@ def fetched(place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path:
     url = str(place)
     store = Store.at(url)
     kind = store.kind()
-    if kind is None:
-        raise StoreError(f"there is nothing at {url}")
+    check_there(url)
     if kind == "file" and store.path.endswith(WITH_COMPANIONS):
         folder = Store.at(url.rpartition("/")[0])
         name, stem = url.rpartition("/")[2], PurePosixPath(url).stem
         return _copy_of(folder, lambda path: len(path.parts) == 1 and path.name.startswith(stem)) / name
     return _copy_of(store, wanted)
+
+
+def check_there(url: str) -> None:
+    """Raise InputError where there is nothing at `url`.
+
+    Example:
+        >>> check_there("memory://bucket/nothing")
+        Traceback (most recent call last):
+        ...
+        randsmooth.stores.StoreError: there is nothing at memory://bucket/nothing
+    """
+    if Store.at(url).kind() is None:
+        raise StoreError(f"there is nothing at {url}")
 
 
 def _copy_of(store: Store, wanted: Callable[[PurePosixPath], bool]) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import subprocess
 import sys
@@ -9,10 +11,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import torch
+from PIL import Image
 
 from cli.run import Run
 from randsmooth import read
+from randsmooth.data import load
 from s3_server import BUCKET, S3, s3_server
 
 pytestmark = pytest.mark.slow
@@ -159,3 +166,27 @@ def test_a_killed_run_into_a_url_goes_on_from_the_journal_here(cli: Run, s3: S3,
     assert cli("certify", model, *long, "--out", "whole.parquet").code == 0
     assert counts(url) == counts(tmp_path / "whole.parquet")
     assert waiting(tmp_path) == []
+
+
+def test_a_data_set_at_a_url_is_certified_as_the_one_here(cli: Run, s3: S3, model: str, tmp_path: Path) -> None:
+    images = load("digits", "test")
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    rows = [{"bytes": _png(x), "path": None} for x in images.batch(torch.arange(60))[0]]
+    names = {"info": {"features": {"label": {"names": list(images.spec.classes)}}}}
+    table = pa.table({"image": pa.array(rows, kind), "label": images.labels[:60].numpy()})
+    pq.write_table(table.replace_schema_metadata({"huggingface": json.dumps(names)}), tmp_path / "mine.parquet")
+    s3.put("mine.parquet", (tmp_path / "mine.parquet").read_bytes())
+    s3.flaky.every = 10
+    for dataset, out in ((f"s3://{BUCKET}/mine.parquet", "there.parquet"), ("mine.parquet", "here.parquet")):
+        done = cli("certify", model, "--dataset", dataset, *CERTIFY[2:], "--out", out)
+        assert done.code == 0, done.err
+    assert counts(tmp_path / "there.parquet") == counts(tmp_path / "here.parquet")
+    assert read(tmp_path / "there.parquet").header.data == read(tmp_path / "here.parquet").header.data
+    gone = cli("certify", model, "--dataset", f"s3://{BUCKET}/none.parquet", *CERTIFY[2:])
+    assert gone.code == 2 and f"there is nothing at s3://{BUCKET}/none.parquet" in gone.err
+
+
+def _png(x: torch.Tensor) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray((x[0] * 255).round().byte().numpy()).save(stream, "PNG")
+    return stream.getvalue()

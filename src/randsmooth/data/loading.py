@@ -27,10 +27,13 @@ from randsmooth.data.items import Items
 from randsmooth.data.layout import open_split, open_whole, present, recognised
 from randsmooth.data.objects import from_arrays, from_items, from_object
 from randsmooth.data.registry import DATASETS, dataset_path, readable
+from randsmooth.data.remote import parquet_splits
 from randsmooth.data.sources import unknown_form
 from randsmooth.data.table import read_parquet
 from randsmooth.data.tar_shards import TarShards, shards_of
 from randsmooth.errors import InputError, unknown
+from randsmooth.transfer import naming_urls
+from randsmooth.urls import is_url, name_of
 
 HOME = "RANDSMOOTH_DATA"
 
@@ -52,7 +55,7 @@ def load(
     folder $RANDSMOOTH_DATA/<name>, then on the Hugging Face hub.
 
     Args:
-        dataset: a name in `DATASETS`; the path of a folder (of class folders, of images, of train/ and test/, of
+        dataset: a name in `DATASETS`; the path or URL of a folder (of class folders, of images, of train/ and test/, of
             Parquet or WebDataset tar files, or written by `save_to_disk`) or of an .npz, .csv, .parquet or .tar file;
             arrays or tensors (x, y) or x alone; a torch Dataset or DataLoader; a `datasets` Dataset or DatasetDict.
         split: "train" or "test". What has no splits is the split that is asked for.
@@ -84,8 +87,13 @@ def load(
         return _as_given(dataset, columns, fit, device)
     if isinstance(dataset, str) and dataset in DATASETS:
         return _named(dataset, split, columns, fit, device, stream)
+    if is_url(dataset) and (splits := parquet_splits(dataset, split, columns)):
+        spec = infer(name_of(dataset), splits, fit)
+        if split not in splits:
+            raise InputError(f"no split {split!r} at {dataset}; splits there: {', '.join(splits)}")
+        return _images(spec, split, splits[split], device, stream)
     if isinstance(dataset, str | Path):
-        with readable(str(dataset)):
+        with readable(str(dataset)), naming_urls():
             return _from_path(dataset_path(str(dataset)), split, columns, fit, device, stream)
     if hf_datasets.is_hub_object(dataset):
         return _from_hub_object(dataset, split, columns, fit, device, stream, name=None)
@@ -114,7 +122,9 @@ def describe(
     if isinstance(dataset, str) and dataset in DATASETS:
         return refitted(DATASETS[dataset], fit)
     if isinstance(dataset, str | Path):
-        with readable(str(dataset)):
+        if is_url(dataset) and (splits := parquet_splits(str(dataset), "train", columns)):
+            return infer(name_of(dataset), splits, fit, statistics=True)
+        with readable(str(dataset)), naming_urls():
             path = dataset_path(str(dataset))
             found = npz.splits_in(path) if path.suffix.lower() == ".npz" else []
             if path.suffix.lower() != ".npz" and not hf_datasets.is_saved(path):

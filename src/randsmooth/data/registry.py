@@ -11,6 +11,8 @@ from randsmooth.data.sources import source_path
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.registry import Registry
+from randsmooth.transfer import check_there, fetched
+from randsmooth.urls import is_url
 
 DATASETS: Registry[DatasetSpec] = Registry(
     "data set",
@@ -63,7 +65,9 @@ def check_dataset(dataset: str) -> None:
         Traceback (most recent call last):
         randsmooth.errors.InputError: unknown data set 'digit': did you mean 'digits'? Expected one of: cifar10, ...
     """
-    if dataset not in DATASETS:
+    if is_url(dataset):
+        check_there(dataset)
+    elif dataset not in DATASETS:
         with readable(dataset):
             dataset_path(dataset)
 
@@ -78,5 +82,8 @@ def readable(dataset: str) -> Iterator[None]:
 
 
 def dataset_path(dataset: str) -> Path:
-    """The folder or file `dataset`. Raises InputError if there is none, or it is of no form that is read."""
-    return source_path(dataset, list(DATASETS))
+    """The folder or file `dataset`; of a URL, that of a copy of it.
+
+    Raises InputError if there is none, or it is of no form that is read.
+    """
+    return source_path(str(fetched(dataset)) if is_url(dataset) else dataset, list(DATASETS))

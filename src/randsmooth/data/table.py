@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
 from randsmooth.data.columns import USUAL, WAY, ColumnNames
 from randsmooth.data.encoded import check_names
 from randsmooth.data.labels import no_labels
+from randsmooth.data.parquet_file import DAMAGED, READ_BYTES, open_parquet, rows_at_a_time, size_of, sizes
+from randsmooth.data.row_groups import RowGroups
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
+from randsmooth.transfer import fetched
+from randsmooth.urls import Place
 
-# What Arrow raises for bytes that are no Parquet file, or one that it cannot read.
-DAMAGED = (OSError, ValueError, KeyError, OverflowError, MemoryError, pa.ArrowException)
-
-# The most compressed bytes that are read into memory; of larger files, Arrow files on disk are mapped.
-READ_BYTES = 2**30
+# Up to so many compressed bytes, all are held in memory. Of larger files a few rows are, while images are asked for in
+# order; once they are asked for at random, up to READ_BYTES are held, and of still larger ones Arrow files are mapped.
+HELD_BYTES = 2**26
+RANDOM = 64  # jumps back that no reader in order makes
 
 # How large a file may become in memory: so many times its size, or so many bytes.
 MOST_SWELLING, SMALL_BYTES = 64, 2**27
-
-# Rows that are read at a time: few where they are large, since a small file may repeat one image many times.
-MOST_ROWS, LEAST_ROWS = 1024, 64
 
 
 class ImageTable:
@@ -44,27 +45,77 @@ class ImageTable:
         self._bytes = pc.struct_field(table.column(image), "bytes")
 
     def open(self, index: int) -> IO[bytes]:
-        data = self._bytes[index].as_py()
-        if data is None:
-            raise InputError(f"{self.where(index)} has no bytes: store the image itself, not only its path")
-        return io.BytesIO(data)
+        return _image(self._bytes[index].as_py(), self.where(index))
 
     def where(self, index: int) -> str:
         return f"image {index} of {self.source}"
 
 
-def read_parquet(files: list[Path], columns: ColumnNames = USUAL) -> ImageTable:
+class StreamedTable:
+    """A split in Parquet files, of which a few rows are in memory at a time while they are asked for in order."""
+
+    def __init__(self, files: Sequence[Place], source: str, columns: ColumnNames = USUAL) -> None:
+        """`source` names the files in errors. Raises InputError for missing columns or labels."""
+        self.source = source
+        self._files, self._columns = list(files), columns
+        with open_parquet(files[0]) as first:
+            schema = first.schema_arrow
+        image, label = _columns(schema, source, columns)
+        self._rows = RowGroups(files, image)
+        self.labels = no_labels(self._rows.rows) if label is None else labels_of(_column(files, label), source)
+        self.classes = None if label is None else _classes(schema, label, source)
+        self._at_random: ImageTable | None = None
+        self._lock = Lock()
+
+    def open(self, index: int) -> IO[bytes]:
+        if self._rows.jumps > RANDOM:
+            with self._lock:
+                self._at_random = self._at_random or _whole(self._files, self.source, self._columns)
+            return self._at_random.open(index)
+        return _image(self._rows.at(index), self.where(index))
+
+    def where(self, index: int) -> str:
+        return f"image {index} of {self.source}"
+
+
+def read_parquet(files: Sequence[Place], columns: ColumnNames = USUAL) -> ImageTable | StreamedTable:
     """One split from its Parquet shards, in order. Raises InputError naming a file that cannot be used."""
     source = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     for file in files:
-        _columns(_schema(file), str(file), columns)
-    if sum(file.stat().st_size for file in files) > READ_BYTES:
+        with open_parquet(file) as parquet:
+            _columns(parquet.schema_arrow, str(file), columns)
+    large = sum(map(size_of, files)) > HELD_BYTES
+    return StreamedTable(files, source, columns) if large else _whole(files, source, columns)
+
+
+def _whole(places: Sequence[Place], source: str, columns: ColumnNames) -> ImageTable:
+    """The shards as one table to be read at random: in memory, or where they are too large mapped from disk."""
+    files = [fetched(place) for place in places]
+    if sum(map(size_of, files)) > READ_BYTES:
         return ImageTable(mapped(files, columns), source, columns)
     tables = [_read(file, columns) for file in files]
     try:
         return ImageTable(pa.concat_tables(tables), source, columns)
     except pa.ArrowException as error:
         raise InputError(f"{source} have different columns, fetch them again: {shown(error)}") from error
+
+
+def _image(data: bytes | None, where: str) -> IO[bytes]:
+    if data is None:
+        raise InputError(f"{where} has no bytes: store the image itself, not only its path")
+    return io.BytesIO(data)
+
+
+def _column(files: Sequence[Place], name: str) -> pa.ChunkedArray:
+    """A column of all files, which holds little."""
+    chunks = []
+    for file in files:
+        with open_parquet(file) as parquet:
+            try:
+                chunks.append(parquet.read([name]).column(name))
+            except DAMAGED as error:
+                raise InputError(f"{file} is a damaged Parquet file, fetch it again: {shown(error)}") from error
+    return pa.chunked_array([chunk for column in chunks for chunk in column.chunks], chunks[0].type)
 
 
 def mapped(files: list[Path], columns: ColumnNames = USUAL) -> pa.Table:
@@ -89,20 +140,13 @@ def plain(dataset: Any, columns: ColumnNames = USUAL) -> pa.Table:
     return dataset.data.table.replace_schema_metadata(dataset.features.arrow_schema.metadata)
 
 
-def _schema(file: Path) -> pa.Schema:
-    try:
-        return pq.read_schema(file)
-    except DAMAGED as error:
-        raise InputError(f"{file} is no readable Parquet file, fetch it again: {shown(error)}") from error
-
-
 def _read(file: Path, asked: ColumnNames) -> pa.Table:
-    columns = [name for name in _columns(_schema(file), str(file), asked) if name is not None]
     batches, size = [], 0
+    parquet = open_parquet(file)
+    columns = [name for name in _columns(parquet.schema_arrow, str(file), asked) if name is not None]
     try:
-        parquet = pq.ParquetFile(file, page_checksum_verification=True)
-        _check_size(file, sum(_sizes(parquet.metadata)))
-        for batch in parquet.iter_batches(batch_size=_rows_at_a_time(parquet.metadata), columns=columns):
+        _check_size(file, sum(sizes(parquet.metadata)))
+        for batch in parquet.iter_batches(batch_size=rows_at_a_time(parquet.metadata), columns=columns):
             size += batch.nbytes
             _check_size(file, size)
             batches.append(batch)
@@ -118,22 +162,11 @@ def _read(file: Path, asked: ColumnNames) -> pa.Table:
         raise InputError(f"{file} is a damaged Parquet file, fetch it again: {shown(error)}") from error
 
 
-def _sizes(metadata: pq.FileMetaData) -> list[int]:
-    """Uncompressed bytes of each row group. Its columns are not read: in a damaged file that ends the process."""
-    return [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
-
-
 def _check_size(file: Path, size: int) -> None:
     """Raise InputError for too many bytes from a small file: images are compressed already, so a file grows little."""
     most = min(2 * READ_BYTES, max(SMALL_BYTES, MOST_SWELLING * file.stat().st_size))
     if size > most:
         raise InputError(f"{file} swells to more than {most:,} bytes of images; expected them compressed, once each")
-
-
-def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
-    """So few that they fit in memory even if each row is as large as the file's largest row group."""
-    largest = max(_sizes(metadata), default=0)
-    return min(MOST_ROWS, max(LEAST_ROWS, READ_BYTES // max(1, largest)))
 
 
 def _columns(schema: pa.Schema, source: str, columns: ColumnNames) -> tuple[str, str | None]:
