@@ -34,8 +34,9 @@ from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw, sphere_attack
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
+from randsmooth.training.joining import make_fabric
 from randsmooth.training.loop import LOG_EVERY, Trainer
-from randsmooth.training.run import make_fabric, new_classifier
+from randsmooth.training.run import new_classifier
 from randsmooth.training.step_log import StepLog
 
 SIGMA, IMAGES, M = 0.5, 64, 4

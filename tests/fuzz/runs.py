@@ -29,8 +29,9 @@ from randsmooth.progress import Silent, silent
 from randsmooth.training import TrainingSettings, resolve, train
 from randsmooth.training import checkpoint as checkpoints
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
+from randsmooth.training.joining import make_fabric
 from randsmooth.training.loop import Trainer
-from randsmooth.training.run import make_fabric, new_classifier
+from randsmooth.training.run import new_classifier
 from randsmooth.training.teacher import SmoothedTeacher, stored_predictions
 
 TAKE = 12

@@ -9,8 +9,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from randsmooth import data
 from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve
+from randsmooth.training.joining import make_fabric
 from randsmooth.training.loop import Trainer
-from randsmooth.training.run import make_fabric, new_classifier
+from randsmooth.training.run import new_classifier
 
 # What needs a value of a tensor on the host, or a size that only the device knows.
 WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "equal", "is_nonzero"}

@@ -33,7 +33,8 @@ def test_the_file_of_a_run_holds_the_settings_that_it_was_given(tmp_path: Path) 
 
 
 def test_the_command_line_has_an_option_for_every_setting() -> None:
-    own = {"dataset", "device", "logger", "out", "resume", "accept_changes", "overwrite"}
+    own = {"dataset", "device", "devices", "nodes", "sync_batch_norm", "logger", "out"}
+    own |= {"resume", "accept_changes", "overwrite"}
     assert Train.model_fields.keys() == TrainingSettings.model_fields.keys() | own
     assert all(field.description for field in Train.model_fields.values())
 

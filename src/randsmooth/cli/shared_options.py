@@ -35,6 +35,12 @@ RADII = "Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.2
 BASELINE = "Name of the row that the others are compared with. (default: the Gaussian one)"
 COMMA_SEPARATED: dict[str, Any] = {"cli": str, "metavar": "R,R,..."}  # how --radii is written
 DEVICE = "auto, cpu, cuda, or one of several GPUs, such as cuda:1."
+DEVICES = (
+    "Devices of each machine that share every batch: GPUs or, with --device cpu, processes. "
+    "(default: as many as torchrun started, else 1)"
+)
+NODES = "Machines with so many devices each, on all of which torchrun or srun starts this command."
+SYNC_BATCH_NORM = "Normalise by the whole batch's statistics, not on each device by those of its part of the batch."
 LOGGER = (
     "Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default: tensorboard, where "
     "it is installed; those that a resumed run had)"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from randsmooth.cli.settings import Settings, argument, listed, option, pairs
-from randsmooth.cli.shared_options import DEVICE, LOGGER, REPEATABLE
+from randsmooth.cli.shared_options import DEVICE, DEVICES, LOGGER, NODES, REPEATABLE, SYNC_BATCH_NORM
 from randsmooth.escape import printable, say
 from randsmooth.training import TrainingSettings
 from randsmooth.urls import Place, name_of
@@ -25,6 +25,9 @@ class Train(Settings, TrainingSettings):
         json_schema_extra={"cli": list[str], "metavar": "KEY=VALUE"},
     )
     device: str = option(DEVICE, "auto")
+    devices: int | None = option(DEVICES)
+    nodes: int = option(NODES, 1)
+    sync_batch_norm: bool = option(SYNC_BATCH_NORM, False)
     out: Place | None = option(
         "Folder or URL for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
     )
@@ -40,6 +43,8 @@ def train(settings: Train) -> None:
     Example: randsmooth train mnist --method gaussian --sigma 0.5 --epochs 5 --out runs/gaussian
 
     As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma 1.0
+
+    On all GPUs of a machine: randsmooth train cifar10 --method smoothadv --sigma 0.5 --devices 8
     """
     from randsmooth.data.registry import check_dataset
     from randsmooth.models.registry import check_arch
@@ -49,10 +54,12 @@ def train(settings: Train) -> None:
     if settings.arch is not None:
         check_arch(settings.arch)
     from randsmooth.training import train as run
+    from randsmooth.training.placement import leads
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
-    say(printable(f"model in {values['out']}; certify it with: randsmooth certify {_to_certify(settings, values)}"))
+    if leads(values):
+        say(printable(f"model in {values['out']}; certify it with: randsmooth certify {_to_certify(settings, values)}"))
 
 
 def _to_certify(settings: Train, values: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from randsmooth.cli.settings import Settings, argument, listed, option
-from randsmooth.cli.shared_options import DEVICE, LOGGER, REPEATABLE
+from randsmooth.cli.shared_options import DEVICE, DEVICES, LOGGER, NODES, REPEATABLE, SYNC_BATCH_NORM
 from randsmooth.escape import printable, say
 from randsmooth.training import DenoiserSettings
 from randsmooth.urls import Place, name_of
@@ -19,6 +19,9 @@ class TrainDenoiser(Settings, DenoiserSettings):
 
     dataset: str = argument("Name (see `randsmooth data list`), or path to a folder of images or Parquet files.")
     device: str = option(DEVICE, "auto")
+    devices: int | None = option(DEVICES)
+    nodes: int = option(NODES, 1)
+    sync_batch_norm: bool = option(SYNC_BATCH_NORM, False)
     out: Place | None = option(
         "Folder or URL for the denoiser, its checkpoint and curves. (default: runs/DATASET-denoiser-OBJECTIVE-SIGMA)"
     )
@@ -43,10 +46,12 @@ def train_denoiser(settings: TrainDenoiser) -> None:
 
     check_dataset(settings.dataset)  # before torch is loaded
     from randsmooth.training import train_denoiser as run
+    from randsmooth.training.placement import leads
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
-    say(printable(f"denoiser in {values['out']}: randsmooth certify CLASSIFIER --denoiser {values['out']}"))
+    if leads(values):
+        say(printable(f"denoiser in {values['out']}: randsmooth certify CLASSIFIER --denoiser {values['out']}"))
 
 
 def default_folder(settings: TrainDenoiser) -> Path:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 from torch import Generator, Tensor
 
-from randsmooth.data.augment import augmented
+from randsmooth.data.augment import Place, augmented
 from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import decode_many
 from randsmooth.data.encoded import NO_LABEL, Encoded, ImageFiles
@@ -21,6 +21,7 @@ AHEAD = 3
 
 Batch = tuple[Tensor, Tensor]
 AugmentFor = Callable[[int], Generator | None]
+PlaceFor = Callable[[int], Place | None]
 
 
 class Images(ABC):
@@ -71,23 +72,29 @@ class Images(ABC):
         """What to call image `index`: its file, where it has one of its own, else its position."""
         return f"{self.spec.name}[{index}]"
 
-    def batch(self, indices: Tensor, augment: Generator | None = None) -> Batch:
+    def batch(self, indices: Tensor, augment: Generator | None = None, place: Place | None = None) -> Batch:
         """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,).
 
         `augment` is the generator that the training augmentation of the data set is drawn from; None: no augmentation.
+        `place`: where these images stand in a larger batch, whose augmentation is drawn as a whole.
         """
-        x, y = self._pixels(indices, augment), self._labels(indices)
+        x, y = self._pixels(indices, augment, place), self._labels(indices)
         if augment is not None:
-            x = augmented(x, self.spec.augment, augment)
+            x = augmented(x, self.spec.augment, augment, place)
         return (x.float().div_(255) if x.dtype == torch.uint8 else x), y
 
-    def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
-        """`batch` of each of `chosen` in turn; `augment_for(k)` is the generator of the k-th.
+    def batches(
+        self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None, place_for: PlaceFor | None = None
+    ) -> Iterator[Batch]:
+        """`batch` of each of `chosen` in turn; `augment_for(k)` is the generator of the k-th, `place_for(k)` its place.
 
         Each batch needs a generator of its own, since a streamed split decodes several batches at the same time.
         """
         for k, indices in enumerate(chosen):
-            yield self.batch(indices, augment_for(k) if augment_for else None)
+            yield self._kth(k, indices, augment_for, place_for)
+
+    def _kth(self, k: int, indices: Tensor, augment_for: AugmentFor | None, place_for: PlaceFor | None) -> Batch:
+        return self.batch(indices, augment_for(k) if augment_for else None, place_for(k) if place_for else None)
 
     def to(self, device: torch.device | str) -> Images:
         """The same images, with batches on `device`."""
@@ -105,7 +112,7 @@ class Images(ABC):
         return self.labels[indices.cpu()].to(self.device)
 
     @abstractmethod
-    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
         """The images at `indices` (B,) on the device: (B, C, H, W) uint8, or float32 in [0, 1]; not shared."""
 
 
@@ -148,7 +155,7 @@ class TensorImages(Images):
     def _labels(self, indices: Tensor) -> Tensor:
         return self._labels_there[indices.to(self.device)]
 
-    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
         return self.pixels[indices.to(self.device)]
 
 
@@ -194,13 +201,15 @@ class StreamedImages(Images):
     def subset(self, indices: Tensor) -> StreamedImages:
         return StreamedImages(self.spec, self.split, self.encoded, self.device, self.chosen[indices.cpu()])
 
-    def batches(self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None) -> Iterator[Batch]:
+    def batches(
+        self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None, place_for: PlaceFor | None = None
+    ) -> Iterator[Batch]:
         """As of `Images`; up to 3 batches are decoded ahead by a background thread."""
         ahead = ThreadPoolExecutor(1)
         pending: deque[Future[Batch]] = deque()
         try:
             for k, indices in enumerate(chosen):
-                pending.append(ahead.submit(self.batch, indices, augment_for(k) if augment_for else None))
+                pending.append(ahead.submit(self._kth, k, indices, augment_for, place_for))
                 if len(pending) > AHEAD:
                     yield pending.popleft().result()
             while pending:
@@ -208,9 +217,10 @@ class StreamedImages(Images):
         finally:  # also when the caller stops early
             ahead.shutdown(cancel_futures=True)
 
-    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
         wanted = self.chosen[indices.cpu()]
         draws = None
         if augment is not None and self.spec.augment == "random-resized-crop-flip":
-            draws = crop_draws(len(wanted), augment)
+            first, total = place or Place(0, len(wanted))
+            draws = crop_draws(total, augment)[first : first + len(wanted)]
         return decode_many(self.encoded, wanted, self.spec, draws).to(self.device)

@@ -13,6 +13,7 @@ from PIL import Image
 from torch import Generator, Tensor
 
 from randsmooth.data.arrays import as_array, check_values, fitted, one_image, tensor
+from randsmooth.data.augment import Place
 from randsmooth.data.columns import ColumnNames
 from randsmooth.data.conversion import channels_of, converted, upright
 from randsmooth.data.dataset_spec import DatasetSpec
@@ -200,7 +201,7 @@ class ItemImages(Images):
     def _labels(self, indices: Tensor) -> Tensor:
         return self.labels_at(indices).to(self.device)
 
-    def _pixels(self, indices: Tensor, augment: Generator | None) -> Tensor:
+    def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
         return torch.stack([self._one(index) for index in self.chosen[indices.cpu()].tolist()]).to(self.device)
 
     def _one(self, index: int) -> Tensor:

@@ -15,7 +15,7 @@ from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, within
-from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder
 from randsmooth.methods.label_loss import label_loss
@@ -116,7 +116,7 @@ class Amplify(Method):
         logits = noisy_logits(model, x, walked.points)  # (m, B, K)
         loss = label_loss(logits, y).mean()
         figures = p_a_shares(walked.right) | attack_success(walked.right, logits.argmax(dim=-1) == y)
-        return Loss(loss, {"cross_entropy": loss.detach()}, figures)
+        return Loss(loss, {"cross_entropy": loss.detach()}, figures, attacks_counted(walked.right))
 
     def walk(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
         """The noises (m, B, C, H, W) of images x (B, C, H, W) labelled y (B,) after the attack; `right` is (m, B)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import torch
@@ -21,6 +22,8 @@ class Loss(NamedTuple):
         total: the loss.
         terms: its parts, which add up to it.
         figures: shares that show how training is going: of easy images, of attacks that succeed, ...
+        counted: of how many samples a figure is the mean, by its name, where these are not all of the images. Several
+            devices compute the figures of the whole batch with it.
 
     Example:
         >>> from randsmooth import methods
@@ -34,6 +37,7 @@ class Loss(NamedTuple):
     total: Tensor
     terms: dict[str, Tensor]
     figures: dict[str, Tensor]
+    counted: Mapping[str, Tensor] = MappingProxyType({})
 
 
 class LossInputs(NamedTuple):
@@ -109,7 +113,10 @@ class Method(ABC):
 
     @abstractmethod
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
-        """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W).
+        """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W): a mean over the images.
+
+        On several devices each is given a part of the batch, and the gradients' mean, weighted by the number of images,
+        is taken. What a loss computes from a batch as a whole, it computes there from its part.
 
         Raises:
             InputError: the method needs a part of `inputs` that is None.

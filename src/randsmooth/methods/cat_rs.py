@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher
 from randsmooth.methods.checks import above, at_least, check_noise, given
-from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.hyperparameters import model_folder
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
@@ -99,7 +99,7 @@ class CatRS(Method):
             terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
             figures |= attack_success(right, after) | {"sure_share": sure.float().mean()}
         total = torch.stack(list(terms.values())).sum()
-        return Loss(total, {name: term.detach() for name, term in terms.items()}, figures)
+        return Loss(total, {name: term.detach() for name, term in terms.items()}, figures, attacks_counted(right))
 
     def schedule(self) -> Schedule:
         """The same loss in every epoch, in the released variant with a teacher's predictions."""

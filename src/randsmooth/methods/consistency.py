@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import at_least, check_noise
-from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import noisy_logits, pgd
@@ -61,7 +61,8 @@ class Consistency(Method):
         right = logits.argmax(dim=-1) == y
         figures = p_a_shares(right) if before is None else p_a_shares(before) | attack_success(before, right)
         terms = {"cross_entropy": loss, "consistency": disagreement, "entropy": entropy}
-        return Loss(loss + disagreement + entropy, {name: term.detach() for name, term in terms.items()}, figures)
+        detached = {name: term.detach() for name, term in terms.items()}
+        return Loss(loss + disagreement + entropy, detached, figures, {} if before is None else attacks_counted(before))
 
     def schedule(self) -> Schedule:
         """eps grows linearly over `warmup` epochs."""

@@ -18,3 +18,8 @@ def p_a_shares(right: Tensor) -> dict[str, Tensor]:
 def attack_success(before: Tensor, after: Tensor) -> dict[str, Tensor]:
     """Of the samples that were right `before` an attack, the share that is wrong `after` it; bools of equal shape."""
     return {"attack_success": (before & ~after).sum() / before.sum().clamp_min(1)}
+
+
+def attacks_counted(before: Tensor) -> dict[str, Tensor]:
+    """Of how many samples, those that were right `before` the attack, its success is the mean."""
+    return {"attack_success": before.sum()}

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise
-from randsmooth.methods.figures import attack_success, p_a_shares
+from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
@@ -58,7 +58,8 @@ class SmoothAdv(Method):
         logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
         loss = label_loss(logits, y).mean()
         success = attack_success(attacked.right, logits.argmax(dim=-1) == y)
-        return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(attacked.right) | success)
+        figures = p_a_shares(attacked.right) | success
+        return Loss(loss, {"cross_entropy": loss.detach()}, figures, attacks_counted(attacked.right))
 
     def schedule(self) -> Schedule:
         """eps grows linearly over `warmup` epochs."""

@@ -9,7 +9,7 @@ from lightning_fabric.loggers.logger import Logger
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.progress import Progress, chosen_progress
+from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training.loggers import check_loggers
 from randsmooth.training.loop import Callback
 
@@ -53,3 +53,7 @@ class Conduct:
             callback=callback,
             progress=chosen_progress(progress),
         )
+
+
+# Of a rank other than the first, which writes and reports for all.
+SILENT = Conduct(resume=False, overwrite=False, accept_changes=False, loggers=[], callback=None, progress=silent)

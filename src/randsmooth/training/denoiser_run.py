@@ -18,8 +18,9 @@ from randsmooth.progress import Progress
 from randsmooth.training.conduct import Conduct
 from randsmooth.training.denoiser_recipe import DenoiserRecipe, resolve_denoiser
 from randsmooth.training.denoiser_settings import DenoiserSettings
+from randsmooth.training.execution import Job, carry_out
 from randsmooth.training.loop import Callback
-from randsmooth.training.run import carry_out
+from randsmooth.training.placement import placed
 from randsmooth.transfer import delivered_folder
 from randsmooth.urls import Place
 from randsmooth.versions import versions
@@ -31,6 +32,9 @@ def train_denoiser(
     *,
     out: Place,
     device: str = "auto",
+    devices: int | None = None,
+    nodes: int = 1,
+    sync_batch_norm: bool = False,
     resume: bool = False,
     overwrite: bool = False,
     accept_changes: bool = False,
@@ -50,12 +54,14 @@ def train_denoiser(
         dataset: a name, or the path of a folder of images or of Parquet files. Labels are not used.
         settings: how to train.
         out: the folder of the run, or its URL, as for `train`.
-        device, resume, overwrite, accept_changes, logger, callback, progress: as for `train`.
+        device, devices, nodes, sync_batch_norm, resume, overwrite, accept_changes, logger, callback, progress: as for
+            `train`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, epochs=5`.
 
     Raises:
         InputError: settings, data or models that cannot be used, or a folder that must not be written to.
         TrainingDiverged: the loss became NaN or infinite.
+        RankLost: a process on another device ended early; it says which and why.
 
     Example:
         >>> import tempfile
@@ -76,16 +82,17 @@ def train_denoiser(
         progress=progress,
     )
     chosen = settings_from(DenoiserSettings, settings, fields)
+    placement = placed(device, devices, nodes, sync_batch_norm)
     spec = data.describe(dataset)
     recipe = resolve_denoiser(dataset, chosen, spec, device=device)
-    classifier = None if recipe.classifier is None else _classifier(recipe.classifier, spec)
+    classifier = its_classifier(recipe, spec)
     start = None if recipe.start is None else _start(recipe.start, recipe, spec)
     asked = {"classifier": classifier, "start": start}
     hashes = {name: models.weights_hash(model) for name, model in asked.items() if model is not None}
     recipe = recipe.model_copy(update={"asked": hashes})
     written = {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)}
-    with delivered_folder(out, resume=resume, overwrite=overwrite) as folder:
-        return carry_out(recipe, [], spec, new_denoiser, folder, written, conduct, classifier)
+    with placement.folder(delivered_folder(out, resume=resume, overwrite=overwrite)) as folder:
+        return carry_out(Job(recipe, placement, folder, written, new_denoiser, its_classifier), spec, conduct)
 
 
 def new_denoiser(recipe: DenoiserRecipe, spec: data.DatasetSpec) -> Denoiser:
@@ -99,8 +106,11 @@ def new_denoiser(recipe: DenoiserRecipe, spec: data.DatasetSpec) -> Denoiser:
     return denoiser
 
 
-def _classifier(source: str, spec: data.DatasetSpec) -> nn.Module:
-    """The classifier in the folder `source`, frozen. InputError where it does not take the images of `spec`."""
+def its_classifier(recipe: DenoiserRecipe, spec: data.DatasetSpec) -> nn.Module | None:
+    """The classifier that it is trained for, frozen. InputError where it does not take the images of `spec`."""
+    source = recipe.classifier
+    if source is None:
+        return None
     try:
         model = models.load(source)
     except InputError as error:

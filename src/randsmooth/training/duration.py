@@ -14,9 +14,11 @@ from randsmooth import data
 from randsmooth.methods import Method
 from randsmooth.progress import Silent
 from randsmooth.training import threads
+from randsmooth.training.execution import pick_threads
+from randsmooth.training.joining import make_fabric
 from randsmooth.training.loop import Trainer
 from randsmooth.training.resolution import resolve
-from randsmooth.training.run import make_fabric, new_classifier, pick_threads
+from randsmooth.training.run import new_classifier
 from randsmooth.training.settings import TrainingSettings
 from randsmooth.training.source import named, require_labels
 
@@ -48,7 +50,10 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
     if recipe.take is not None:
         images = images.subset(data.take(len(images), recipe.take))
     schedule = recipe.build_method().schedule()
-    with tempfile.TemporaryDirectory() as folder, threads.using(pick_threads(recipe, spec, fabric, new_classifier)):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        threads.using(pick_threads(recipe, spec, fabric.device, new_classifier)),
+    ):
         model = new_classifier(recipe, spec)
         trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
         objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]

@@ -31,7 +31,9 @@ GIVEN = (
     "take",
     "precision",
     "seed",
+    "batch_norm_devices",
 )  # settings with options of their own
+OPTIONS = {"batch_norm_devices": "devices"}  # of settings that have another name in a recipe
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
 LASTING = ("dataset", *READING, "take", "arch", "method", "seed")
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
@@ -131,6 +133,7 @@ def _way_on(checkpoint: Checkpoint, changes: list[Change]) -> str:
     given = {change.setting: checkpoint["recipe"].get(change.setting) for change in changes if change.setting in GIVEN}
     given = {name: value for name, value in given.items() if value is not None}
     rest = [change.setting for change in _chosen(changes) if change.setting not in given]
+    given = {OPTIONS.get(name, name): value for name, value in given.items()}
     return setting(**given, resume=True) + (f", with {', '.join(rest)} as there" if rest else "")
 
 

@@ -27,7 +27,9 @@ from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
 from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.optimisers import checked_state, make_optimiser
 from randsmooth.training.probe import make_probe
+from randsmooth.training.ranks import Ranks
 from randsmooth.training.recipe import Recipe
+from randsmooth.training.reduction import reduce_step
 from randsmooth.training.step_log import StepLog, TrainingDiverged
 
 LOG_EVERY = 50  # steps; training waits for the device only then
@@ -38,7 +40,8 @@ Callback = Callable[[dict[str, float]], object]  # is given the metrics of an ep
 class Trainer:
     """One training run: SGD or Adam on the method's objective, with the learning rate dropped at given epochs.
 
-    `classifier` is the one that a denoiser is trained for, where its objective asks one.
+    `classifier` is the one that a denoiser is trained for, where its objective asks one. Where several `ranks` train
+    together, each takes its part of every batch, and all have the same weights after every step.
     """
 
     def __init__(
@@ -51,9 +54,11 @@ class Trainer:
         fabric: Fabric,
         reporter: Reporter,
         classifier: nn.Module | None = None,
+        ranks: Ranks | None = None,
     ) -> None:
         self.recipe, self.images, self.folder = recipe, images, folder
         self.fabric, self.reporter = fabric, reporter
+        self.ranks = ranks or Ranks.of(fabric)
         self.weights: StoredModel = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         optimizer = make_optimiser(recipe, model.parameters())
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
@@ -110,12 +115,16 @@ class Trainer:
             TrainingDiverged: the loss or the logits became NaN or infinite.
             InputError: the method cannot train with its settings (all images would be discarded, say).
         """
-        if self.history:  # the run may have been killed after the last checkpoint and before this file
+        if (
+            self.history and self.ranks.is_first
+        ):  # the run may have been killed after the last checkpoint and before this file
             self._write_history()
         for epoch in range(self.epoch, self.recipe.epochs):
             row = self._one_epoch(epoch, loggers)
             self.history.append(row)
             self.epoch = epoch + 1
+            if not self.ranks.is_first:
+                continue
             check_there(self.folder)
             save(self._checkpoint(), self.folder / CHECKPOINT)
             self._write_history()
@@ -159,22 +168,30 @@ class Trainer:
         self.model.train()
         log = StepLog(epoch, self.recipe.epochs, self.steps_per_epoch, loggers)
         for step, (indices, x, y) in enumerate(self._batches(epoch)):
-            log.add(self.step(objective, x, y, indices, epoch, step), len(x))
+            log.add(self.step(objective, x, y, indices, epoch, step), self._images_in(step))
             last = step + 1 == self.steps_per_epoch
             status = log.flush() if (step + 1) % LOG_EVERY == 0 or last else ""
-            self.reporter.advance(len(x), status)
+            self.reporter.advance(self._images_in(step), status)
             if last:
                 self._check_logits(epoch, x)
         return log.means() | figures
 
+    def _images_in(self, step: int) -> int:
+        """Of how many images the batch of a step is, on all ranks together."""
+        return min(self.recipe.images_per_step, len(self.images) - step * self.recipe.images_per_step)
+
     def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """The epoch's batches in its order: indices (B,), augmented x (B, C, H, W) and y (B,)."""
+        """This rank's part of the epoch's batches in its order: indices (B,), augmented x (B, C, H, W) and y (B,)."""
         order = self.schedule.order(epoch, len(self.images), self._stream("order", epoch))
         if not self.images.streams:
             order = order.to(self.fabric.device)  # all at once, so that no step waits for its indices
-        chunks = list(order.split(self.recipe.images_per_step))
+        wholes = order.split(self.recipe.images_per_step)
+        parts = [self.ranks.part(len(whole)) for whole in wholes]
+        chunks = [whole[part.rows] for whole, part in zip(wholes, parts, strict=True)]
         batches = self.images.batches(
-            chunks, augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device)
+            chunks,
+            augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device),
+            place_for=lambda step: parts[step].place,
         )
         for indices, (x, y) in zip(chunks, batches, strict=True):
             yield indices, x, y
@@ -182,30 +199,37 @@ class Trainer:
     def step(
         self, objective: Method, x: Tensor, y: Tensor, indices: Tensor, epoch: int, step: int
     ) -> dict[str, Tensor]:
-        """Take one step of the optimiser; returns what to log about it, still on the device."""
+        """Take one step of the optimiser on this rank's part of a batch; what to log about it, still on the device.
+
+        Random numbers are drawn for the whole batch: those of an image do not depend on how many ranks share it.
+        """
         device = self.fabric.device
-        noise = draw(
-            (objective.m, *x.shape), self.recipe.sigma, stream=self._stream("noise", epoch, step), device=device
-        )
+        part = self.ranks.part(len(x) if self.ranks.alone else self._images_in(step))
+        self.ranks.standing_in = part.weight == 0.0
+        shape = objective.m, part.total, *x.shape[1:]
+        noise = draw(shape, self.recipe.sigma, stream=self._stream("noise", epoch, step), device=device)
+        noise = noise[:, part.rows]
         generator = self._stream("aside", epoch, step).torch(
             device
         )  # this name must stay: the numbers of seeded runs depend on it
-        u = torch.rand(len(x), generator=generator, device=device)
+        u = torch.rand(part.total, generator=generator, device=device)[part.rows]
         inputs = LossInputs(
             u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma, classifier=self.classifier
         )
         with self.fabric.autocast():
             loss = objective.loss(self.model, x, y, noise, inputs)
         self.optimizer.zero_grad()
-        self.fabric.backward(loss.total)
+        self.fabric.backward(loss.total if self.ranks.alone else loss.total * part.weight)
+        logged = reduce_step(self.ranks, self.weights, loss, part)
         self.optimizer.step()
-        return loss.terms | loss.figures
+        return logged
 
     @torch.inference_mode()
     def _check_logits(self, epoch: int, x: Tensor) -> None:
         """Raise TrainingDiverged if the epoch's last step broke the model, which no loss has shown yet."""
         with frozen(self.model), self.fabric.autocast():
-            if not self.model(x).isfinite().all():
+            broken = ~self.model(x).isfinite().all()
+            if self.ranks.sum(broken.float()):
                 raise TrainingDiverged(f"the model's logits are not finite after epoch {epoch}")
 
     def _stream(self, name: str, *position: int) -> Stream:
@@ -213,7 +237,7 @@ class Trainer:
 
     def _probe(self, epoch: int) -> Probe:
         stream = self._stream("probe", epoch)
-        return make_probe(self.model, self.images, self.recipe.sigma, stream, self.fabric.device)
+        return make_probe(self.model, self.images, self.recipe.sigma, stream, self.fabric.device, self.ranks)
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(

@@ -83,6 +83,7 @@ class Recipe(BaseModel):
     threads: int | None = (
         None  # of the CPU; a resumed run uses as many, since with another number sums are rounded differently
     )
+    batch_norm_devices: int | None = None  # that normalise a part of each batch on their own; None: none does
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
     changed: tuple[str, ...] = ()  # settings that were changed when the run was resumed, and after which epoch
 

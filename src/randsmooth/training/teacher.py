@@ -18,6 +18,7 @@ from randsmooth.noise import Stream, draw, frozen
 from randsmooth.progress import Progress
 from randsmooth.training import answers
 from randsmooth.training.folder import TEACHER
+from randsmooth.training.ranks import ALONE, Ranks
 from randsmooth.training.recipe import Recipe
 
 SAMPLES = 2048  # forward samples at a time
@@ -28,30 +29,47 @@ class SmoothedTeacher:
     """A `Teacher`: the model in a folder predicts every image of the run under noise of the model's own sigma.
 
     What the predictions depend on is stored with them: the teacher's weights and sigma, the images and their
-    augmentation, the number of noises and the seed.
+    augmentation, the number of noises and the seed. The `ranks` take the images in turn, and the first stores them.
     """
 
-    def __init__(self, recipe: Recipe, images: Images, run: Path, device: torch.device, progress: Progress) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        images: Images,
+        run: Path,
+        device: torch.device,
+        progress: Progress,
+        ranks: Ranks = ALONE,
+    ) -> None:
         self.recipe, self.images, self.path = recipe, images, run / TEACHER
-        self.device, self.progress = device, progress
+        self.device, self.progress, self.ranks = device, progress, ranks
 
     def __call__(self, folder: str, n: int, *, augmented: bool = False) -> Tensor:
         """(N, K) float32: the share of n noisy copies of each image that the model puts into each class."""
         model = models.load(folder, device=self.device)
         about = self._about(model, n, augmented)
-        counts, done = self._stored(about, model.num_classes)
-        with self.progress("ask the teacher", len(self.images), "images") as reporter, frozen(model):
+        counts, done = self.ranks.first(lambda: self._stored(about, model.num_classes))
+        images = len(self.images)
+        with self.progress("ask the teacher", images, "images") as reporter, frozen(model):
             reporter.skip(done)
             saved = time.monotonic()
-            for i in range(done, len(self.images)):
-                counts[i] = self._count(model, i, n, augmented)
-                reporter.advance(1)
+            for first in range(done, images, self.ranks.number):
+                last = min(first + self.ranks.number, images)
+                own = first + self.ranks.rank
+                if own < last:
+                    counts[own] = self._count(model, own, n, augmented)
+                counts[first:last] = self.ranks.sum(counts[first:last]).cpu()
+                reporter.advance(last - first)
                 if time.monotonic() - saved > SAVE_EVERY:
-                    answers.write(self.path, counts, i + 1, about)
+                    self._store(counts, last, about)
                     saved = time.monotonic()
-        if done < len(self.images):
-            answers.write(self.path, counts, len(self.images), about)
+        if done < images:
+            self._store(counts, images, about)
         return counts.float() / n
+
+    def _store(self, counts: Tensor, done: int, about: dict[str, str]) -> None:
+        if self.ranks.is_first:
+            answers.write(self.path, counts, done, about)
 
     @torch.inference_mode()
     def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
