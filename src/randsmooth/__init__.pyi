@@ -15,6 +15,7 @@ from .certificates import ABSTAIN as ABSTAIN
 from .certificates import Certificates as Certificates
 from .certificates import CertificationSettings as CertificationSettings
 from .certificates import from_counts as from_counts
+from .certificates import merge as merge
 from .certificates import read as read
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify

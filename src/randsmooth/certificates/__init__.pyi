@@ -39,6 +39,8 @@ from .logs import PredictionLog as PredictionLog
 from .logs import looks_like_log as looks_like_log
 from .logs import read_tsv as read_tsv
 from .machine import Machine as Machine
+from .merging import NotWhole as NotWhole
+from .merging import merge as merge
 from .own_counts import from_counts as from_counts
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet

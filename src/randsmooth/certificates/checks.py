@@ -98,4 +98,5 @@ def _check_log(path: Path) -> str:
 
 def _about(table: Certificates) -> str:
     header = table.header
-    return f"{len(table)} images of {header.dataset or 'unnamed data'}, rule {header.rule}, sigma {header.sigma}"
+    part = "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
+    return f"{part}{len(table)} images of {header.dataset or 'unnamed data'}, rule {header.rule}, sigma {header.sigma}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from randsmooth.certificates import matlab
 from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import UNFINISHED, read_unfinished
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.transfer import delivered, fetched, naming_urls
 from randsmooth.urls import Place
 
@@ -50,7 +51,11 @@ def _read(path: Path) -> Certificates:
         return read_tsv(path)
     from randsmooth.certificates.parquet import read_parquet  # here, since logs need no Arrow
 
-    return read_parquet(path)
+    table = read_parquet(path)
+    if table.header.shard is not None:
+        part = f"a part of a run: shard {table.header.shard} of {table.header.selection}, {len(table):,} images"
+        warnings.warn(f"{path} is {part}. `randsmooth merge` makes one table of all shards", Note, 2)
+    return table
 
 
 def read_all(place: Place) -> list[Certificates]:

@@ -22,6 +22,7 @@ from randsmooth.errors import ForeignFile, InputError, NoDigest
 from randsmooth.transfer import delivered, fetched, naming_urls
 from randsmooth.urls import Place
 
+PUT_TOGETHER = "`randsmooth merge` puts shards together"
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
 
 
@@ -122,7 +123,10 @@ def _read(path: Path) -> Certificates:
 def _without_header(path: Path, holds: set[bytes]) -> InputError:
     """The error for a Parquet file without a header: damaged if it holds what only certificate tables hold."""
     if DIGESTS in holds or {b"idx", b"label", b"counts0", b"counts"} <= holds:
-        return InputError(f"{path} is damaged: its header is lost. Take another copy or certify again")
+        return InputError(
+            f"{path} is damaged: its header is lost, which pandas does not keep. Take another copy or certify again; "
+            f"{PUT_TOGETHER}"
+        )
     return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
 
 
@@ -137,7 +141,9 @@ def _check_digests(metadata: Mapping[bytes, bytes], header: Header, columns: Col
         return
     wrong = damaged(metadata[DIGESTS], digests(metadata[KEY], columns.parts()))
     if wrong:
+        every = len(wrong) >= len(columns.parts()) and "header" not in wrong
+        by_hand = f". If rows were added, removed or moved: {PUT_TOGETHER}" if every else ""
         raise InputError(
             f"{path} is damaged: not what was written, by sha256, is its {', '.join(wrong)}. Take another copy or "
-            "certify again; a table that was changed on purpose is written by write_parquet"
+            f"certify again; a table that was changed on purpose is written by write_parquet{by_hand}"
         )

@@ -21,6 +21,7 @@ T = TypeVar("T")
 TAKEN = re.compile(r"(?:all (\d{1,18})|take (\d{1,18}) of (\d{1,18}))", re.ASCII)
 ONE_IN = re.compile(r"(?:one in |every )(\d{1,18})(?:th)? of (\d{1,18})", re.ASCII)  # the second as it once was written
 SHARD = re.compile(r"(\d{1,18})/(\d{1,18})", re.ASCII)
+SHARD_FILE = re.compile(r"(.+)-\d+-of-\d+\.parquet(?:\.partial)?", re.ASCII)
 MOST_IMAGES = 2**31  # of a split: so that no product of two positions overflows
 
 
@@ -142,15 +143,16 @@ class Shard:
         named = stem == ending or stem.endswith(f"-{ending}")
         return out if named else beside(out, f"{stem}-{ending}{dot}{suffix}")
 
-    def whole(self, file: Path) -> Path | None:
-        """The `out` of which `file` is the file of this shard; None where it has another name.
 
-        Example:
-            >>> Shard(2, 3).whole(Path("runs/table-2-of-3.parquet")), Shard(2, 3).whole(Path("2-of-4.parquet"))
-            (PosixPath('runs/table.parquet'), None)
-        """
-        stem = file.stem.removesuffix(f"-{self.number}-of-{self.of}")
-        return None if stem == file.stem else file.with_name(f"{stem}{file.suffix}")
+def whole_of(file: Path) -> Path | None:
+    """The `out` of a run of which `file` holds a shard, finished or not; None where its name does not say.
+
+    Example:
+        >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
+        (PosixPath('runs/table.parquet'), None)
+    """
+    found = SHARD_FILE.fullmatch(file.name)
+    return file.with_name(f"{found[1]}.parquet") if found else None
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:

@@ -44,6 +44,10 @@ VERBS = {
         "Say what a certification will take: samples, time here and on workers, memory, disk, and what other rules "
         "cost.",
     ),
+    "merge": Verb(
+        "merge:merge",
+        "Make one table of the shards of a run: the one that a single process would have made, in every count.",
+    ),
     "predict": Verb(
         "predict:predict",
         "Classify image files and certify the answers: the label, and the L2 radius within which it cannot change.",
