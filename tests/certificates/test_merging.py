@@ -44,10 +44,14 @@ def cut(whole: Certificates, shard: str, **facts: Any) -> Certificates:
     return replace(rows, header=rows.header.having(**(told | facts)))
 
 
+def file_of(shard: str, folder: Path) -> Path:
+    return Path(Shard.parse(shard).file(folder / "t.parquet"))
+
+
 def written(whole: Certificates, folder: Path, *shards: str) -> list[Path]:
     paths = []
     for shard in shards:
-        paths.append(Shard.parse(shard).file(folder / "t.parquet"))
+        paths.append(file_of(shard, folder))
         write_parquet(cut(whole, shard), paths[-1])
     return paths
 
@@ -55,7 +59,7 @@ def written(whole: Certificates, folder: Path, *shards: str) -> list[Path]:
 def begun(whole: Certificates, folder: Path, shard: str, rows: Sequence[int]) -> Path:
     """The journal of a shard of which these rows are finished, in this order."""
     part = cut(whole, shard)
-    path = Shard.parse(shard).file(folder / "t.parquet")
+    path = file_of(shard, folder)
     path = path.with_name(path.name + ".partial")
     assert part.image is not None
     with Journal.create(path, part.header) as journal:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_python_makes_shards_and_merges_them(tmp_path: Path) -> None:
     from torch import nn
 
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-    about = {"sigma": 0.25, "n": 100, "take": 6, "out": tmp_path / "t.parquet"}
+    about: dict[str, Any] = {"sigma": 0.25, "n": 100, "take": 6, "out": tmp_path / "t.parquet"}
     certify(model, "digits", shard=Shard(1, 2), **about)
     with pytest.raises(NotWhole, match=r"rs\.certify\(\.\.\., shard='2/2'") as refused:
         merge([tmp_path / "t-1-of-2.parquet"])
@@ -140,7 +141,7 @@ def test_python_makes_shards_and_merges_them(tmp_path: Path) -> None:
         *(0, 60, 121, 182, 242, 303)
     ]
     with pytest.raises(InputError, match=r"shard=3 must read NUMBER/OF"):
-        certify(model, "digits", shard=3, **about)  # type: ignore[arg-type]
+        certify(model, "digits", shard=3, **about)
 
 
 @pytest.mark.slow

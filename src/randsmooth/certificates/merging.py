@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,8 @@ from randsmooth.certificates.part import Part, read_parts
 from randsmooth.certificates.same_run import evidence_difference
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import InputError, SeveralErrors
+from randsmooth.transfer import delivered
+from randsmooth.urls import Place, name_of, place_of
 
 OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shards of one run differ
 MADE_UP = "made-up images"  # key of a header's `behaviour`
@@ -50,7 +51,7 @@ class NotWhole(InputError):
         super().__init__("\n".join([*faults, *way_out]))
 
 
-def merge(shards: Iterable[Path | str], *, out: Path | str | None = None, overwrite: bool = False) -> Certificates:
+def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool = False) -> Certificates:
     """The table of a whole run from its shards: the one that a single process would have made, in every count.
 
     Shards may be cut differently, such as 1/2, 3/4 and 4/4, and made on different machines as long as the classifier's
@@ -59,7 +60,7 @@ def merge(shards: Iterable[Path | str], *, out: Path | str | None = None, overwr
     Args:
         shards: Parquet files that `certify` wrote with `shard`, and journals (`*.partial`) of unfinished ones, which
             say what is missing.
-        out: Parquet file to write; None: none is written.
+        out: Parquet file to write, or its URL; None: none is written.
         overwrite: replace a file that exists.
 
     Raises:
@@ -75,26 +76,31 @@ def merge(shards: Iterable[Path | str], *, out: Path | str | None = None, overwr
         >>> rs.merge(["mine-1-of-2.parquet", "mine-2-of-2.parquet"], out="mine.parquet")
         Certificates('mine': 5 of digits test, sigma 0.25, n 100, rule fixed)
     """
-    out = None if out is None else Path(out)
-    shards = [Path(shard) for shard in shards]
-    if out is not None:
-        _check_out(out, shards, overwrite)
-    parts, absent = read_parts(shards)
-    _check_one_run(parts)
-    _check_each_once(parts, absent)
-    with claimed(out) if out is not None else nullcontext():
-        table = _together(parts, "" if out is None else out.stem)
-        if out is not None:
-            _check_out(out, shards, overwrite)
-            write_parquet(table, out)
+    places = [place_of(shard) for shard in shards]
+    if out is None:
+        return _merged(places, "")
+    out = place_of(out)
+    if not str(out).endswith(".parquet"):
+        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
+    if out in places:
+        raise InputError(f"{out} is one of the shards: give another out (--out)")
+    with delivered(out, overwrite=overwrite) as path:
+        _check_absent(path, overwrite)
+        table = _merged(places, path.stem)
+        with claimed(path):
+            _check_absent(path, overwrite)
+            write_parquet(table, path)
     return table
 
 
-def _check_out(out: Path, shards: Sequence[Path], overwrite: bool) -> None:
-    if out.suffix != ".parquet":
-        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
-    if out in shards:
-        raise InputError(f"{out} is one of the shards: give another out (--out)")
+def _merged(places: Sequence[Place], name: str) -> Certificates:
+    parts, absent = read_parts(places)
+    _check_one_run(parts)
+    _check_each_once(parts, absent)
+    return _together(parts, name)
+
+
+def _check_absent(out: Path, overwrite: bool) -> None:
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists; use overwrite=True (--overwrite), or another out (--out)")
 
@@ -105,7 +111,7 @@ def _check_one_run(parts: Sequence[Part]) -> None:
     faults = []
     for part in others:
         alike = part.header.model_copy(update={name: getattr(first.header, name) for name in OF_A_SHARD})
-        sides = f"in {first.path.name}", f"in {part.path.name}"
+        sides = f"in {name_of(first.path)}", f"in {name_of(part.path)}"
         differ = _other_images(first.header, alike) or evidence_difference(first.header, alike, sides)
         if differ:
             faults.append(f"{part.path} is of another run than {first.path} ({differ}): leave out one of them")
@@ -127,7 +133,7 @@ def _other_images(one: Header, other: Header) -> str:
     return "the images of the data set differ: equal models answer alike to made-up images, and not to these"
 
 
-def _check_each_once(parts: Sequence[Part], absent: Sequence[Path]) -> None:
+def _check_each_once(parts: Sequence[Part], absent: Sequence[Place]) -> None:
     """Raise `NotWhole` unless every image that was selected has one row."""
     selection = parts[0].selection
     holders = np.zeros(selection.chosen, np.int64)

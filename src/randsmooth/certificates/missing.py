@@ -6,13 +6,13 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from randsmooth.certificates.part import Part
 from randsmooth.certificates.selection import Shard, whole_of
 from randsmooth.certificates.table import Ints
+from randsmooth.urls import Place, beside, name_of
 
 
 def commands_for(parts: Sequence[Part], missing: Ints) -> list[str]:
@@ -40,14 +40,14 @@ def _shards_of(rest: Ints, counts: Sequence[int], chosen: int) -> Iterator[Shard
         rest = rest[~np.isin(rest % of, full)]
 
 
-def _file_like(part: Part, shard: Shard) -> Path:
+def _file_like(part: Part, shard: Shard) -> Place:
     """Where another shard goes, by the name of one that is there."""
-    if part.out.stem == f"{part.shard.number}-of-{part.shard.of}":
-        return part.out.with_name(f"{shard.number}-of-{shard.of}{part.out.suffix}")
+    if name_of(part.out) == f"{part.shard.number}-of-{part.shard.of}.parquet":
+        return beside(part.out, f"{shard.number}-of-{shard.of}.parquet")
     return shard.file(whole_of(part.out) or part.out)
 
 
-def _command(parts: Sequence[Part], shard: Shard, out: Path, *, overwrite: bool = False) -> str:
+def _command(parts: Sequence[Part], shard: Shard, out: Place, *, overwrite: bool = False) -> str:
     """The command of one shard, as those that are there were made; `--resume` begins one that is not there, too."""
     flag = "overwrite" if overwrite else "resume"
     words = next((part.header.command for part in parts if part.header.command), None)

@@ -16,7 +16,9 @@ from randsmooth.certificates.parquet import read_parquet
 from randsmooth.certificates.selection import Selection, Shard
 from randsmooth.certificates.table import Certificates, Ints
 from randsmooth.certificates.unfinished import UNFINISHED
-from randsmooth.errors import InputError, SeveralErrors, about
+from randsmooth.errors import InputError, SeveralErrors
+from randsmooth.stores import Store
+from randsmooth.urls import Place, beside, is_url, name_of, place_of, unsent_path
 
 
 @dataclass(frozen=True)
@@ -24,18 +26,18 @@ class Part:
     """One shard of a run, and the rows of it that are there.
 
     Attributes:
-        path: the file that was read.
+        path: the file that was read, or its URL.
         table: its rows.
         shard, selection: which images it is meant to hold.
     """
 
-    path: Path
+    path: Place
     table: Certificates
     shard: Shard
     selection: Selection
 
     @classmethod
-    def of(cls, path: Path, table: Certificates) -> Part:
+    def of(cls, path: Place, table: Certificates) -> Part:
         """Raises InputError for a table that is no shard, or has lost what a shard holds."""
         header = table.header
         selection = Selection.parse(header.selection)
@@ -57,12 +59,12 @@ class Part:
     @property
     def finished(self) -> bool:
         """Whether it is the table that a shard ends with."""
-        return self.path.suffix != UNFINISHED
+        return not str(self.path).endswith(UNFINISHED)
 
     @property
-    def out(self) -> Path:
+    def out(self) -> Place:
         """The file of the finished shard."""
-        return self.path if self.finished else self.path.with_name(self.path.name.removesuffix(UNFINISHED))
+        return self.path if self.finished else beside(self.path, name_of(self.path).removesuffix(UNFINISHED))
 
     @property
     def places(self) -> Ints:
@@ -96,44 +98,47 @@ class Part:
             )
 
 
-def read_parts(shards: Iterable[Path | str]) -> tuple[list[Part], list[Path]]:
+def read_parts(shards: Iterable[Place]) -> tuple[list[Part], list[Place]]:
     """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
 
     Raises:
         InputError: none is there, or some cannot be read as shards, all of which are named.
     """
-    found = {path: _there(path) for path in map(Path, shards)}
+    found = {place: _there(place) for place in map(place_of, shards)}
     absent = [path for path, at in found.items() if at is None]
     files = {at for at in found.values() if at is not None}
     # A kill may have come between writing a table and removing its journal.
-    files -= {_journal(path) for path in files}
+    files -= {_journal(file) for file in files}
     parts: list[Part] = []
     faults: list[str] = []
-    for path in sorted(files):
+    for file in sorted(files, key=str):
         try:
-            parts += _read(path)
+            parts += _read(file)
         except (InputError, OSError) as error:
-            faults.append(about(path, error))
+            faults.append(str(error) if str(file) in str(error) else f"{file}: {error}")
     if faults:
         raise SeveralErrors(faults) if len(faults) > 1 else InputError(faults[0])
     if not parts:
         named = f"{absent[0]} is not there" if absent else "no shard is given, of which any image is finished"
         raise InputError(f"{named}; `randsmooth certify --shard` writes shards")
-    return sorted(parts, key=lambda part: (part.shard.of, part.shard.number, part.path)), absent
+    return sorted(parts, key=lambda part: (part.shard.of, part.shard.number, str(part.path))), absent
 
 
-def _there(path: Path) -> Path | None:
-    """The table at `path`, or its journal where the table is not there; None where neither is."""
-    return next((file for file in (path, _journal(path)) if file.exists()), None)
+def _there(place: Place) -> Place | None:
+    """The table at `place`, or its journal on this machine where the table is not there; None where neither is."""
+    there = Store.at(str(place)).kind() == "file" if is_url(place) else Path(place).exists()
+    journal = _journal(place)
+    return place if there else journal if journal.exists() else None
 
 
-def _journal(path: Path) -> Path:
+def _journal(place: Place) -> Path:
+    path = unsent_path(str(place)) if is_url(place) else Path(place)
     return path.with_name(path.name + UNFINISHED)
 
 
-def _read(path: Path) -> list[Part]:
+def _read(place: Place) -> list[Part]:
     """The shard in a file; none in a journal in which not even the header is finished."""
-    if path.suffix != UNFINISHED:
-        return [Part.of(path, read_parquet(path))]
-    content = read_journal(path)
-    return [] if content is None else [Part.of(path, table_of(content.header, content.rows))]
+    if not str(place).endswith(UNFINISHED):
+        return [Part.of(place, read_parquet(place))]
+    content = read_journal(Path(place))
+    return [] if content is None else [Part.of(place, table_of(content.header, content.rows))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self, TypeVar
 
 import numpy as np
@@ -78,6 +77,7 @@ class Shard:
         of: how many shares there are.
 
     Example:
+        >>> from pathlib import Path
         >>> shard = Shard.parse("2/3")
         >>> shard.share([0, 10, 20, 30, 40])
         [10, 40]
@@ -144,15 +144,16 @@ class Shard:
         return out if named else beside(out, f"{stem}-{ending}{dot}{suffix}")
 
 
-def whole_of(file: Path) -> Path | None:
+def whole_of(file: Place) -> Place | None:
     """The `out` of a run of which `file` holds a shard, finished or not; None where its name does not say.
 
     Example:
-        >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
+        >>> from pathlib import Path
+    >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
         (PosixPath('runs/table.parquet'), None)
     """
-    found = SHARD_FILE.fullmatch(file.name)
-    return file.with_name(f"{found[1]}.parquet") if found else None
+    found = SHARD_FILE.fullmatch(name_of(file))
+    return beside(file, f"{found[1]}.parquet") if found else None
 
 
 def check_belong(selection: str | None, shard: str | None, idx: Ints) -> None:

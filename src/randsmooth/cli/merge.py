@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import typer
 
@@ -11,13 +10,16 @@ from randsmooth.cli.messages import BAD_INPUT
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
+from randsmooth.urls import Place
 
 
 class Merge(Settings):
     """Settings of `randsmooth merge`."""
 
-    shards: list[Path] = argument("Shards that `randsmooth certify --shard` wrote, and journals of unfinished ones.")
-    out: Path | None = option("Parquet file of the whole run. (default: T.parquet, of shards T-1-of-16.parquet, ...)")
+    shards: list[Place] = argument(
+        "Shards that `randsmooth certify --shard` wrote, or their URLs, and journals of unfinished ones."
+    )
+    out: Place | None = option("Parquet file of the whole run. (default: T.parquet, of shards T-1-of-16.parquet, ...)")
     overwrite: bool = option("Replace a file that exists.", False)
 
 
@@ -47,7 +49,7 @@ def merge(settings: Merge) -> None:
     say(printable(f"certificates in {out}"))
 
 
-def _whole(shards: list[Path]) -> Path:
+def _whole(shards: list[Place]) -> Place:
     """The file of the whole run that all these names of shards are made of."""
     from randsmooth.certificates.selection import whole_of
 
