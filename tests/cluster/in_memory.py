@@ -52,8 +52,9 @@ class Worker:
         seconds: what an image takes it, by the image.
         joins: when it is there.
         dies: when it dies, for each of its lives.
+        row: what it counts for an image.
         wrong: the images that it counts wrongly.
-        poison: the images that it dies of.
+        poison: whether it dies of an image, asked when it begins with it.
         refuses: the sentence of an InputError that it meets when it prepares.
         about: versions.
     """
@@ -62,8 +63,9 @@ class Worker:
     seconds: Callable[[int], float] = lambda image: 1.0
     joins: float = 0.0
     dies: tuple[float, ...] = ()
+    row: Callable[[int], JournalRow] = row
     wrong: frozenset[int] = frozenset()
-    poison: frozenset[int] = frozenset()
+    poison: Callable[[int], bool] = lambda image: False
     refuses: str = ""
     about: dict[str, str] = field(default_factory=versions)
 
@@ -73,13 +75,14 @@ class InMemory:
 
     Attributes:
         now: the time.
-        busy: seconds that each worker spent on images.
         begun: (worker, image) in the order in which they were begun.
+        orders: (worker, order) in the order in which they were given.
         closed: whether all was ended.
     """
 
-    def __init__(self, workers: dict[str, Worker], restarts: bool = True) -> None:
-        self.workers, self.restarts, self.now, self.closed = workers, restarts, 0.0, False
+    def __init__(self, workers: dict[str, Worker], restarts: bool = True, pause: float = 1.0) -> None:
+        """`pause`: seconds until a worker that died is there again, if it `restarts`."""
+        self.workers, self.restarts, self.pause, self.now, self.closed = workers, restarts, pause, 0.0, False
         self.begun: list[tuple[str, int]] = []
         self.orders: list[tuple[str, Order]] = []
         self._events: list[tuple[float, int, int, Event]] = []  # time, number, life of the worker
@@ -87,7 +90,6 @@ class InMemory:
         self._lives: dict[str, int] = defaultdict(int)
         self._gone: set[str] = set()
         self._hands: dict[str, list[int]] = defaultdict(list)
-        self._free_at: dict[str, float] = {}
         self._to_join = 0
 
     def clock(self) -> float:
@@ -100,7 +102,7 @@ class InMemory:
     def _live(self, name: str, at: float) -> None:
         self._to_join += 1
         self._gone.discard(name)
-        self._hands[name], self._free_at[name] = [], at
+        self._hands[name] = []
         self._happens(at, Joined(name, self.workers[name].about))
         dies = self.workers[name].dies
         if self._lives[name] < len(dies):
@@ -143,8 +145,11 @@ class InMemory:
         image, worker = self._hands[name][0], self.workers[name]
         self.begun.append((name, image))
         done = self.now + worker.seconds(image)
-        answer = row(image) if image not in worker.wrong else replace(row(image), counts=np.array([1, 99]))
-        self._happens(done, Died(name, "killed by SIGKILL") if image in worker.poison else Row(name, answer))
+        if worker.poison(image):
+            self._happens(done, Died(name, "killed by SIGKILL"))
+            return
+        answer = worker.row(image) if image not in worker.wrong else replace(row(image), counts=np.array([1, 99]))
+        self._happens(done, Row(name, answer))
 
     def wait(self, seconds: float) -> Sequence[Event]:
         until = self.now + seconds
@@ -174,7 +179,7 @@ class InMemory:
 
     def again(self, worker: str) -> bool:
         if self.restarts:
-            self._live(worker, self.now + 1.0)
+            self._live(worker, self.now + self.pause)
         return self.restarts
 
     def end(self, worker: str) -> None:

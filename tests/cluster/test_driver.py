@@ -41,7 +41,7 @@ def check_whole(rows: list[JournalRow], images: int) -> None:
 def test_every_image_is_certified_once(number: int, images: int) -> None:
     there = InMemory(crew_of(number, images))
     check_whole(certify(there, images), images)
-    assert len(there.begun) == images
+    assert len(there.begun) < images + number  # a copy for who has nothing else to do
 
 
 def test_only_what_is_left_of_a_resumed_run_is_certified() -> None:
@@ -92,7 +92,7 @@ def test_a_worker_that_keeps_dying_is_left_and_the_run_ends_where_none_is_left()
 
 
 def test_an_image_that_kills_workers_is_named() -> None:
-    there = InMemory(crew_of(6, 40, poison=frozenset({17})))
+    there = InMemory(crew_of(6, 40, poison=lambda image: image == 17))
     with pytest.raises(InputError, match=r"3 workers died while they certified image 17 and nothing else"):
         certify(there, 40)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from randsmooth.certificates import Header, evidence_difference
 from randsmooth.certificates.same_run import as_begun
@@ -21,13 +22,18 @@ def unlike_this_program(worker: str, theirs: Mapping[str, str]) -> str | None:
         >>> unlike_this_program("node7", versions() | {"randsmooth": "0.0.1"})
         'worker node7 has randsmooth 0.0.1 and this process ...'
     """
-    ours = versions()
+    ours = _ours()
     named = [
         f"{name} {theirs.get(name)} and this process {ours[name]}"
         for name in MUST_EQUAL
         if _release(name, theirs.get(name, "none")) != _release(name, ours[name])
     ]
     return f"worker {worker} has {', '.join(named)}: install the same there" if named else None
+
+
+@cache  # looked up in the files of the packages
+def _ours() -> dict[str, str]:
+    return versions()
 
 
 def _release(package: str, version: str) -> str:
@@ -52,7 +58,7 @@ class Agreement:
         >>> agreement = Agreement()
         >>> for worker, theirs in {"node1": wrong, "node2": facts, "node3": facts}.items():
         ...     agreement.hear(worker, theirs)
-        >>> agreement.settle(more=True) is facts, agreement.left_out("node1", wrong)
+        >>> agreement.settle(more=True) is facts, agreement.left_out("node1", wrong.header)
         (True, 'worker node1 is left out (sigma: 0.5 of worker node2, 0.25 of worker node1)')
     """
 
@@ -100,9 +106,9 @@ class Agreement:
         """The facts with the machine that the run was begun on, which each row's own replaces where it is another."""
         return replace(facts, header=as_begun(self.begun, facts.header))
 
-    def left_out(self, worker: str, facts: RunFacts) -> str | None:
-        """Why a worker that came to `facts` is left out of the settled run; None where it takes part."""
+    def left_out(self, worker: str, header: Header) -> str | None:
+        """Why a worker that came to `header` is left out of the settled run; None where it takes part."""
         assert self.settled is not None
         sides = f"of worker {self.first}", f"of worker {worker}"
-        found = evidence_difference(self.settled.header, facts.header, sides)
+        found = evidence_difference(self.settled.header, header, sides)
         return None if found is None else f"worker {worker} is left out ({found})"

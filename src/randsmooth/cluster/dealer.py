@@ -12,8 +12,8 @@ from randsmooth.certificates import JournalRow
 from randsmooth.errors import InputError
 
 ROUNDS = 2  # a group is this fraction of a fair share of what is left, so that groups shrink towards the end
-HOLDERS = 3  # of one image, at most
-PATIENCE = 1.5  # a worker is slow if it has been silent for so many times what an image usually takes
+HOLDERS = 6  # of one image, at most
+PATIENCE = 0.2  # what an image usually takes, times this: so long a silence makes a worker slow where others are idle
 UNKNOWN = 60.0  # seconds of silence that make it slow where nobody has answered yet
 ALONE = 3  # workers that died with one image and no other in hand: then it is the image
 
@@ -59,6 +59,7 @@ class Dealer:
         positions: of the images to certify.
 
     Attributes:
+        crowd: how many workers there will be, with those that have not joined yet.
         unanswered: how many images have no answer yet.
         copies: how many images were given to a second worker while a first one was busy with them.
         second: how many answers came for an image that had one.
@@ -67,7 +68,7 @@ class Dealer:
     def __init__(self, positions: Iterable[int]) -> None:
         self.fresh = deque(positions)
         self.unanswered = len(self.fresh)
-        self.copies = self.second = 0
+        self.copies = self.second = self.crowd = 0
         self.hands: dict[str, Hand] = {}
         self._suspects: deque[int] = deque()
         self._open = set(self.fresh)
@@ -123,7 +124,7 @@ class Dealer:
         if self._suspects:
             return None if hand.images else self._give(worker, hand, [self._suspects.popleft()], now, alone=True)
         if self.fresh:
-            size = -(-len(self.fresh) // (ROUNDS * len(self.hands)))
+            size = -(-len(self.fresh) // (ROUNDS * max(self.crowd, len(self.hands))))
             return self._give(worker, hand, [self.fresh.popleft() for _ in range(size)], now)
         return None if hand.images else self._share(worker, hand, now)
 
@@ -158,12 +159,15 @@ class Dealer:
         return Dealt(self._give(worker, hand, images, now).positions, instead_of=other)
 
     def _copy(self, worker: str, hand: Hand, now: float) -> Dealt | None:
-        """A copy of the image that the slowest worker is busy with, if it is slow."""
-        longest, chosen = PATIENCE * self._usual if self._usual else UNKNOWN, None
+        """A copy of the image that the slowest workers are busy with: of those in the fewest hands, the longest."""
+        patience = PATIENCE * self._usual if self._usual else UNKNOWN
+        most, chosen = (-HOLDERS, patience), None
         for other in self.hands.values():
             image = next(iter(other.images), None)
-            if image in self._open and now - other.since > longest and len(self._holders[image]) < HOLDERS:
-                longest, chosen = now - other.since, image
+            if image in self._open:
+                slow = -len(self._holders[image]), now - other.since
+                if slow[1] > patience and slow > most:
+                    most, chosen = slow, image
         if chosen is None:
             return None
         self.copies += 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from randsmooth.certificates import JournalRow, Machine
+from randsmooth.certificates import Header, JournalRow, Machine
 from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.order import Order
@@ -64,9 +64,9 @@ def driven(transport: Transport, order: Order, clock: Callable[[], float] = time
 
 @dataclass(frozen=True)
 class Member:
-    """A worker that takes part, or will once it is settled what the run is."""
+    """A worker that takes part, or will once it is settled what the run is: the header that it came to, and where."""
 
-    facts: RunFacts
+    header: Header
     machine: Machine
 
 
@@ -85,6 +85,7 @@ class Driver:
         self._waiting: list[str] = []  # told nothing until the first worker has chosen the backend
         self._members: dict[str, Member] = {}
         self._idle: dict[str, None] = {}
+        self._to_come: int | None = None  # workers
         self._deaths: dict[str, int] = {}  # of a worker, since its last answer
         self._faults: dict[str, list[str]] = {}  # what kept workers from taking part -> which they are
         self._said: set[str] = set()
@@ -123,6 +124,8 @@ class Driver:
 
     def _handle(self, event: Event) -> JournalRow | None:
         """What an event changes; the row, if it brings the first one about an image."""
+        if not isinstance(event, Row):
+            self._to_come = None  # to be counted again
         match event:
             case Joined():
                 self._join(event)
@@ -164,7 +167,7 @@ class Driver:
         for each in event.warnings:
             self._note(each)
         self.agreement.hear(worker, facts)
-        self._members[worker] = Member(facts, event.machine)
+        self._members[worker] = Member(facts.header, event.machine)
         if self.agreement.settled is not None:
             self._admit(worker)
 
@@ -183,7 +186,7 @@ class Driver:
 
     def _admit(self, worker: str) -> None:
         """Let a worker take part, if it is about the same run."""
-        left_out = self.agreement.left_out(worker, self._members[worker].facts)
+        left_out = self.agreement.left_out(worker, self._members[worker].header)
         if left_out is not None:
             del self._members[worker]
             self._leave_out(worker, left_out)
@@ -240,6 +243,9 @@ class Driver:
 
     def _deal(self, worker: str) -> None:
         """Give a worker what it shall have now."""
+        if self._to_come is None:
+            self._to_come = len(self._preparing) + len(self._waiting) + self.transport.expected()
+        self.dealer.crowd = len(self._members) + self._to_come
         while (dealt := self.dealer.deal(worker, self.clock())) is not None:
             self.transport.send(worker, Certify(dealt.positions))
             if dealt.instead_of is not None:
