@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from randsmooth.errors import InputError
+from randsmooth.leases import is_shared, leased, owner_of
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -66,9 +68,16 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+# What says that a file system has no locks: some of those over a network.
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+
+
 @contextmanager
-def held(path: Path, *, make: bool = False, output: Path | str | None = None) -> Iterator[None]:
+def held(path: Path, *, make: bool = False, output: Path | str | None = None) -> Iterator[Callable[[], None]]:
     """Lock `path`, a file or a folder, against other processes of randsmooth; the lock ends with this process.
+
+    On a file system that other machines may share, they are kept out by signs of life (see `leases`). Then the lock can
+    be lost, to a run that found this process silent; what is given raises InputError if it was.
 
     Args:
         path: what is locked.
@@ -80,12 +89,16 @@ def held(path: Path, *, make: bool = False, output: Path | str | None = None) ->
         OSError: `path` does not exist, or cannot be created.
     """
     flags = os.O_RDONLY | (os.O_CREAT if make else 0)
-    descriptor = _locked(path, flags, output or path)
+    descriptor, locked = _locked(path, flags, output or path)
     while not _is_at(descriptor, path):  # another run removed the file and ended meanwhile: lock the new one
         os.close(descriptor)
-        descriptor = _locked(path, flags, output or path)
+        descriptor, locked = _locked(path, flags, output or path)
     try:
-        yield
+        if locked and not is_shared(path):
+            yield lambda: None
+        else:
+            with leased(path, output or path, alone_here=locked) as lease:
+                yield lease.check
     finally:
         os.close(descriptor)
 
@@ -119,17 +132,24 @@ def sweep(path: Path) -> None:
         scrap.unlink(missing_ok=True)
 
 
-def _locked(path: Path, flags: int, output: Path | str) -> int:
-    """A descriptor that holds the lock of `path`; InputError where another process has it."""
+def _locked(path: Path, flags: int, output: Path | str) -> tuple[int, bool]:
+    """A descriptor of `path`, and whether it holds its lock: a file system may have none.
+
+    Raises InputError where another process has the lock.
+    """
     descriptor = os.open(path, flags, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
+        if error.errno in NO_LOCKS:
+            return descriptor, False
         os.close(descriptor)
         if isinstance(error, BlockingIOError):
-            raise InputError(f"another run is writing {output}; wait for it or use another --out") from None
+            owner = owner_of(path)
+            by = f" ({owner})" if owner else ""
+            raise InputError(f"another run is writing {output}{by}; wait for it or use another --out") from None
         raise
-    return descriptor
+    return descriptor, True
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -94,7 +94,7 @@ def certify_images(
     if out.exists() and not (overwrite or path.exists()):  # also where nothing may be written
         return _finished(out, header)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with held(path, make=True, output=out):  # so that no other run finishes, or begins, meanwhile
+    with held(path, make=True, output=out) as check_held:  # so that no other run finishes, or begins, meanwhile
         sweep(out)
         if overwrite:
             out.unlink(missing_ok=True)
@@ -107,6 +107,7 @@ def certify_images(
             with _kept_counts(journal, out, metered=crew.facts.metered) as kept:
                 _certify_rest(crew, journal, kept, reporter or Silent())
             table = journal.table(indices, out.stem)
+        check_held()
         write_parquet(table, out)
         kept_path(out).unlink(missing_ok=True)
         path.unlink()
