@@ -91,8 +91,8 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("torch", ["quickstart"]),
         ("cluster", ["certify", "user/name", "--dataset", "digits", "--ray", "auto"]),
         ("tensorboard", ["train", "digits", "--sigma", "0.5", "--logger", "tensorboard"]),
-        ("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"]),
-        ("wandb", ["train", "digits", "--sigma", "0.5", "--logger", "wandb"]),
+        pytest.param("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"], marks=pytest.mark.slow),
+        pytest.param("wandb", ["train", "digits", "--sigma", "0.5", "--logger", "wandb"], marks=pytest.mark.slow),
         ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
         ("report", ["reproduce", "acr/table2", "--from", "."]),
     ],
@@ -117,6 +117,7 @@ def test_a_public_name_says_which_extra_it_lacks() -> None:
     assert "randsmooth.certification.certify needs the package torch, which is not installed" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_without_tensorboard_trains_and_keeps_its_history(folder: Path) -> None:
     words = ["train", "digits", "--sigma", "0.5", "--epochs", "1", "--take", "100", "--out", "model"]
     done = without(packages_of("tensorboard"), folder, *words)

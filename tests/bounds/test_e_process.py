@@ -93,7 +93,7 @@ def test_tails_broadcast() -> None:
     assert log_e(np.arange(5, 11)[:, None], 10, np.array([0.1, 0.2, 0.3])).shape == (6, 3)
 
 
-@pytest.mark.parametrize("q0", [0.5, 0.16])
+@pytest.mark.parametrize("q0", [pytest.param(0.5, marks=pytest.mark.slow), 0.16])
 def test_coverage_at_any_number_of_samples(q0: float) -> None:
     alpha = 0.05
     n = np.concatenate([np.arange(1, 100), looks(10_000, ratio=1.1, first=100, grain=1)[1:]])

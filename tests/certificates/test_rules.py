@@ -113,9 +113,9 @@ CAUTIOUS = [("union", 0.25), ("anytime", 0.3), ("anytime=0.3", 0.3)]
 @pytest.mark.parametrize(
     ("text", "r", "walked"),
     [
-        *((*worst, PATHS) for worst in EXACT),
-        *((*worst, FEW) for worst in CAUTIOUS),
-        *(pytest.param(*worst, PATHS, marks=pytest.mark.slow) for worst in CAUTIOUS),
+        *((*worst, PATHS // 4) for worst in EXACT),
+        *((*worst, FEW // 2) for worst in CAUTIOUS),
+        *(pytest.param(*worst, PATHS, marks=pytest.mark.slow) for worst in (*EXACT, *CAUTIOUS)),
     ],
 )
 def test_rules_err_no_more_often_than_alpha(text: str, r: float, walked: int) -> None:
@@ -182,6 +182,7 @@ def test_control_a_pilot_counted_again_errs_too_often() -> None:
     assert np.mean(alone | both) > ALLOWED
 
 
+@pytest.mark.slow
 def test_control_uniform_numbers_drawn_again_err_too_often() -> None:
     rng, n, q0 = np.random.default_rng(14), 200, tail(0.3)
     k = n - rng.binomial(n, q0, PATHS)

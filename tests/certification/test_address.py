@@ -48,6 +48,7 @@ def chance_of_spread(totals: np.ndarray) -> float:
     return float(stats.chi2.sf(np.sum((totals - expected) ** 2) / (expected * (1 - WRONG)), SEEDS))
 
 
+@pytest.mark.slow
 def test_false_claims_of_a_loop_are_no_more_than_chance(totals: np.ndarray) -> None:
     assert 0.8 * ALPHA < WRONG < ALPHA
     assert stats.binom.sf(totals.sum() - 1, SEEDS * IMAGES, ALPHA) > 1e-3
@@ -65,6 +66,7 @@ def test_with_one_address_for_all_errors_would_come_together(monkeypatch: pytest
     assert chance_of_spread(shared * (IMAGES // few)) < 1e-12
 
 
+@pytest.mark.slow
 def test_what_is_assured_of_a_loop_holds(totals: np.ndarray) -> None:
     """No image is robust at what it falsely claims, so the share that is assured must be 0, under every seed."""
     assert not rs.bounds.assured_accuracy(totals, IMAGES, ALPHA, rho=1e-5).any()

@@ -192,7 +192,7 @@ def test_bfloat16_is_refused_or_computed_whatever_the_instruction_set(limit: str
     assert done.returncode == 0 or done.stderr.strip() == "refused", done.stderr
 
 
-@pytest.mark.parametrize("backend", ["openvino", "onnx"])
+@pytest.mark.parametrize("backend", [pytest.param("openvino", marks=pytest.mark.slow), "onnx"])
 def test_counts_differ_at_most_where_the_logits_are_close(backend: str, exported: Exported) -> None:
     pytest.importorskip({"openvino": "openvino", "onnx": "onnxruntime"}[backend])
     model = exported("resnet8") if backend == "onnx" else network("resnet8")

@@ -115,7 +115,7 @@ def test_means_in_plain_attributes(backend: str, tmp_path: Path) -> None:
     check_only_itself_goes_on(first, first, other, message, tmp_path / "a.parquet", backend=backend)
 
 
-@pytest.mark.parametrize("backend", ["onnx", "openvino"])
+@pytest.mark.parametrize("backend", ["onnx", pytest.param("openvino", marks=pytest.mark.slow)])
 def test_onnx_files_with_weights_beside_them(backend: str, tmp_path: Path) -> None:
     pytest.importorskip("openvino" if backend == "openvino" else "onnxruntime")
     first, copy, other = (with_data_beside(tmp_path / name, seed) for name, seed in (("a", 0), ("b", 0), ("c", 1)))

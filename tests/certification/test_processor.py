@@ -134,7 +134,7 @@ except rs.InputError as error:
 @pytest.mark.parametrize(
     ("backend", "environment"),
     [
-        ("torch", {"ONEDNN_MAX_CPU_ISA": "AVX"}),
+        pytest.param("torch", {"ONEDNN_MAX_CPU_ISA": "AVX"}, marks=pytest.mark.slow),
         pytest.param("torch", {"ATEN_CPU_CAPABILITY": "default"}, marks=pytest.mark.slow),
         pytest.param("openvino", {"ONEDNN_MAX_CPU_ISA": "AVX"}, marks=pytest.mark.slow),
         pytest.param("torch", {}, marks=pytest.mark.slow),

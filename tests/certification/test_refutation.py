@@ -79,6 +79,7 @@ def test_on_the_plane_it_abstains() -> None:
     assert (found.predict == ABSTAIN).all()
 
 
+@pytest.mark.slow
 def test_any_change_told_is_wrong_with_probability_alpha_over_all_images() -> None:
     """On the plane, where the classes are even; judged at alpha each, as a control, far too many changes are told."""
     alpha, runs, images = 0.2, 40, around_the_plane([0.6] * 20)

@@ -21,6 +21,7 @@ from randsmooth.models import Classifier
 from randsmooth.progress import Progress, Silent
 
 RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.5", "anytime", "anytime=0.1"]
+QUICK = ["fixed", "grid", "tolerance=0.5"]  # one look, many, two
 SIGMA, N, TAKE = 0.25, 1500, 12
 Whole = Callable[[str], Certificates]
 
@@ -51,7 +52,9 @@ def stop_after(images: int) -> Progress:
     return lambda title, total, unit: nullcontext(StopAfter(images))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "rule", [pytest.param(rule, marks=[] if rule in QUICK else pytest.mark.slow) for rule in RULES]
+)
 def test_a_run_cut_short_and_resumed_is_the_whole_one(
     rule: str, model: Classifier, whole: Whole, tmp_path: Path
 ) -> None:

@@ -147,7 +147,7 @@ def test_pickled_tensors_in_an_exported_program_are_refused(cli: Run, zoo: Path)
     assert told.code != 0 and "as pickle, which is never loaded" in told.err
 
 
-@pytest.mark.parametrize("fold", ["--fold", "--no-fold"])
+@pytest.mark.parametrize("fold", ["--fold", pytest.param("--no-fold", marks=pytest.mark.slow)])
 def test_a_model_is_exported_and_reads_back_alike(fold: str, cli: Run, tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx")
     torch.manual_seed(0)

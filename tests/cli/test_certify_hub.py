@@ -110,7 +110,11 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("package", "extra", "source"), [("transformers", "hub", "hf:vit"), ("timm", "timm", "timm:resnet18")]
+    ("package", "extra", "source"),
+    [
+        ("transformers", "hub", "hf:vit"),
+        pytest.param("timm", "timm", "timm:resnet18", marks=pytest.mark.slow),
+    ],
 )
 def test_the_extra_that_is_missing_is_named(package: str, extra: str, source: str, pets: Path, tmp_path: Path) -> None:
     save_vit(tmp_path / "vit")

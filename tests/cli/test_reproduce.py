@@ -49,6 +49,7 @@ def test_nothing_at_hand_gives_the_commands(cli: Run) -> None:
     assert not Path("reproduced").exists()
 
 
+@pytest.mark.slow
 def test_logs_are_drawn_without_torch(tmp_path: Path) -> None:
     program = (
         "import sys; from randsmooth.papers.reproduction import reproduce; "

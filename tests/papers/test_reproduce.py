@@ -349,6 +349,7 @@ def test_bad_input(name: str, options: dict[str, Any], message: str, tmp_path: P
 
 
 FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]
+TAKE_SECONDS = ("cat-rs/figure1", "macer/proposition1")  # to draw
 
 
 def test_formulas_are_all_there() -> None:
@@ -356,7 +357,9 @@ def test_formulas_are_all_there() -> None:
     assert set(FORMULAS) == known
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in TAKE_SECONDS else []) for name in FORMULAS]
+)
 def test_formulas_need_nothing_and_write_their_numbers(name: str, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "predictions").write_text("idx\tlabel\tpredict\tcorrect\ttime\n0\t1\t1\t1\t0:00:01\n")

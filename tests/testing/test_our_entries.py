@@ -47,10 +47,10 @@ SAMPLES = {  # as they are written, and the most samples of an image that they a
     "radius=0.5": 500,
     "grid": 500,
     "grid=0.1": 500,
-    "union": 200,
+    "union": 120,
     "tolerance=0.3": 2000,
-    "anytime": 200,
-    "anytime=0.5": 200,
+    "anytime": 120,
+    "anytime=0.5": 120,
 }
 
 
@@ -69,7 +69,7 @@ def test_panels(name: str) -> None:
 
 
 FOREIGN = {"onnx", "python", "endpoint", "mixed"}  # run no torch modules
-SLOW = {"compile"}  # compiling takes longer than a quick test may
+SLOW = {"compile", "openvino"}  # compiling and converting take longer than a quick test may
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ def test_it_learns_to_remove_noise(tmp_path: Path) -> None:
     assert denoiser.provenance["lr_drops"] == [4, 8] and denoiser.provenance["method"] == "denoised-smoothing"
 
 
+@pytest.mark.slow
 def test_stability_keeps_more_of_the_classifiers_answers(classifier: Path, tmp_path: Path) -> None:
     """From a denoiser on the squared error, as Salman et al. go on; the classifier is not touched."""
     before = models.weights_hash(models.load(classifier))

@@ -75,11 +75,13 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 CUTS = [1, TAKE + 1, 2 * TAKE - 1, 2 * TAKE, 3 * TAKE + 40]
+QUICK = [("amplify", cut) for cut in CUTS] + [("discard only", CUTS[1]), *((name, CUTS[1]) for name in OTHERS)]
+ALL = [*itertools.product(("gaussian", "amplify", "discard only"), CUTS), *itertools.product(OTHERS, CUTS[1:-1:2])]
 
 
 @pytest.mark.parametrize(
     ("name", "images"),
-    [*itertools.product(("gaussian", "amplify", "discard only"), CUTS), *itertools.product(OTHERS, CUTS[1:-1:2])],
+    [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in ALL],
 )
 def test_a_resumed_run_ends_with_the_same_bits(
     name: str, images: int, uninterrupted: dict[str, Path], tmp_path: Path
@@ -126,6 +128,7 @@ def test_a_run_leaves_a_model_a_history_and_curves(uninterrupted: dict[str, Path
     assert any((folder / EVENTS).iterdir())
 
 
+@pytest.mark.slow
 def test_training_learns(tmp_path: Path) -> None:
     from randsmooth import SmoothedClassifier, data
 
