@@ -19,7 +19,7 @@ from benchmarks.harness import machine
 from cli.processes import server
 from drills import clocks, folders, full, kills, rivals, signals, tails
 from drills.bench import Bench, Tally, stage
-from drills.subjects import Subject, named, subjects
+from drills.subjects import Subject, named, subjects, sweeps
 
 OUT = Path("runs/drills.json")
 INSIDE = "DRILLS_INSIDE"  # set for the process that may mount
@@ -44,6 +44,7 @@ def drills() -> list[Drill]:
     quick = named("train few", "certify few", "compare", "leaderboard")
     return [
         Drill("kill -9", kills.kills, [subject for subject in subjects() if not subject.name.endswith(" few")]),
+        Drill("kill -9", kills.of_sweeps, sweeps()),
         Drill("disk full", full.disk_full, quick),
         Drill("small disk", full.small_disk, quick),
         Drill("read-only", full.read_only, quick),

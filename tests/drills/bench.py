@@ -12,9 +12,9 @@ from pathlib import Path
 
 from cli.processes import start
 from drills.facts import facts
-from drills.subjects import Subject, staged
+from drills.subjects import GRID, Subject, staged
 
-PATIENCE = 120.0  # seconds for a command to begin or to end
+PATIENCE = 120.0  # seconds for a command to begin
 TOLD = 3  # of what went wrong
 THOROUGH = 20  # times from which every write and every byte is tried
 
@@ -140,11 +140,11 @@ class Bench:
     def run(self, words: list[str], before: Callable[[], None] | None = None) -> tuple[int | None, str]:
         """Exit code and words of the command, run to its end."""
         process = self.begin(words, before)
-        process.join(PATIENCE)
+        process.join(self.subject.patience)
         if process.is_alive():
             process.kill()
             process.join()
-            return None, f"no end after {PATIENCE:g} seconds"
+            return None, f"no end after {self.subject.patience:g} seconds"
         return process.exitcode, self.said.read_text(errors="replace") if self.said.exists() else ""
 
     def finish(self, words: list[str]) -> None:
@@ -183,6 +183,7 @@ class Bench:
 def stage(folder: Path) -> None:
     """Make what the subjects read."""
     folder.mkdir(parents=True)
+    (folder / "grid.yaml").write_text(GRID)
     for words in staged(folder):
         process = start(words.split(), folder, folder.with_name("staged"))
         process.join()

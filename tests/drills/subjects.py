@@ -15,6 +15,18 @@ FIXED = {
 }
 
 
+# Two models that need nothing, one that learns from the first, each certified in two ways.
+GRID = """
+datasets: digits
+methods:
+  gaussian:
+  cat-rs: {variant: released, teacher: {method: gaussian}, teacher_noises: 32}
+sigmas: [0.25, 0.5]
+train: {take: 100, epochs: 3}
+certify: {n: 600, take: 20, rule: [fixed, grid]}
+"""
+
+
 @dataclass(frozen=True)
 class Subject:
     """A command, as typed in its folder, where STAGE stands for the folder of what all of them read.
@@ -23,6 +35,7 @@ class Subject:
         again: what lets it go on, or begin anew, where an earlier one was cut short.
         other: settings that make another result of the same output, for its rival.
         old: the command whose result is there before, and is replaced.
+        patience: seconds in which it must end.
     """
 
     name: str
@@ -30,6 +43,7 @@ class Subject:
     again: str = ""
     other: str = ""
     old: str = ""
+    patience: float = 120.0
 
     def command(self, stage: Path, *, again: bool = True, other: bool = False) -> list[str]:
         """What is typed; with `again` it may follow one that was cut short, with `other` it is the rival's."""
@@ -42,9 +56,14 @@ def subjects() -> list[Subject]:
     return [*_trained(), *_certified(), *_drawn()]
 
 
+def sweeps() -> list[Subject]:
+    """Commands that run others, each in a process of its own."""
+    return [Subject("sweep", "sweep STAGE/grid.yaml --workers 2 --out out", patience=1200.0)]
+
+
 def named(*names: str) -> list[Subject]:
     """The subjects of these names."""
-    return [subject for name in names for subject in subjects() if subject.name == name]
+    return [subject for name in names for subject in [*subjects(), *sweeps()] if subject.name == name]
 
 
 def staged(stage: Path) -> list[str]:
