@@ -69,7 +69,7 @@ def test_bad_words(cli: Run) -> None:
     assert "no grid at nosuch.yaml" in refused(cli, "nosuch.yaml")
     assert "give one grid" in refused(cli, grid, "another.yaml")
     assert "workers=0 must be at least 1" in refused(cli, grid, "--workers", 0)
-    assert "must be on a disk" in refused(cli, grid, "--out", "s3://bucket/sweep")
+    assert "expected a path on this machine" in refused(cli, grid, "--out", "s3://bucket/sweep")
     assert "holds no sweep" in refused(cli, "status", "nowhere")
     Path("full").mkdir()
     Path("full/mine.txt").touch()
@@ -122,4 +122,4 @@ def test_a_sweep_that_is_gone_runs_nothing(cli: Run) -> None:
     record = json.loads((out.path / ".running.json").read_text())
     (out.path / ".running.json").write_text(json.dumps(record | {"pid": 2**22 + 1}))  # beyond what Linux gives
     assert out.running() == {}
-    assert next(step_statuses(graph_of(grid, out.path), out.running(), {})).state == "waiting"
+    assert next(step_statuses(graph_of(grid, out.path), out.running(), {}, {})).state == "waiting"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from randsmooth.cluster import Grid, graph_of
+from randsmooth.cluster.sweep_folder import SweepFolder
 from randsmooth.errors import InputError
 
 BASE: dict[str, Any] = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.25}
@@ -45,12 +46,12 @@ def test_settings_become_the_options_of_the_verbs() -> None:
         certify={"n": 1000, "label_aware": True, "take": 20},
     )
     train, certify, evaluate, ranking = said.values()
-    folder = "OUT/images-amplify-p_t=0.3-E_t=1-epochs=3-0.25-seed0"
+    folder = "OUT/images-amplify-E_t=1-epochs=3-p_t=0.3-0.25-seed0"
     assert train == (
         "randsmooth train my/images --method amplify --sigma 0.25 --seed 0 --epochs 3 --arch small-cnn --resize 8 "
         f"--set lr=0.01 --set p_t=0.3 --set E_t=1 --out {folder}/model --resume"
     )
-    table = f"{folder}/n=1000-label_aware=True-take=20.parquet"
+    table = f"{folder}/label_aware=True-n=1000-take=20.parquet"
     assert certify == (
         f"randsmooth certify {folder}/model --dataset my/images --resize 8 --n 1000 --label-aware --take 20 "
         f"--out {table} --resume"
@@ -69,6 +70,22 @@ def test_models_of_one_title_are_told_apart() -> None:
     grid = Grid.read(BASE | {"datasets": ["a/images", "b/images"]})
     titles = [cell.title for cell in grid.cells]
     assert len({*titles}) == 2 and all(title.startswith("images-gaussian-0.25-seed0-") for title in titles)
+
+
+def test_the_order_of_settings_means_nothing(tmp_path: Path) -> None:
+    grids = [
+        Grid.read(BASE | {"train": train, "certify": certify, "methods": {"amplify": own}})
+        for train, certify, own in (
+            ({"epochs": 2, "take": 9}, {"n": 100, "take": 5}, {"p_t": 0.3, "E_t": 1}),
+            ({"take": 9, "epochs": 2}, {"take": 5, "n": 100}, {"E_t": 1, "p_t": 0.3}),
+        )
+    ]
+    first, second = ([step.name for step in graph_of(grid, tmp_path)] for grid in grids)
+    assert first == second
+    SweepFolder(tmp_path).begin(grids[0])
+    for step in graph_of(grids[0], tmp_path):
+        step.makes.mkdir(parents=True, exist_ok=True)
+    SweepFolder(tmp_path).check(grids[1])
 
 
 RELEASED = {"variant": "released", "teacher_noises": 64}

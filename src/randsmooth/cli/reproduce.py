@@ -9,6 +9,7 @@ import typer
 
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
@@ -36,7 +37,8 @@ class Reproduce(Settings):
         "the others.",
         False,
     )
-    workers: int = option("With --run: runs side by side on this machine, its threads or GPUs shared out.", 1)
+    workers: int | None = option(f"With --run: {WORKERS[0].lower()}{WORKERS[1:]}")
+    ray: str | None = option(f"With --run: {RAY[0].lower()}{RAY[1:]}")
     show: bool = option("Print all tables and figures, and what each needs.", False, json_schema_extra={"flag": "list"})
     out: Path = option("Folder of the results; models and certificates go to its subfolder SCALE.", Path("reproduced"))
 
@@ -68,20 +70,23 @@ def reproduce(settings: Reproduce) -> None:
         )
     from randsmooth.papers.objects import find_object
 
+    check_where(settings.ray)
     find_object(settings.object)  # refuses an unknown name before pandas is loaded
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
-    result = run(
-        settings.object,
-        source=settings.source,
-        out=settings.out,
-        scale=settings.scale,
-        run_missing=settings.run,
-        workers=settings.workers,
-        progress=console,
-        say=lambda line: say(printable(line)),
-    )
+    with executor_of(settings.ray if settings.run else None, settings.workers) as executor:
+        result = run(
+            settings.object,
+            source=settings.source,
+            out=settings.out,
+            scale=settings.scale,
+            run_missing=settings.run,
+            workers=settings.workers or 1,
+            executor=executor,
+            progress=console,
+            say=lambda line: say(printable(line)),
+        )
     say(described(result), end="")
     if result.failed:
         raise typer.Exit(FAILURE)

@@ -11,6 +11,7 @@ import typer
 
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened, to_json
@@ -27,7 +28,8 @@ class Sweep(Settings):
 
     grid: list[str] = argument("YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.")
     out: Path | None = option("Folder of the sweep. (default: runs/GRID)")
-    workers: int = option("Steps that run side by side on this machine, with its threads or GPUs shared out.", 1)
+    workers: int | None = option(WORKERS)
+    ray: str | None = option(RAY)
     format: Literal["text", "json"] = option("Of `sweep status`.", "text")
 
     @classmethod
@@ -53,13 +55,15 @@ def sweep(settings: Sweep) -> None:
         return
     if rest:
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
+    check_where(settings.ray)
     from randsmooth.cluster import Grid
 
-    grid = Grid.read(Path(first))
+    grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
     from randsmooth.cluster import sweep as run
     from randsmooth.progress import console
 
-    swept = run(grid, out=settings.out or Path("runs") / Path(first).stem, workers=settings.workers, progress=console)
+    with executor_of(settings.ray, settings.workers) as executor:
+        swept = run(grid, out=out, workers=settings.workers or 1, executor=executor, progress=console)
     say("\n".join(map(printable, summary(swept))))
     if swept.outcome.failed:
         raise typer.Exit(FAILURE)

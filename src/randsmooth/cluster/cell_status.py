@@ -80,7 +80,8 @@ def cells_of(folder: Path | str) -> list[CellStatus]:
     """
     sweep = SweepFolder(Path(folder))
     graph = graph_of(sweep.grid(), sweep.path)
-    return _by_cell([*step_statuses(graph, sweep.running(), _queued(sweep))])
+    queued, failed = _in_slurm(sweep, graph)
+    return _by_cell([*step_statuses(graph, sweep.running(), queued, failed)])
 
 
 def counted(cells: Sequence[CellStatus]) -> str:
@@ -89,16 +90,20 @@ def counted(cells: Sequence[CellStatus]) -> str:
     return ", ".join(f"{count[state]} {state}" for state in STATES if count[state])
 
 
-def step_statuses(graph: Graph, running: Mapping[str, float], queued: Mapping[str, str]) -> Iterator[StepStatus]:
+def step_statuses(
+    graph: Graph, running: Mapping[str, float], queued: Mapping[str, str], lost: Mapping[str, str]
+) -> Iterator[StepStatus]:
     """The steps of a graph, in its order.
 
     Args:
         graph: the steps.
         running: those that run.
         queued: those that a batch system has in its queue -> what it says of them.
+        lost: those that it has no longer, though they are not done -> why they failed.
     """
-    failed = {step.name: error for step in graph if (error := failure_of(step)) and step.name not in running}
-    blocked = graph.blocked(failed.keys() - queued.keys())
+    failed = {step.name: error for step in graph if (error := failure_of(step) or lost.get(step.name, ""))}
+    failed = {name: error for name, error in failed.items() if name not in running and name not in queued}
+    blocked = graph.blocked(failed)
     for step in graph:
         state, words = _state(step, running, queued, failed)
         if state == "waiting" and step.name in blocked:
@@ -155,18 +160,22 @@ def _of_all(journal: Path) -> str:
     return f" of {-(-int(found[3]) // int(found[2])) if found[1] == 'one in' else int(found[2]):,}"
 
 
-def _queued(sweep: SweepFolder) -> dict[str, str]:
-    """The steps that a batch system has in its queue -> its word for their state; none where it cannot be asked."""
+def _in_slurm(sweep: SweepFolder, graph: Graph) -> tuple[dict[str, str], dict[str, str]]:
+    """The steps that Slurm has in its queue -> its word for their state; those that failed there -> why.
+
+    Raises:
+        InputError: steps were submitted, and Slurm does not answer.
+    """
     jobs = sweep.jobs()
     if not jobs:
-        return {}
+        return {}, {}
     from randsmooth.cluster.slurm_queue import alive
+    from randsmooth.cluster.slurm_steps import failed_job
 
-    try:
-        found = alive(jobs.values())
-    except InputError:
-        return {}
-    return {name: found[job].state for name, job in jobs.items() if job in found}
+    found = alive(jobs.values())
+    queued = {name: found[job].state for name, job in jobs.items() if job in found}
+    gone = [(step, jobs[step.name]) for step in graph if step.name in jobs and step.name not in queued]
+    return queued, {step.name: why for step, job in gone if (why := failed_job(step, sweep.path, job))}
 
 
 def _by_cell(steps: Sequence[StepStatus]) -> list[CellStatus]:

@@ -245,7 +245,7 @@ def _certifications(document: Any) -> Iterator[Certification]:
         while isinstance(denoiser, dict):
             _check_known(denoiser, DENOISING, "certify: denoiser")
             denoiser = denoiser.get("start")
-        title = slug("-".join(f"{key}={_word(value)}" for key, value in settings.values.items())) or "certificates"
+        title = slug("-".join(_words(settings.values))) or "certificates"
         if title in titles:
             raise InputError(f"certify has {title} twice: leave one of them out")
         titles.add(title)
@@ -271,16 +271,20 @@ def _seed(value: Any) -> int:
 
 
 def _title(dataset: str, method: str, sigma: float, seed: int, said: Mapping[str, Any]) -> str:
-    words = [f"{key}={_word(value)}" for key, value in said.items()]
-    return slug("-".join([Path(dataset).name, method, *words, f"{sigma:g}", f"seed{seed}"]))
+    return slug("-".join([Path(dataset).name, method, *_words(said), f"{sigma:g}", f"seed{seed}"]))
+
+
+def _words(values: Mapping[str, Any]) -> list[str]:
+    """Settings as they stand in the name of a folder, in whatever order a grid gives them."""
+    return [f"{key}={_word(values[key])}" for key in sorted(values)]
 
 
 def _word(value: Any) -> str:
     """A value as it stands in the name of a folder."""
     if isinstance(value, Reference):
-        return "-".join(_word(one) for one in value.said.values()) or "gaussian"
+        return "-".join(_word(value.said[key]) for key in sorted(value.said)) or "gaussian"
     if isinstance(value, dict):
-        return "-".join(_word(one) for one in value.values())
+        return "-".join(_word(value[key]) for key in sorted(value))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return "-".join(map(_word, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

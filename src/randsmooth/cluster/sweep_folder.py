@@ -94,10 +94,10 @@ class SweepFolder:
                 "use another --out"
             )
         for name in now:
-            if name in before and before[name] != now[name] and _begun(graph[name]):
+            different = _difference(str(before[name]), now[name]) if name in before else ""
+            if different and _begun(graph[name]):
                 raise InputError(
-                    f"{graph[name].makes} was made with other settings ({_difference(str(before[name]), now[name])}): "
-                    "use another --out, or remove it"
+                    f"{graph[name].makes} was made with other settings ({different}): use another --out, or remove it"
                 )
 
     @contextmanager
@@ -168,14 +168,14 @@ def _begun(step: Step) -> bool:
 
 
 def _difference(before: str, now: str) -> str:
-    """The settings of two commands that only one of them has."""
+    """The settings in which two commands differ, in words; nothing where only their order does."""
     settings = [_settings(shlex.split(command)) for command in (before, now)]
     words = [
         f"{key} {settings[0].get(key, 'not given')} there, {settings[1].get(key, 'not given')} in the grid"
         for key in dict.fromkeys([*settings[0], *settings[1]])
         if settings[0].get(key) != settings[1].get(key)
     ]
-    return "; ".join(words) or "in another order"
+    return "; ".join(words)
 
 
 def _settings(words: list[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from randsmooth.errors import InputError
 LEADERBOARD = "leaderboard"
 
 
-def graph_of(grid: Grid, out: Path) -> Graph:
+def graph_of(grid: Grid, out: Path | str) -> Graph:
     """The steps of a sweep into the folder `out`, those of one model together, and last the leaderboard.
 
     Every model has a folder below `out` with its name: `model/`, a table for each certification, `metrics.json`.
@@ -31,7 +31,7 @@ def graph_of(grid: Grid, out: Path) -> Graph:
         digits-gaussian-0.25-seed0/evaluate
         leaderboard
     """
-    steps = _Steps(grid, out)
+    steps = _Steps(grid, Path(out))
     for cell in grid.cells:
         steps.add_cell(cell)
     return Graph([*steps.found.values(), *_ranking(steps)])

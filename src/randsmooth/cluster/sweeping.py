@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from randsmooth.cluster.carry_out import Executor, Outcome, carry_out
 from randsmooth.cluster.cell_status import progress_of
@@ -19,6 +20,10 @@ from randsmooth.cluster.sweep_folder import SweepFolder, say_failed
 from randsmooth.cluster.sweep_graph import graph_of
 from randsmooth.errors import InputError, Note
 from randsmooth.progress import Progress, Reporter, chosen_progress
+
+if TYPE_CHECKING:
+    from randsmooth.cluster.resources import Resources
+    from randsmooth.cluster.slurm_steps import SubmittedSteps
 
 
 @dataclass(frozen=True)
@@ -85,19 +90,52 @@ def sweep(
         randsmooth.errors.InputError: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to certify anything; ...
     """
     chosen = grid if isinstance(grid, Grid) else Grid.read(grid)
-    sweep_folder = SweepFolder(Path(out))
-    graph = graph_of(chosen, sweep_folder.path)
     useful = workers_for(chosen, workers)
-    sweep_folder.check(chosen)
-    check_steps(graph, here=executor is None)
-    where = executor or processes_here(useful)
-    with sweep_folder.held():
-        sweep_folder.begin(chosen)
-        left = len(graph) - len(graph.done())
-        with chosen_progress(progress)(f"sweep {sweep_folder.path.name}", len(graph), "steps") as reporter:
-            reporter.skip(len(graph) - left)
-            outcome = carry_out(graph, where, _Watch(sweep_folder, reporter, graph))
-    return Swept(sweep_folder.path, graph, outcome)
+    with _begun(chosen, Path(out), here=executor is None) as (folder, graph):
+        _leave_slurm(folder)
+        where = executor or processes_here(useful)
+        with chosen_progress(progress)(f"sweep {folder.path.name}", len(graph), "steps") as reporter:
+            reporter.skip(len(graph.done()))
+            outcome = carry_out(graph, where, _Watch(folder, reporter, graph))
+    return Swept(folder.path, graph, outcome)
+
+
+def submit_sweep(grid: Grid, *, out: Path, resources: Resources) -> SubmittedSteps:
+    """Submit what is missing of a sweep to Slurm, step by step, each to run after those that it needs.
+
+    Arguments and errors as for `sweep`; or Slurm refuses.
+    """
+    from randsmooth.cluster.slurm_steps import submit_steps
+
+    with _begun(grid, out, here=False) as (folder, graph):
+        return submit_steps(graph, folder, resources)
+
+
+@contextmanager
+def _begun(grid: Grid, out: Path, *, here: bool) -> Iterator[tuple[SweepFolder, Graph]]:
+    """The folder and the steps of a sweep, all of it checked, for the one process that may carry them out."""
+    folder = SweepFolder(out)
+    graph = graph_of(grid, out)
+    folder.check(grid)
+    check_steps(graph, here=here)
+    with folder.held():
+        folder.begin(grid)
+        yield folder, graph
+
+
+def _leave_slurm(folder: SweepFolder) -> None:
+    """Forget the jobs that steps were submitted as; InputError where some are still queued or running."""
+    jobs = folder.jobs()
+    if not jobs:
+        return
+    from randsmooth.cluster.slurm_queue import alive
+
+    if left := alive(jobs.values()):
+        raise InputError(
+            f"{len(left)} steps of {folder.path} are queued or running in Slurm: let them end, or stop them by "
+            f"`scancel {' '.join(sorted(left))}`"
+        )
+    folder.say_jobs({})
 
 
 def workers_for(grid: Grid, workers: int) -> int:
