@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.harness import machine
 
 from cli.processes import server
-from drills import clocks, folders, full, kills, rivals, signals, tails
+from drills import clocks, folders, full, kills, rivals, shards, signals, tails
 from drills.bench import Bench, Tally, stage
 from drills.subjects import Subject, named, subjects, sweeps
 
@@ -45,6 +45,7 @@ def drills() -> list[Drill]:
     return [
         Drill("kill -9", kills.kills, [subject for subject in subjects() if not subject.name.endswith(" few")]),
         Drill("kill -9", kills.of_sweeps, sweeps()),
+        Drill("shards killed", shards.killed, named("certify fixed", "certify grid", "certify tolerance=0.2")),
         Drill("disk full", full.disk_full, quick),
         Drill("small disk", full.small_disk, quick),
         Drill("read-only", full.read_only, quick),

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from cli.processes import server
-from drills import clocks, folders, full, kills, rivals, signals, tails
+from drills import clocks, folders, full, kills, rivals, shards, signals, tails
 from drills.bench import Bench, stage
 from drills.facts import facts
 from drills.subjects import named
 
 KINDS = {
     "kill -9": (kills.kills, "train amplify"),
+    "shards killed": (shards.killed, "certify grid"),
     "disk full": (full.disk_full, "certify few"),
     "read-only": (full.read_only, "train few"),
     "folder removed": (folders.removed, "certify fixed"),
