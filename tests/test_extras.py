@@ -28,6 +28,12 @@ BROUGHT = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "click": "typer"
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
 JUDGED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
 
+# What a verb says can be done without the package.
+INSTEAD = {
+    "compare": "; `randsmooth evaluate A B` prints the paired comparison without it",
+    "submit": "; --local runs the same without Slurm",
+}
+
 # Runs a command line where the packages named in its first argument cannot be imported.
 WITHOUT = """
 import sys
@@ -93,6 +99,7 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("tensorboard", ["train", "digits", "--sigma", "0.5", "--logger", "tensorboard"]),
         pytest.param("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"], marks=pytest.mark.slow),
         pytest.param("wandb", ["train", "digits", "--sigma", "0.5", "--logger", "wandb"], marks=pytest.mark.slow),
+        ("slurm", ["submit", "certify", "user/name", "--slurm", "--array", "2", "--time", "9"]),
         ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
         ("report", ["reproduce", "acr/table2", "--from", "."]),
     ],
@@ -102,7 +109,7 @@ def test_a_verb_names_the_extra_that_it_lacks(extra: str, words: list[str], fold
     before = sorted(folder.iterdir())
     done = without(packages_of(extra), folder, *words)
     assert done.returncode == 2
-    instead = "; `randsmooth evaluate A B` prints the paired comparison without it" if words[0] == "compare" else ""
+    instead = INSTEAD.get(words[0], "")
     said = (
         r"randsmooth: .* needs the package \w+, which is not installed: "
         rf"{re.escape(install_command(extra))}{instead}\n"

@@ -15,15 +15,17 @@ import pytest
 
 import randsmooth
 from randsmooth.cli.command import make_command, paragraphs, settings_of
-from randsmooth.cli.groups import AllVerbs, DataVerbs
+from randsmooth.cli.groups import AllVerbs, DataVerbs, SubmitVerbs, VerbGroup
 from randsmooth.cli.methods import summary_of, written_summary
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import DATA_VERBS, SUBMIT_VERBS, VERBS, Verb
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 
 CLI = Path(randsmooth.__file__).parent / "cli"
-ALL = [pytest.param(name, verb, id=name) for name, verb in (VERBS | DATA_VERBS).items()]
+GROUPS = {"": VERBS, "data ": DATA_VERBS, "submit ": SUBMIT_VERBS}
+ALL = [pytest.param(name, verb, id=group + name) for group, verbs in GROUPS.items() for name, verb in verbs.items()]
+MODULES = {verb.function.partition(":")[0] for verbs in GROUPS.values() for verb in verbs.values()}
 HEAVY = {
     *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
     *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub", "transformers", "ray"),
@@ -32,6 +34,7 @@ HEAVY = {
 LIGHT = [
     *([name, "--help"] for name in VERBS),
     *(["data", name, "--help"] for name in DATA_VERBS),
+    *(["submit", name, "--help"] for name in SUBMIT_VERBS),
     *(
         ["--help"],
         ["--version"],
@@ -60,6 +63,8 @@ LIGHT = [
         for name in ("no.onnx", "no.xml", "no.pt2", "no.pt", "no.py:f", "no_such:f", "no.pth", "no.py")
     ),
     *(["predict", "no.onnx", "i.png"], ["export", "no.py:f", "--onnx", "a.onnx"]),
+    *(["submit", "certify", "m"], ["submit", "certify", "m", "--local", "--array", "2"], ["submit", "status", "none"]),
+    *(["submit", "certify", "m", "--slurm", "--array", "2", *wrong] for wrong in ([], ["--time", "soon"])),
     *(["evaluate", "nofile.parquet"], ["verify", "nofolder"], ["verify", "nofolder", "--format", "json"]),
 ]
 
@@ -121,22 +126,21 @@ def test_every_option_of_a_verb_is_explained(name: str, verb: Verb) -> None:
 
 
 def test_every_module_with_a_verb_is_listed() -> None:
-    listed = {verb.function.partition(":")[0] for verb in (VERBS | DATA_VERBS).values()}
     running = re.compile(r"^def \w+\(settings: \w+\) -> None:\n    \"\"\"", re.MULTILINE)
-    assert {path.stem for path in CLI.glob("*.py") if running.search(path.read_text())} == listed
+    assert {path.stem for path in CLI.glob("*.py") if running.search(path.read_text())} == MODULES
 
 
 @pytest.mark.parametrize("path", sorted(CLI.glob("*.py")), ids=lambda path: path.stem)
 def test_no_verb_is_imported_by_another_module(path: Path) -> None:
-    verbs = {f"randsmooth.cli.{verb.function.partition(':')[0]}" for verb in (VERBS | DATA_VERBS).values()}
+    verbs = {f"randsmooth.cli.{module}" for module in MODULES}
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             named = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
             assert not named & verbs, f"{path.name}, line {node.lineno}"
 
 
-@pytest.mark.parametrize("group", [AllVerbs, DataVerbs])
-def test_an_unknown_verb_is_answered_with_the_nearest(group: type[AllVerbs] | type[DataVerbs]) -> None:
+@pytest.mark.parametrize("group", [AllVerbs, DataVerbs, SubmitVerbs])
+def test_an_unknown_verb_is_answered_with_the_nearest(group: type[VerbGroup]) -> None:
     name = next(iter(group.verbs))
     with pytest.raises(InputError, match=f"unknown verb '{name}x': did you mean '{name}'"):
         group(name="randsmooth").get_command(None, f"{name}x")  # type: ignore[arg-type]

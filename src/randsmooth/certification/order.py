@@ -72,13 +72,9 @@ class Order:
         Raises:
             InputError: anything that cannot be used.
         """
-        base = opened(self.model, self.model_args, self.num_classes)
-        dataset, settings = completed(self.dataset, self.settings, models.provenance_of(base))
         place = models.pick_device(self.device)
         some = self.take is not None or self.skip is not None
-        images = data.load(dataset, self.split, stream=some, **self.columns)
-        check_fit(base, images.spec)
-        base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
+        base, dataset, settings, images = self._open(stream=some)
         smoothed = SmoothedClassifier(base, settings, device=place)
         selected, selection = choose(len(images), self.take, self.skip)
         indices = selected if self.shard is None else self.shard.share(selected)
@@ -97,6 +93,24 @@ class Order:
     def _part(self) -> dict[str, Any]:
         """What a header says of a shard."""
         return {} if self.shard is None else {"shard": str(self.shard), "command": self.command}
+
+    def count(self) -> int:
+        """How many images it comes to. Model and data are opened and compared, but the model is asked nothing.
+
+        Raises:
+            InputError: what can be known to be unusable without a GPU and without long work.
+        """
+        *_, images = self._open(stream=True)
+        return len(choose(len(images), self.take, self.skip)[0])
+
+    def _open(self, *, stream: bool) -> tuple[models.BaseClassifier, Any, CertificationSettings, data.Images]:
+        """The model, the data set and the settings that they leave, and the images."""
+        base = opened(self.model, self.model_args, self.num_classes)
+        dataset, settings = completed(self.dataset, self.settings, models.provenance_of(base))
+        images = data.load(dataset, self.split, stream=stream, **self.columns)
+        check_fit(base, images.spec)
+        base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
+        return base, dataset, settings, images
 
     def _with_source(self, header: Header) -> Header:
         """The header with what made the model, where that is code or was given arguments."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from randsmooth.errors import InputError
@@ -20,6 +20,7 @@ TIMES = {
 }
 WARNING = 120  # seconds before the end of a task's time when it is told to make way for its next turn
 TIMEOUTS = 20  # how often a task may run out of time: one that never finishes an image must not go on for ever
+SHORT = 60  # minutes of a job that only merges files
 RESTARTS = 5  # how often a task that was killed, as for want of memory, is tried again
 
 # What follows the command in the batch script: srun reports 128 + the signal that killed a task. One that ran out of
@@ -88,6 +89,10 @@ class Resources:
     def minutes(self) -> int:
         """The time in whole minutes, rounded up, as Slurm counts it."""
         return -(-seconds(self.time) // 60)
+
+    def without_gpus(self) -> Resources:
+        """The same for a short job that needs no GPU."""
+        return replace(self, gpus=None, cpus=None, mem=None, time=str(min(self.minutes, SHORT)))
 
     def parameters(self) -> dict[str, Any]:
         """As submitit's executor for Slurm takes them."""

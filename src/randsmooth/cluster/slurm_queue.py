@@ -92,7 +92,12 @@ class SlurmQueue:
 
     def log(self, job: str) -> Path:
         """Where a job writes what it says, each of its tries below the last."""
-        return self.folder / f"{job}_0_log.out"
+        return log_of_job(self.folder, job)
+
+
+def log_of_job(folder: Path, job: str) -> Path:
+    """Where a job that was submitted from `folder` writes what it says."""
+    return folder / f"{job}_0_log.out"
 
 
 def check_slurm() -> None:

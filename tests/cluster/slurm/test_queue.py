@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,26 +11,14 @@ import pytest
 from randsmooth.cluster.resources import Resources
 from randsmooth.cluster.slurm_queue import SlurmQueue, alive, cancel
 from randsmooth.errors import InputError
-from real_slurm import NoSlurm, Slurm, slurm
+from real_slurm import Slurm
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Slurm]:
-    """A Slurm that runs two tasks at once; the tests are skipped where none can be started."""
-    try:
-        with slurm() as started:
-            yield started
-    except NoSlurm as error:
-        pytest.skip(f"no Slurm: {error}")
-
-
 @pytest.fixture
-def queue(cluster: Slurm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmQueue:
-    monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
-    monkeypatch.chdir(tmp_path)
-    return SlurmQueue(tmp_path / "tasks", Resources(time="5", partition="gpu"))
+def queue(folder: Path) -> SlurmQueue:
+    return SlurmQueue(folder / "tasks", Resources(time="5", partition="gpu"))
 
 
 def wait(jobs: list[str]) -> None:
