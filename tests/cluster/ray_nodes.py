@@ -32,6 +32,15 @@ class Cluster:
         self.address = f"127.0.0.1:{free_port()}"
         self.nodes = 0
 
+    def keep(self, nodes: int) -> None:
+        """Start nodes until so many are alive."""
+        while len(self.alive()) < nodes:
+            self.start()
+
+    def alive(self) -> list[int]:
+        """The numbers of the nodes whose raylet runs."""
+        return [number for number in range(self.nodes) if self._raylet(number)]
+
     def start(self, environment: Mapping[str, str] | None = None, cpus: int = 1) -> int:
         """Start a node, and wait until it is there; its number."""
         number, self.nodes = self.nodes, self.nodes + 1
@@ -70,7 +79,13 @@ class Cluster:
 
     def kill(self, number: int) -> None:
         """kill -9 of a node's raylet, upon which its workers end."""
-        os.kill(next(pid for pid in self.pids(number) if program(pid) == "raylet"), signal.SIGKILL)
+        for pid in self._raylet(number):
+            os.kill(pid, signal.SIGKILL)
+            while program(pid) == "raylet":
+                time.sleep(0.01)
+
+    def _raylet(self, number: int) -> list[int]:
+        return [pid for pid in self.pids(number) if program(pid) == "raylet"]
 
     def actors(self, number: int | None = None) -> list[int]:
         """The processes of the actors of a node, or of all."""

@@ -49,7 +49,7 @@ class Line:
             self._said.put(event)
 
 
-def last_line(error: Exception) -> str:
+def last_line(error: BaseException) -> str:
     """The last line of a report, which of Ray's is the error itself."""
     return shortened((str(error).strip().splitlines() or [type(error).__name__])[-1])
 

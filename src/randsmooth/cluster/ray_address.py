@@ -19,6 +19,11 @@ AUTO = "auto"
 EXPECTED = "expected auto, or HOST:PORT such as 10.0.0.1:6379"
 START = "start one with `ray start --head`"
 JOIN = "ray start --address="
+# What Ray reads when it is loaded.
+AT_IMPORT = {
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # without it, Ray warns of what its next versions will do
+    "RAY_gcs_rpc_server_connect_timeout_s": "1",  # what it says of a silent port comes while its stderr is closed
+}
 PATIENCE = 4.0  # seconds to wait for an answer, so that five have not gone by when the lack of one is told
 
 
@@ -36,7 +41,9 @@ def check_address(written: str) -> None:
 
 
 def check_installed() -> None:
-    """Raise MissingPackage where Ray is not installed."""
+    """Raise MissingPackage where Ray is not installed; loads it."""
+    for name, value in AT_IMPORT.items():
+        os.environ.setdefault(name, value)
     with needs("--ray"):
         import ray  # noqa: F401
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from randsmooth.cluster.ray_address import JOIN, found
+from randsmooth.cluster.ray_address import JOIN, found, stderr_of_libraries_closed
 from randsmooth.errors import InputError
 from randsmooth.escape import shortened
 
@@ -21,9 +20,6 @@ def connected(written: str) -> Iterator[None]:
     Raises:
         InputError: there is no such cluster (see `ray_address.found`), or this machine is not in it.
     """
-    os.environ.setdefault(
-        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0"
-    )  # without it, Ray warns of what it will do in future
     address = found(written)
     import ray
 
@@ -31,7 +27,7 @@ def connected(written: str) -> Iterator[None]:
         yield
         return
     _check_member(address)
-    with _own_signals():
+    with _own_signals(), stderr_of_libraries_closed():
         try:
             ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL, include_dashboard=False)
         except (RuntimeError, ConnectionError, ValueError) as error:

@@ -188,9 +188,10 @@ class RayTransport:
             try:
                 self._stored = message.order, ray.put(Prepare(order))
             except Exception as error:  # of whatever cannot be pickled, or does not fit
+                cause = last_line(error.__cause__ or error)
                 raise InputError(
-                    f"the model or the data set cannot be sent to other machines ({last_line(error)}): name them, "
-                    "as folders or files that every node can open"
+                    f"the model or the data set cannot be sent to other machines ({cause}): name them, as folders or "
+                    "files that every node can open"
                 ) from error
         return [self._stored[1]]
 
