@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -165,7 +166,8 @@ def test_a_merged_table_behaves_like_any_other(cli: Run) -> None:
     one, merged = (json.loads(cli("evaluate", name, "--format", "json").out) for name in ("one.parquet", "t.parquet"))
     assert [found["acr"] for found in one["tables"]] == [found["acr"] for found in merged["tables"]]
     compared = cli("compare", "one.parquet", "t.parquet", "--out", "page.html")
-    assert compared.code == 0 and "differ" not in compared.err, compared.err
+    assert compared.code == 0, compared.err
+    assert f"{platform.node()}: 30" in Path("page.html").read_text()  # whose rows they are
     assert cli("verify", "t.parquet").out.startswith("verified")
     attacked = cli("attack", "net.py:make", "t.parquet", "--take", "5", "--steps", "2", "--n", "200")
     assert attacked.code == 0, attacked.err

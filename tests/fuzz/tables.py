@@ -6,6 +6,8 @@ import hashlib
 import io
 import json
 import tempfile
+import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,10 @@ from fuzz import parquet
 from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader, difference
-from randsmooth.certificates import Certificates, Journal, JournalRow, write_parquet
+from randsmooth.certificates import Certificates, Journal, JournalRow, Machine, write_parquet
 from randsmooth.certificates.parquet import KEY
 from randsmooth.cli import reading
+from randsmooth.errors import Note
 from randsmooth.report import render
 
 NAME = "table.parquet"
@@ -39,12 +42,26 @@ FACTS = {
 def tables() -> list[Certificates]:
     """Small tables of one layout, each of another rule, and with other counts."""
     made = [table_of(HEADER.model_copy(update=FACTS | {"rule": rule}), 6, seed) for seed, rule in enumerate(RULES)]
-    return [made[0].at(alpha=0.02), *made[1:]]  # which notes it in the header
+    return [made[0].at(alpha=0.02), *made[1:], _shard(made[0])]  # of which the first notes it in the header
+
+
+def _shard(table: Certificates) -> Certificates:
+    """The table as a shard that two machines made, beside the one of its header."""
+    machines = tuple(Machine(host=host, device="cpu", versions={"numpy": "2.0"}) for host in ("node7", "node8"))
+    rows = np.arange(len(table))
+    facts = {"selection": "one in 2 of 12", "shard": "1/1", "command": ("certify", "a"), "machines": machines}
+    return replace(
+        table.rows(rows),
+        header=table.header.having(**facts),
+        idx=2 * rows,
+        machine=rows % 3 - 1,
+        image=np.arange(32 * len(table), dtype=np.uint8).reshape(-1, 32),
+    )
 
 
 def meaning(table: Certificates) -> dict[str, Any]:
     """All that a table says, but for its name, which is the file's."""
-    columns = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts")
+    columns = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts", "machine", "image")
     paths = None if table.paths is None else list(table.paths)
     return {"header": table.header.model_dump(), "paths": paths} | {name: getattr(table, name) for name in columns}
 
@@ -76,7 +93,9 @@ class Table(Reader):
         return [{NAME: _rows(30_000_000)}]
 
     def read(self, folder: Path) -> Any:
-        (table,) = reading.load([folder / NAME])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* is a part of a run", Note)
+            (table,) = reading.load([folder / NAME])
         render([table], format="json")
         return meaning(table)
 
@@ -168,7 +187,10 @@ def _journal(table: Certificates) -> bytes:
         with Journal.create(path, table.header) as journal:
             for i, walked in enumerate(table.paths or ()):
                 row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
-                journal.append(JournalRow(*row))
+                number = -1 if table.machine is None else int(table.machine[i])
+                machine = table.header.machines[number] if number >= 0 else None
+                image = None if table.image is None else table.image[i].tobytes()
+                journal.append(JournalRow(*row, machine, image))
         return path.read_bytes()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from randsmooth.certificates import Certificates
 from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
 from randsmooth.report.page.contract import PageContent, PanelView
@@ -10,6 +12,7 @@ FACTS = {
     "dataset": "data set",
     "split": "split",
     "selection": "selection of images",
+    "shard": "share of these images",
     "resize": "images scaled, before noise, to",
     "crop": "images cropped, before noise, to",
     "sigma": "noise, sigma (pixels in [0, 1])",
@@ -32,7 +35,7 @@ FACTS = {
     "notes": "notes",
 }
 
-ASKED = ("resize", "crop")  # which nobody misses where they were not asked for
+ASKED = ("shard", "resize", "crop")  # which nobody misses where they were not asked for
 
 # What a model says of its training. A fact that is not listed here is shown under the name that its file gives it.
 MODEL_FACTS = {
@@ -97,6 +100,8 @@ def _facts(table: Certificates) -> dict[str, str]:
     facts = {"images": f"{len(table):,}", "origin of the counts": _origin(table)}
     unasked = {field for field in ASKED if getattr(table.header, field) is None}
     facts |= {label: setting(getattr(table.header, field)) for field, label in FACTS.items() if field not in unasked}
+    if table.header.machines:
+        facts["machines that made the rows"] = _machines(table)
     if not table.header.model:
         return facts | {"model": NOT_RECORDED}
     return facts | {_model_fact(str(key)): setting(value) for key, value in table.header.model.items()}
@@ -108,6 +113,14 @@ def _origin(table: Certificates) -> str:
         return NOT_RECORDED if table.is_log else "randsmooth"
     few = "; only the picked class was counted" if table.header.lumped else ""
     return f"another program ({setting(table.header.source)}){few}"
+
+
+def _machines(table: Certificates) -> str:
+    """How many rows each machine made; the one that the rest of the header describes is called so."""
+    numbers = [] if table.machine is None else table.machine.tolist()
+    names = [machine.host or "unnamed" for machine in table.header.machines]
+    made = Counter(names[number] if number >= 0 else "as above" for number in numbers)
+    return ", ".join(f"{printable(name)}: {rows:,}" for name, rows in sorted(made.items()))
 
 
 def _model_fact(key: str) -> str:
