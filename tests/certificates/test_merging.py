@@ -232,6 +232,21 @@ def test_an_output_is_not_written_over(whole: Certificates, tmp_path: Path) -> N
     assert len(read_parquet(tmp_path / "t.parquet")) == 12
 
 
+def test_shards_at_urls_are_merged_there(whole: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
+    urls = [f"memory://shards/t-{number}-of-2.parquet" for number in (1, 2)]
+    write_parquet(cut(whole, "1/2"), urls[0])
+    with pytest.raises(NotWhole) as refused:
+        merge(urls)
+    (command,) = refused.value.commands
+    assert command.endswith(f"--shard 2/2 --out {urls[1]} --resume") and f"{urls[1]} is not there" in str(refused.value)
+    write_parquet(cut(whole, "2/2"), urls[1])
+    merge(urls, out="memory://shards/t.parquet")
+    assert_same_evidence(read_parquet("memory://shards/t.parquet"), whole)
+    with pytest.raises(InputError, match=r"memory://shards/t\.parquet exists"):
+        merge(urls, out="memory://shards/t.parquet")
+
+
 def test_tables_put_together_by_hand_are_seen(whole: Certificates, tmp_path: Path) -> None:
     import pandas as pd
     import pyarrow as pa

@@ -177,6 +177,19 @@ def test_a_merged_table_behaves_like_any_other(cli: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("net")
+def test_workers_make_a_shard_too(cli: Run) -> None:
+    assert cli(*CERTIFY, "--take", "10", "--out", "one.parquet").code == 0
+    shards(cli, 2, "--take", "10", "--workers", "2", numbers=[1])
+    result = cli("merge", "t-1-of-2.parquet")
+    assert "--take 10 --workers 2 --shard 2/2" in result.out
+    assert cli("merge", "t-1-of-2.parquet", *shards(cli, 2, "--take", "10", numbers=[2])).code == 0
+    one, merged = table("one.parquet"), table("t.parquet")
+    plain = Certificates(**{**vars(merged), "header": merged.header.having(machines=()), "machine": None})
+    assert same(one, plain)
+
+
+@pytest.mark.slow
 def test_shards_need_no_torch_to_be_merged(tmp_path: Path) -> None:
     code = "import sys, randsmooth as rs; rs.merge; import randsmooth.cli.merge; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
