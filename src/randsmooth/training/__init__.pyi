@@ -2,6 +2,7 @@ from .denoiser_run import train_denoiser as train_denoiser
 from .denoiser_settings import DenoiserSettings as DenoiserSettings
 from .presets import PRESETS as PRESETS
 from .presets import Preset as Preset
+from .ranks import RankLost as RankLost
 from .recipe import Recipe as Recipe
 from .resolution import resolve as resolve
 from .run import train as train
