@@ -61,11 +61,6 @@ class Job(Generic[R, M]):
     notes: tuple[str, ...] = ()
     own: data.Images | None = None
 
-    @property
-    def spec(self) -> data.DatasetSpec:
-        """The data set; to find it out may take a while."""
-        return self.own.spec if self.own is not None else data.describe(self.recipe.dataset, **self.recipe.reading)
-
 
 class Begun(NamedTuple):
     """What the first rank decides for all: the recipe with what was changed, and the checkpoint to go on from."""
@@ -87,7 +82,8 @@ def carry_out(job: Job[R, M], spec: data.DatasetSpec, conduct: Conduct) -> M:
     if placement.ranks == 1 or placement.started is not None:
         return take_part(placement.started, job, None, conduct if placement.leads else SILENT, spec)
     begun = begin(job, spec, conduct)
-    with other_ranks(placement.ranks, partial(take_part, job=job, begun=begun)) as first:
+    known = None if job.own is None else spec  # others find the data set by its name
+    with other_ranks(placement.ranks, partial(take_part, job=job, begun=begun, spec=known)) as first:
         return take_part(first, job, begun, conduct, spec)
 
 
@@ -119,10 +115,10 @@ def take_part(
         job: what to train.
         begun: what the first rank decided; None: this is still to be done.
         conduct: whom to tell what; None: nobody.
-        spec: of the data set, if it is known.
+        spec: of the data set; None: it is found by its name.
     """
     fabric = make_fabric(job.recipe, job.placement, rank)
-    spec, conduct = spec or job.spec, conduct or SILENT
+    spec, conduct = spec or data.describe(job.recipe.dataset, **job.recipe.reading), conduct or SILENT
     with joined(fabric) as ranks:
         begun = begun or ranks.first(partial(begin, job, spec, conduct))
         recipe: Any = begun.recipe
