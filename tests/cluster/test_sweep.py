@@ -52,7 +52,7 @@ def test_a_sweep_makes_all_goes_on_and_grows(tmp_path: Path) -> None:
     assert len(tables) == 4 and all(len(read(table)) == 12 for table in tables)
     metrics = json.loads((gaussian / "metrics.json").read_text())
     ranked = json.loads((out / "leaderboard.json").read_text())
-    assert len(metrics) == 2 and len(ranked) == 4 and str(ranked[0]["file"]) in said
+    assert len(metrics["tables"]) == 2 and len(ranked) == 4 and str(ranked[0]["file"]) in said
     assert (out / "leaderboard.html").stat().st_size > 5000
     assert [cell.state for cell in cells_of(out)] == ["done"] * 3
     before = facts(out)
