@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from randsmooth.cli.messages import FAILURE
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.settings import argument, option
+from randsmooth.cli.slurm_options import SlurmOptions
 from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened, to_json
 
 if TYPE_CHECKING:
-    from randsmooth.cluster import CellStatus, Swept
+    from randsmooth.cluster import CellStatus, Grid, Swept
+    from randsmooth.cluster.resources import Resources
 
 STATUS = "status"
 LONGEST = 160  # characters of what a table says of one model
 
 
-class Sweep(Settings):
+class Sweep(SlurmOptions):
     """Settings of `randsmooth sweep`."""
 
     grid: list[str] = argument("YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.")
@@ -56,9 +58,13 @@ def sweep(settings: Sweep) -> None:
     if rest:
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
     check_where(settings.ray)
+    resources = _resources(settings) if settings.slurm else None
     from randsmooth.cluster import Grid
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
+    if resources is not None:
+        _submit(grid, out, resources)
+        return
     from randsmooth.cluster import sweep as run
     from randsmooth.progress import console
 
@@ -67,6 +73,30 @@ def sweep(settings: Sweep) -> None:
     say("\n".join(map(printable, summary(swept))))
     if swept.outcome.failed:
         raise typer.Exit(FAILURE)
+
+
+def _resources(settings: Sweep) -> Resources:
+    """What each step asks of Slurm. InputError where it cannot be asked, or where steps are to run elsewhere, too."""
+    if settings.ray is not None or settings.workers is not None:
+        raise InputError("--slurm, --ray and --workers say in different ways where the steps run: give one of them")
+    resources = settings.resources()
+    from randsmooth.cluster.slurm_queue import check_slurm
+
+    check_slurm()
+    return resources
+
+
+def _submit(grid: Grid, out: Path, resources: Resources) -> None:
+    """Submit what is missing, and say how it can be watched and stopped."""
+    from randsmooth.cluster.slurm_array import arrays
+    from randsmooth.cluster.sweeping import submit_sweep
+
+    found = submit_sweep(grid, out=out, resources=resources)
+    counts = {"done": found.done, "queued or running": len(found.queued), "submitted now": len(found.new)}
+    say(", ".join(f"{count} {what}" for what, count in counts.items() if count))
+    if jobs := arrays([*found.queued.values(), *found.new.values()]):
+        say(printable(f"to watch: randsmooth sweep status {out}"))
+        say(printable(f"to stop: scancel {' '.join(jobs)}; the same command then goes on"))
 
 
 def _status(words: Sequence[str], format: str) -> None:

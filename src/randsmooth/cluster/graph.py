@@ -146,8 +146,15 @@ class Graph:
         return self._steps[name]
 
     def done(self) -> set[str]:
-        """The names of the steps whose output is there, as the disk says now."""
-        return {step.name for step in self if step.is_done()}
+        """The names of the steps whose output is there, as the disk says now.
+
+        What is made of others' output, as a ranking is, has to be made again once there is more of it.
+        """
+        found: set[str] = set()
+        for step in self.in_order():
+            if step.is_done() and (not step.reads or found.issuperset(step.needs)):
+                found.add(step.name)
+        return found
 
     def ready(self, *, done: Collection[str], begun: Collection[str], failed: Collection[str]) -> list[Step]:
         """The steps that can begin now, in order: not done, begun or failed, with all that they need done."""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from randsmooth.cluster.graph import Graph, Step
 from randsmooth.cluster.resources import Resources
-from randsmooth.cluster.slurm_queue import SlurmQueue, alive
+from randsmooth.cluster.slurm_array import arrays
+from randsmooth.cluster.slurm_queue import SlurmQueue, alive, log_of_job
 from randsmooth.cluster.step_processes import failure
 from randsmooth.cluster.sweep_folder import SweepFolder, say_failed
 
@@ -43,7 +44,7 @@ def submit_steps(graph: Graph, folder: SweepFolder, resources: Resources) -> Sub
         if step.name in done or step.name in queued:
             continue
         under_way = queued | new
-        after = {under_way[name].partition("_")[0] for name in step.needs if name in under_way}
+        after = arrays([under_way[name] for name in step.needs if name in under_way])
         say_failed(step, "")
         (job,) = queue.submit(
             [step.words()], name=f"randsmooth {step.name}", after=after, all_well=not step.any_will_do
@@ -55,5 +56,5 @@ def submit_steps(graph: Graph, folder: SweepFolder, resources: Resources) -> Sub
 
 def failed_job(step: Step, folder: Path, job: str) -> str:
     """Why a job that is no longer in the queue has not made what it should; empty where it never began."""
-    log = folder / LOGS / f"{job}_0_log.out"
+    log = log_of_job(folder / LOGS, job)
     return "" if step.is_done() or not log.exists() else failure(1, log)

@@ -1,0 +1,61 @@
+"""A sweep submitted to a real Slurm: jobs that wait for each other, one that fails, the same command again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster.slurm.conftest import Command
+from randsmooth import read
+from randsmooth.cluster import Grid, cells_of
+from randsmooth.cluster.slurm_queue import alive
+from randsmooth.cluster.sweep_folder import SweepFolder
+
+pytestmark = pytest.mark.slow
+GRID = {
+    "datasets": "digits",
+    "methods": "gaussian",
+    "sigmas": [0.25, 0.5],
+    "train": {"take": 60, "epochs": 2},
+    "certify": {"n": 300, "take": 12},
+}
+SWEEP = "sweep grid.yaml --slurm --time 10 --out out"
+PATIENCE = 900.0
+
+
+def test_the_steps_run_after_each_other_and_what_failed_is_submitted_again(folder: Path, command: Command) -> None:
+    (folder / "grid.yaml").write_text(yaml.safe_dump(GRID))
+    first, second = (folder / "out" / f"digits-gaussian-{sigma}-seed0" for sigma in (0.25, 0.5))
+    assert "--slurm needs --time" in command("sweep grid.yaml --out out --slurm", code=2).stderr
+    SweepFolder(folder / "out").begin(Grid.read(GRID))
+    in_the_way = second / "model"
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.write_text("a file where a folder should be")
+
+    said = command(SWEEP).stdout
+    assert said.startswith("7 submitted now\n") and "randsmooth sweep status out" in said
+    assert "are queued or running in Slurm" in command("sweep grid.yaml --out out", code=2).stderr
+    wait(folder / "out")
+    assert len(read(first / "n=300-take=12.parquet")) == 12
+    cells = {cell.name: cell for cell in cells_of(folder / "out")}
+    assert cells[first.name].state == cells["leaderboard"].state == "done"
+    assert cells[second.name].state == "failed" and "is a file" in cells[second.name].words
+
+    in_the_way.unlink()
+    assert command(SWEEP).stdout.startswith("3 done, 4 submitted now\n")
+    wait(folder / "out")
+    assert {cell.state for cell in cells_of(folder / "out")} == {"done"}
+    assert len(read(second / "n=300-take=12.parquet")) == 12
+    assert len([*folder.glob("out/*/*.parquet")]) == 2
+    assert command(SWEEP).stdout == "7 done\n"
+
+
+def wait(out: Path) -> None:
+    """Until Slurm has no step of the sweep any more."""
+    deadline = time.monotonic() + PATIENCE
+    while there := alive(SweepFolder(out).jobs().values()):
+        assert time.monotonic() < deadline, there
+        time.sleep(1.0)
