@@ -62,6 +62,7 @@ def test_a_sweep_makes_all_goes_on_and_grows(tmp_path: Path) -> None:
 
     sweep(tmp_path, grid(tmp_path, sigmas=[0.25, 0.5]), "--out", out, "--workers", 2)
     assert len([*out.glob("*/*.parquet")]) == 8
+    assert len(json.loads((out / "leaderboard.json").read_text())) == 8
     after = facts(out)
     assert {name: after[name] for name in before if "/" in name} == {
         name: value for name, value in before.items() if "/" in name
