@@ -27,6 +27,16 @@ def is_url(place: object) -> bool:
     return found is not None and found[1].lower() != "file"
 
 
+def has_protocol(place: object) -> bool:
+    """Whether `place` is text with a protocol before it, be it a URL or file://.
+
+    Example:
+        >>> has_protocol("file:///runs/model"), has_protocol("user/name")
+        (True, False)
+    """
+    return isinstance(place, str) and URL.match(place) is not None
+
+
 def place_of(text: Place) -> Place:
     """A URL as it is, and whatever else as a path; file:// is a path, too.
 

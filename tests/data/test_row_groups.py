@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import tarfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -140,7 +141,7 @@ def test_a_folder_of_shards_at_a_url_has_its_splits(
 
 
 def test_other_forms_at_urls_are_copied(
-    store: MemoryFileSystem, tmp_path: Path, write_folder: Any, pixels: Any
+    store: MemoryFileSystem, tmp_path: Path, write_folder: Any, pixels: Any, encode: Any
 ) -> None:
     stream = io.BytesIO()
     np.savez(stream, x_test=np.zeros((3, 8, 8), np.uint8), y_test=[0, 1, 2])
@@ -151,5 +152,16 @@ def test_other_forms_at_urls_are_copied(
         store.pipe(f"/bucket/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
     there, here = (data.load(place, "test") for place in ("memory://bucket/photos", str(tmp_path / "photos")))
     assert there.spec == here.spec and there.spec.classes == ("cat", "dog")
+    for number in range(3):
+        shard = io.BytesIO()
+        with tarfile.open(fileobj=shard, mode="w") as archive:
+            for part, content in ((f"{number}.png", encode(pixels[number])), (f"{number}.cls", b"1")):
+                member = tarfile.TarInfo(part)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        store.pipe(f"/bucket/part-{number}.tar", shard.getvalue())
+    shards = data.load("memory://bucket/part-{1..2}.tar", "test", stream=True)
+    assert (len(shards), shards.labels.tolist()) == (2, [1, 1])
+    assert len(data.load(f"file://{tmp_path}/photos", "test")) == 4
     with pytest.raises(InputError, match="there is nothing at memory://bucket/none"):
         data.load("memory://bucket/none")

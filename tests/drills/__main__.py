@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.harness import machine
 
 from cli.processes import server
-from drills import clocks, folders, full, kills, rivals, shards, signals, tails
+from drills import clocks, folders, full, kills, object_store, rivals, shards, signals, tails
 from drills.bench import Bench, Tally, stage
 from drills.subjects import Subject, named, subjects, sweeps
 
@@ -52,6 +52,10 @@ def drills() -> list[Drill]:
         Drill("folder removed", folders.removed, each),
         Drill("clock set back", clocks.set_back, each[:2]),
         Drill("two at once", rivals.rivals, each),
+        Drill("object store", object_store.every_tenth, quick[:2]),
+        Drill("disk full", full.disk_full, named("certify shard", "certify workers")),
+        Drill("clock set back", clocks.set_back, named("certify shard", "certify workers")),
+        Drill("two at once", rivals.rivals, named("certify shard")),
         Drill("torn journal", tails.torn, named("certify fixed")),
         Drill("SIGTERM", signals.terminated, each),
         Drill("Ctrl-C", signals.interrupted, each),

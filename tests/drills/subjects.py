@@ -99,6 +99,8 @@ def _certified() -> list[Subject]:
     ways = {f"certify {rule}": f"--rule {rule} {many if 'tolerance' in rule else few}" for rule in RULES}
     ways |= {f"certify fixed {name}": f"{option} {few}" for name, option in FIXED.items()}
     ways["certify few"] = "--take 6 --n 300"
+    ways["certify shard"] = "--take 12 --n 300 --shard 2/2"
+    ways["certify workers"] = "--take 12 --n 300 --workers 2"
     return [Subject(name, f"{certify} {way}", again="--resume", other="--seed 1") for name, way in ways.items()]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.processes import server
-from drills import clocks, folders, full, kills, rivals, shards, signals, tails
+from drills import clocks, folders, full, kills, object_store, rivals, shards, signals, tails
 from drills.bench import Bench, stage
 from drills.facts import facts
 from drills.subjects import named
@@ -20,6 +20,7 @@ KINDS = {
     "folder removed": (folders.removed, "certify fixed"),
     "clock set back": (clocks.set_back, "certify few"),
     "two at once": (rivals.rivals, "leaderboard"),
+    "object store": (object_store.every_tenth, "certify few"),
     "torn journal": (tails.torn, "certify fixed"),
     "SIGTERM": (signals.terminated, "train gaussian"),
     "Ctrl-C": (signals.interrupted, "certify fixed"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from randsmooth.transfer import fetched
-from randsmooth.urls import is_url, name_of
+from randsmooth.urls import has_protocol, is_url, name_of
 
 if TYPE_CHECKING:
     from randsmooth.models import BaseClassifier, Ensemble
@@ -22,7 +22,7 @@ def check_denoiser(denoiser: str | None) -> None:
     from randsmooth.models.place import check_place
 
     if denoiser is not None:
-        check_place(fetched(denoiser) if is_url(denoiser) else denoiser)
+        check_place(fetched(denoiser) if has_protocol(denoiser) else denoiser)
 
 
 def base_classifier(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.registry import Registry
 from randsmooth.transfer import check_there, fetched
-from randsmooth.urls import is_url
+from randsmooth.urls import has_protocol, is_url
+
+BRACES = re.compile(r"\{\d{1,9}\.\.\d{1,9}\}")
 
 DATASETS: Registry[DatasetSpec] = Registry(
     "data set",
@@ -66,7 +69,7 @@ def check_dataset(dataset: str) -> None:
         randsmooth.errors.InputError: unknown data set 'digit': did you mean 'digits'? Expected one of: cifar10, ...
     """
     if is_url(dataset):
-        check_there(dataset)
+        check_there(dataset.rpartition("/")[0] if "{" in dataset else dataset)
     elif dataset not in DATASETS:
         with readable(dataset):
             dataset_path(dataset)
@@ -86,4 +89,13 @@ def dataset_path(dataset: str) -> Path:
 
     Raises InputError if there is none, or it is of no form that is read.
     """
-    return source_path(str(fetched(dataset)) if is_url(dataset) else dataset, list(DATASETS))
+    return source_path(str(_fetched(dataset)) if has_protocol(dataset) else dataset, list(DATASETS))
+
+
+def _fetched(dataset: str) -> Path:
+    """The copy of what is at a URL; of shards "s3://bucket/a-{0..9}.tar" the pattern in the folder of their copies."""
+    folder, _, name = dataset.rpartition("/")
+    if "{" not in name:
+        return fetched(dataset)
+    shard = re.compile(r"\d+".join(map(re.escape, BRACES.split(name))))
+    return fetched(folder, lambda path: shard.fullmatch(str(path)) is not None) / name

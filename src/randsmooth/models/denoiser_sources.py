@@ -16,7 +16,7 @@ from randsmooth.models.diffusion import DiffusionDenoiser
 from randsmooth.models.stored import MOST_BYTES
 from randsmooth.models.stored_model import moved
 from randsmooth.transfer import fetched
-from randsmooth.urls import is_url
+from randsmooth.urls import has_protocol
 
 PIPELINE, SCHEDULER, CONFIG = "model_index.json", "scheduler_config.json", "config.json"
 NETWORK = "UNet2DModel"  # the class of diffusers that predicts from an image and a timestep alone
@@ -44,7 +44,7 @@ def load_denoiser(
         ...     load_denoiser(folder).arch
         'dncnn-5x16'
     """
-    source = fetched(source) if is_url(source) else source
+    source = fetched(source) if has_protocol(source) else source
     folder = Path(source)
     if _is_diffusers(folder):
         if sigma is None:

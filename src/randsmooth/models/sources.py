@@ -14,7 +14,7 @@ from randsmooth.models.arguments import check_arguments
 from randsmooth.models.hub.places import HF, TIMM, check_timm, check_transformers
 from randsmooth.models.place import HUB_ID, check_file, check_place
 from randsmooth.transfer import fetched
-from randsmooth.urls import is_url
+from randsmooth.urls import has_protocol
 
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 CHECKPOINTS = (".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".pkl", ".pickle", ".joblib")
@@ -150,7 +150,7 @@ def local_source(source: Path | str) -> Path | str:
     """
     return (
         fetched(source, lambda path: path.name not in UNUSED and "events" not in path.parts)
-        if is_url(source)
+        if has_protocol(source)
         else source
     )
 

@@ -18,7 +18,7 @@ from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, NoDigest
 from randsmooth.models.place import check_place
 from randsmooth.transfer import fetched
-from randsmooth.urls import is_url
+from randsmooth.urls import has_protocol
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 # The arguments that rebuild a model of each kind, which its config.json consists of.
@@ -94,7 +94,7 @@ def check_fit(folder: Path, expected: dict[str, Tensor], found: dict[str, Tensor
 
 def local(folder: Path | str, **hub: Any) -> Path:
     """`folder` itself, or a folder with the files of a URL or the hub; `hub` are options of `snapshot_download`."""
-    folder = fetched(folder) if is_url(folder) else folder
+    folder = fetched(folder) if has_protocol(folder) else folder
     check_place(folder)
     if Path(folder).is_dir():
         return Path(folder)
