@@ -120,8 +120,12 @@ def test_an_owner_on_another_machine_that_gives_no_sign_is_dead_after_the_lease(
     assert "process 77 on node7 gave no sign of life for 1 s: taking over" in texts[1]
 
 
-def test_a_file_cut_short_is_watched_as_any_other(tmp_path: Path) -> None:
-    (tmp_path / ".a.owner").write_bytes(b'{"host": "no')
+@pytest.mark.parametrize(
+    "content", [b'{"host": "no', b"", b"[" * 4000, b"[1]", other().to_bytes().replace(b"77", b'"a"'), b"\xff" * 9000]
+)
+def test_a_file_that_names_no_owner_is_watched_as_any_other(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / ".a.owner").write_bytes(content)
+    assert owner_of(tmp_path / "a") is None
     begun = time.monotonic()
     with held(tmp_path / "a", make=True):
         assert time.monotonic() - begun >= leases.LEASE

@@ -24,6 +24,8 @@ BEAT = 5.0  # seconds between two signs of life
 LEASE = 60.0  # seconds without one after which an owner on another machine counts as dead
 ALWAYS = "RANDSMOOTH_LOCKS"  # environment variable: "lease" where a file system is shared although it does not look so
 
+SHORTEST, MOST_BYTES = 1023, 4096  # bytes of the file of an owner
+
 # File systems of one machine, whose locks all of its processes see.
 LOCAL = {
     *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "bcachefs", "f2fs", "jfs", "reiserfs", "tmpfs", "ramfs", "rootfs"),
@@ -59,13 +61,17 @@ class Owner:
     def read(cls, content: bytes) -> Owner | None:
         """The owner that a file names; None where it is cut short or of another kind."""
         try:
-            return cls(**json.loads(content))
-        except (ValueError, TypeError):
+            found = cls(**json.loads(content))
+        except (ValueError, TypeError, RecursionError):
             return None
+        texts = (found.host, found.system, found.started, found.token)
+        numbers = (found.pid, found.beat)
+        sound = all(isinstance(text, str) for text in texts) and all(isinstance(number, int) for number in numbers)
+        return found if sound else None
 
     def to_bytes(self) -> bytes:
         """Always of one length, so that a sign of life never cuts the file short."""
-        return (json.dumps(asdict(self)).encode()).ljust(511) + b"\n"
+        return json.dumps(asdict(self)).encode().ljust(SHORTEST) + b"\n"
 
     @property
     def runs_here(self) -> bool:
@@ -247,7 +253,8 @@ def _write(file: Path, content: bytes, flags: int) -> None:
 
 def _content(file: Path) -> bytes | None:
     try:
-        return file.read_bytes()
+        with file.open("rb") as opened:
+            return opened.read(MOST_BYTES)
     except FileNotFoundError:
         return None
 
