@@ -9,6 +9,7 @@ import typer
 
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.step_plans import objects_plan, steps_plan
 from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
@@ -39,6 +40,11 @@ class Reproduce(Settings):
     )
     workers: int | None = option(f"With --run: {WORKERS[0].lower()}{WORKERS[1:]}")
     ray: str | None = option(f"With --run: {RAY[0].lower()}{RAY[1:]}")
+    plan: bool = option(
+        "Say how long all that is missing takes on this machine, in place of making it; with --list, how long each "
+        "table and figure takes from nothing.",
+        False,
+    )
     show: bool = option("Print all tables and figures, and what each needs.", False, json_schema_extra={"flag": "list"})
     out: Path = option("Folder of the results; models and certificates go to its subfolder SCALE.", Path("reproduced"))
 
@@ -58,7 +64,8 @@ def reproduce(settings: Reproduce) -> None:
     Train and certify everything that it needs, at the smallest size: randsmooth reproduce acr/table3 --scale tiny --run
     """
     if settings.show:
-        say(listing())
+        for line in objects_plan(settings.scale) if settings.plan else [listing()]:
+            say(line)
         return
     folder = survey_of(settings)
     if folder is not None:
@@ -72,6 +79,9 @@ def reproduce(settings: Reproduce) -> None:
 
     check_where(settings.ray)
     find_object(settings.object)  # refuses an unknown name before pandas is loaded
+    if settings.plan:
+        say_plan(settings.object, settings)
+        return
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
@@ -90,6 +100,14 @@ def reproduce(settings: Reproduce) -> None:
     say(described(result), end="")
     if result.failed:
         raise typer.Exit(FAILURE)
+
+
+def say_plan(name: str, settings: Reproduce) -> None:
+    """Print what it takes to make what a table or figure lacks."""
+    from randsmooth.papers.reproduction import missing_steps
+
+    for line in steps_plan(missing_steps(name, settings.source, settings.out, settings.scale), settings.workers or 1):
+        say(printable(line))
 
 
 def survey_of(settings: Reproduce) -> Path | None:

@@ -12,6 +12,7 @@ import typer
 from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.slurm_options import SlurmOptions
+from randsmooth.cli.step_plans import steps_plan
 from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
@@ -32,6 +33,7 @@ class Sweep(SlurmOptions):
     out: Path | None = option("Folder of the sweep. (default: runs/GRID)")
     workers: int | None = option(WORKERS)
     ray: str | None = option(RAY)
+    plan: bool = option("Say how long what is not done takes on this machine, in place of doing it.", False)
     format: Literal["text", "json"] = option("Of `sweep status`.", "text")
 
     @classmethod
@@ -62,6 +64,12 @@ def sweep(settings: Sweep) -> None:
     from randsmooth.cluster import Grid
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
+    if settings.plan:
+        from randsmooth.cluster import graph_of
+
+        for line in steps_plan(graph_of(grid, out), settings.workers or 1):
+            say(printable(line))
+        return
     if resources is not None:
         _submit(grid, out, resources)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -19,6 +20,7 @@ class Work(NamedTuple):
     both: float
 
 
+@lru_cache(maxsize=1024)
 def work_of(method: Method) -> Work:
     """The work of a training step for each image of the batch, the attack and the weights' gradient included.
 

@@ -134,6 +134,15 @@ def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale:
     return Context(there.found, SCALES[scale], folder, there.skipped)
 
 
+def missing_steps(name: str, source: Path | str | None, out: Path | str, scale: str) -> Graph:
+    """The steps that `reproduce` with `run_missing` would carry out. Arguments and errors as there."""
+    thing = find_object(name)
+    if scale not in SCALES:
+        raise unknown("scale", scale, SCALES)
+    context = _context(thing, source, Path(out) / scale, scale)
+    return graph_for(thing.unfinished(context), context)
+
+
 def graph_for(missing: Sequence[PaperRow], context: Context) -> Graph:
     """The steps that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
