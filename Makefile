@@ -29,10 +29,10 @@ demo: $(DEMO)
 	$(BIN)/randsmooth quickstart --out runs/quickstart --overwrite
 
 test: $(DEV)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --durations=20
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=20
 
 test-slow: $(DEV)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow --durations=20
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m slow --durations=20
 
 # FUZZ_INPUTS, FUZZ_SEED and FUZZ_READERS come from the environment or the command line: make fuzz FUZZ_INPUTS=10000
 fuzz: $(DEV)

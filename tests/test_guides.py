@@ -53,8 +53,11 @@ def commands(document: Path) -> Iterator[tuple[int, list[str]]]:
                     yield line, words[1:]
 
 
+LONG = ("README.md", "certification.md")  # they train and certify for longer than a quick test may
 PYTHON = [
-    pytest.param(path, id=path.name) for path in GUIDES if any(block.language == "python" for block in blocks(path))
+    pytest.param(path, id=path.name, marks=pytest.mark.slow if path.name in LONG else [])
+    for path in GUIDES
+    if any(block.language == "python" for block in blocks(path))
 ]
 COMMANDS = [
     pytest.param(words, id=f"{path.name}:{line}: {shlex.join(words)}")
