@@ -45,6 +45,6 @@ def work_of(method: Method) -> Work:
     noise = 0.5 * torch.randn(method.m, IMAGES, *SHAPE)
     target = torch.rand(IMAGES, CLASSES).softmax(dim=1)
     loss = method.loss(model, x, y, noise, LossInputs(u=torch.rand(IMAGES), target=target, sigma=0.5))
-    loss.total.backward()  # type: ignore[no-untyped-call]
+    loss.total.backward()
     torch.set_rng_state(torch_state)
     return Work((passed["forward"] - passed["both"]) / IMAGES, passed["both"] / IMAGES)
