@@ -2,7 +2,7 @@
 
     python benchmarks/plan.py [--models runs/bench] [--out results/bench/plan.json]
 
-MNIST with LeNet under the rules fixed and grid, CIFAR-10 with ResNet-20 under tolerance=0.05. Models that are not in
+MNIST with LeNet under the rules fixed and grid, CIFAR-10 with ResNet-20 under tolerance=0.2. Models that are not in
 the folder are trained in a few minutes. The limits must hold, and their middle lie within 20% of what the run took, in
 samples and in seconds. Samples are the same on any machine; seconds suppose that it is as busy during the run as during
 the pilot: the load is noted beside them.
@@ -38,9 +38,9 @@ class Run:
 
 
 RUNS = (
-    Run("MNIST, LeNet, fixed", "mnist", "mnist", "fixed", 5_000, 200),
-    Run("MNIST, LeNet, grid", "mnist", "mnist", "grid", 5_000, 300),
-    Run("CIFAR-10, ResNet-20, tolerance=0.05", "cifar10-jpeg", "cifar10", "tolerance=0.05", 10_000, 12),
+    Run("MNIST, LeNet, fixed", "mnist", "mnist", "fixed", 1_000, 100),
+    Run("MNIST, LeNet, grid", "mnist", "mnist", "grid", 2_000, 200),
+    Run("CIFAR-10, ResNet-20, tolerance=0.2", "cifar10-jpeg", "cifar10", "tolerance=0.2", 3_000, 40),
 )
 
 
