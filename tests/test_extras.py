@@ -96,9 +96,10 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("torch", ["predict", "user/name", "image.png"]),
         ("torch", ["quickstart"]),
         ("cluster", ["certify", "user/name", "--dataset", "digits", "--ray", "auto"]),
-        ("tensorboard", ["train", "digits", "--sigma", "0.5", "--logger", "tensorboard"]),
-        pytest.param("mlflow", ["train", "digits", "--sigma", "0.5", "--logger", "mlflow"], marks=pytest.mark.slow),
-        pytest.param("wandb", ["train", "digits", "--sigma", "0.5", "--logger", "wandb"], marks=pytest.mark.slow),
+        *(
+            pytest.param(name, ["train", "digits", "--sigma", "0.5", "--logger", name], marks=pytest.mark.slow)
+            for name in ("tensorboard", "mlflow", "wandb")
+        ),
         ("slurm", ["submit", "certify", "user/name", "--slurm", "--array", "2", "--time", "9"]),
         ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
         ("report", ["reproduce", "acr/table2", "--from", "."]),

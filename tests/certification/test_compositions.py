@@ -56,7 +56,9 @@ def counts(model: object, image: torch.Tensor, **settings: Any) -> NDArray[np.in
     return count_classes(Engine(models.adapt(model), sigma=SIGMA, device=CPU, **settings), image, [("a", 600)])
 
 
-@pytest.mark.parametrize("backend", ["torch", pytest.param("compile", marks=pytest.mark.slow), "openvino"])
+@pytest.mark.parametrize(
+    "backend", ["torch", *(pytest.param(name, marks=pytest.mark.slow) for name in ("compile", "openvino"))]
+)
 def test_a_wrapped_module_is_what_it_says(backend: str, image: torch.Tensor) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")

@@ -52,7 +52,7 @@ def test_every_worker_has_a_buffer_of_its_own() -> None:
     assert one is not other
 
 
-@pytest.mark.parametrize("backend", ["torch", "openvino"])
+@pytest.mark.parametrize("backend", ["torch", pytest.param("openvino", marks=pytest.mark.slow)])
 def test_counts_do_not_depend_on_the_workers(backend: str, two_threads: None) -> None:
     if backend == "openvino":
         pytest.importorskip("openvino")
