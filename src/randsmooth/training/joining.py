@@ -17,7 +17,7 @@ from torch.distributed import distributed_c10d
 from randsmooth import models
 from randsmooth.errors import InputError
 from randsmooth.training.placement import Placement, RankEnvironment, devices_of
-from randsmooth.training.ranks import Ranks
+from randsmooth.training.ranks import RankLost, Ranks
 from randsmooth.training.recipe import Recipe
 
 JOINING = timedelta(minutes=10)  # until all ranks are there
@@ -75,7 +75,9 @@ def _join(fabric: Fabric, ranks: Ranks) -> None:
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
-        ranks.together(fabric.launch)
+        fabric.launch()
+    except RuntimeError as error:
+        raise RankLost(f"the {ranks.number} ranks of the run did not find each other: {error}") from error
     finally:
         logger.setLevel(level)
         torch.set_num_threads(threads)

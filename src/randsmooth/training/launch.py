@@ -45,9 +45,15 @@ class OtherRanks:
             raise InputError(
                 f"the run cannot be handed to {number - 1} other processes ({error}): train on one device"
             ) from error
-        self.processes = {rank: self._start() for rank in orders}
-        for rank, order in orders.items():
-            self._hand(rank, order)
+        self.processes: dict[int, subprocess.Popen[bytes]] = {}
+        try:
+            for rank in orders:
+                self.processes[rank] = self._start()
+            for rank, order in orders.items():
+                self._hand(rank, order)
+        except BaseException:
+            self.end()
+            raise
         threading.Thread(target=self._watch, daemon=True).start()
 
     def environment(self, rank: int) -> RankEnvironment:
@@ -107,9 +113,7 @@ class OtherRanks:
         except BrokenPipeError:
             pass
         process.wait()
-        sentence = self.lost()
-        self.end()
-        raise RankLost(sentence)
+        raise RankLost(self.lost())
 
     def _codes(self) -> dict[int, int | None]:
         return {rank: process.poll() for rank, process in self.processes.items()}
