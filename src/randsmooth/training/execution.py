@@ -120,6 +120,7 @@ def take_part(
     fabric = make_fabric(job.recipe, job.placement, rank)
     spec, conduct = spec or data.describe(job.recipe.dataset, **job.recipe.reading), conduct or SILENT
     with joined(fabric) as ranks:
+        ranks.calls_roll = job.placement.started is not None  # else the first rank, which started the others, watches
         begun = begun or ranks.first(partial(begin, job, spec, conduct))
         recipe: Any = begun.recipe
         job = dataclasses.replace(job, recipe=recipe)

@@ -75,6 +75,7 @@ class Ranks:
         self.rank, self.number, self.device = rank, number, torch.device(device)
         self.standing_in = False  # this rank has no image in the present step
         self.hosts: list[str] = []
+        self.calls_roll = True  # to find out who is lost, where no rank watches the others
 
     @classmethod
     def of(cls, fabric: Fabric) -> Ranks:
@@ -138,6 +139,8 @@ class Ranks:
 
     def _who_is_lost(self) -> str:
         """Whom the ranks that are left do not hear from: each leaves its name where all of them can look."""
+        if not self.calls_roll:
+            return ended("another rank", f"lost, of {self.number}")
         try:
             store = distributed_c10d._get_default_store()
             store.set(f"left/{self.rank}", "")
