@@ -22,7 +22,7 @@ from randsmooth.training.placement import RankEnvironment
 from randsmooth.training.ranks import RankLost, ended
 
 READY = b"ready\n"  # what a rank reports once it has its work
-GRACE = 3.0  # seconds in which a rank whose connection broke ends, so that its reason is known
+GRACE = 10.0  # seconds in which a rank whose connection broke ends, so that its reason is known
 ENDING = 60.0  # seconds for the others to end after the last step
 
 Work = Callable[[RankEnvironment], object]
@@ -128,7 +128,7 @@ class OtherRanks:
         """Free this process where it waits on a GPU for a rank that is gone: NCCL itself would wait for hours."""
         while not self.over.wait(0.5):
             if any(self._codes().values()):
-                self.over.wait(2 * GRACE)
+                self.over.wait(GRACE)
                 waits = not self.over.is_set() and torch.distributed.is_initialized()
                 if waits and torch.distributed.get_backend() == "nccl":
                     distributed_c10d._abort_process_group()

@@ -23,7 +23,8 @@ def main() -> None:
         work(environment)
     except Exception as error:
         _tell(report, json.dumps(f"{type(error).__name__}: {' '.join(str(error).split())}").encode() + b"\n")
-        sys.exit(1)
+        sys.stderr.flush()
+        os._exit(1)  # at once: the first rank, whose connection is broken, waits to learn the reason
 
 
 def _end_with_the_first(rank: int) -> None:
