@@ -178,7 +178,7 @@ def test_a_node_with_other_weights_is_refused(started: Cluster, tmp_path: Path) 
     process = certify(tmp_path, "--n", "1000", "--take", "20", "--out", "a.parquet", "--ray", started.address)
     _, err = process.communicate(timeout=180)
     assert process.returncode == 2
-    assert "are not about the same run (weights" in err
+    assert "are not about the same run (another model: weights" in err
     assert not (tmp_path / "a.parquet").exists()
     started.kill(odd)
 

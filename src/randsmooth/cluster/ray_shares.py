@@ -80,4 +80,5 @@ def _parts(node: Node, count: int, on_gpus: bool) -> Iterator[Share]:
     """The node in `count` shares, of whole cores where there is one for each."""
     for number in range(count):
         least = math.floor(node.cpus / count * SMALLEST) / SMALLEST
-        yield Share(node, (node.cpus + number) // count if node.cpus >= count else least, float(on_gpus))
+        cpus = (node.cpus + number) // count if node.cpus >= count else least
+        yield Share(node, float(cpus), float(on_gpus))

@@ -72,6 +72,8 @@ class RayTransport:
             raise InputError(
                 f"no node of the Ray cluster ({', '.join(node.host for node in nodes)}) has a {what} to give"
             )
+        if self.workers is not None and len(planned) < self.workers:
+            warnings.warn(f"{len(planned)} workers instead of {self.workers}: one for each GPU", Note, stacklevel=2)
         note_those_in_use(planned)
 
     def send(self, worker: str, message: Message) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from randsmooth.cluster.driver import ENDPOINT, driven
 from randsmooth.cluster.ray_address import AUTO, check_address
 from randsmooth.cluster.ray_session import connected
 from randsmooth.cluster.ray_transport import RayTransport
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.models import Endpoint
 
 
@@ -57,5 +58,9 @@ class Ray:
             raise InputError(
                 f"device={order.device} is a device of one machine; on a Ray cluster give cuda, cpu or auto"
             )
-        with connected(self.address), driven(RayTransport(self.workers, order.device), order) as crew:
+        number = self.workers
+        if number is not None and order.take is not None and order.take < number:
+            number = order.take
+            warnings.warn(f"{number} images need no more than {number} workers", Note, stacklevel=2)
+        with connected(self.address), driven(RayTransport(number, order.device), order) as crew:
             yield crew
