@@ -89,16 +89,18 @@ def test_a_damaged_record_is_refused(damage: str, own: Path, cli: Run) -> None:
 def test_tasks_of_this_machine_make_the_table_of_one_process(own: Path, cli: Run) -> None:
     assert cli("certify", *ASKED, "--out", "one.parquet").code == 0
     (own / "a.tasks").mkdir()
-    (own / "a.tasks/2-of-3.parquet").mkdir()  # so that the second task fails
+    (own / "a.tasks/2-of-3.parquet.partial").write_text("no journal\n")  # so that the second task fails
     words = ["submit", "certify", *ASKED, "--local", "--array", "3", "--parallel", "2", "--out", "a.parquet"]
     code, out, err = cli(*words)
     assert (code, err) == (1, "randsmooth: the same command goes on with what failed\n")
-    assert re.search(r"shard 2/3 failed: .*2-of-3\.parquet.*\(log: a\.tasks/2-of-3\.parquet\.log\)\n", out), out
+    assert re.search(r"shard 2/3 failed: .*2-of-3\.parquet\.partial.*\(log: a\.tasks/2-of-3\.parquet\.log\)\n", out), (
+        out
+    )
     assert not (own / "a.parquet").exists()
     status = cli("submit", "status", "a.parquet").out
     assert re.search(r"\n1/3 +done +2/2\n2/3 +failed +0/2 .*\n3/3 +done +1/1\n2 done, 1 failed\n", status), status
 
-    (own / "a.tasks/2-of-3.parquet").rmdir()
+    (own / "a.tasks/2-of-3.parquet.partial").unlink()
     before = (own / "a.tasks/1-of-3.parquet").stat().st_mtime_ns
     code, out, err = cli(*words)
     assert (code, err) == (0, "") and out.endswith("certificates in a.parquet\n")

@@ -24,12 +24,13 @@ SHORT = 60  # minutes of a job that only merges files
 RESTARTS = 5  # how often a task that was killed, as for want of memory, is tried again
 
 # What follows the command in the batch script: srun reports 128 + the signal that killed a task. One that ran out of
-# time has then been queued again already.
+# time has then been queued again already. A task is named by its array: one of them has the job id of all.
 AGAIN_IF_KILLED = [
     "code=$?",
     f'if [ $code -gt 128 ] && [ $code -lt 193 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {RESTARTS} ]; then',
     '  echo "killed by signal $((code - 128)): this task is queued again"',
-    '  scontrol requeue "$SLURM_JOB_ID"',
+    "  task=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
+    '  scontrol requeue "${task:-$SLURM_JOB_ID}"',
     "fi",
     "exit $code",
 ]
@@ -108,7 +109,7 @@ class Resources:
             "constraint": self.constraint,
             "setup": setup or None,
             "teardown": AGAIN_IF_KILLED,
-            "signal_delay_s": min(WARNING, self.minutes * 20),
+            "signal_delay_s": min(WARNING, self.minutes * 10),  # Slurm may warn a minute earlier
             "stderr_to_stdout": True,
             "wckey": None,  # where submitit would write its own name
             "srun_args": [f"--cpus-per-task={self.cpus}"] if self.cpus else [],  # which srun does not take over

@@ -105,7 +105,7 @@ class Submission:
         step = self.step(shard)
         try:
             content = None if step.is_done() else read_journal(journal_of(step.makes))
-        except FileNotFoundError:  # it is not begun, or ended just now
+        except (FileNotFoundError, InputError):  # it is not begun, ended just now, or is damaged, which its task says
             content = None
         if content is None:
             return self.images_of(shard) if step.is_done() else 0

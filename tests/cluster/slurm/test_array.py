@@ -55,13 +55,15 @@ def test_tasks_that_are_queued_again_or_cancelled_go_on_where_they_were(
     folder: Path, command: Command, cluster: Slurm
 ) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 0.2)  # about two seconds an image, six a task
+    say_how_slow(folder, 1.0)  # nine seconds an image
     command(SUBMIT)
-    submission = running(folder / "many.parquet", least=2)
+    submission = running(folder / "many.parquet")
+    say_how_slow(folder, 0.0)
     first, second, *waiting = submission.jobs.values()
     cluster.run("scontrol", "requeue", first)
     cluster.run("scancel", second, *waiting)
-    time.sleep(1)
+    while second in alive([second]):
+        time.sleep(0.2)
     assert "3 submitted now" in command(SUBMIT).stdout  # the other one is queued
     assert "4 queued or running" in command(SUBMIT).stdout
     wait(folder / "many.parquet")
@@ -70,9 +72,10 @@ def test_tasks_that_are_queued_again_or_cancelled_go_on_where_they_were(
 
 def test_a_preempted_task_makes_way_and_goes_on(folder: Path, command: Command, cluster: Slurm) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 0.2)
+    say_how_slow(folder, 1.0)
     command(SUBMIT)
-    running(folder / "many.parquet", least=2)
+    running(folder / "many.parquet")
+    say_how_slow(folder, 0.0)
     urgent = ["sbatch", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", "--wrap=sleep 2"]
     cluster.run(*urgent)
     submission = wait(folder / "many.parquet")
@@ -81,33 +84,40 @@ def test_a_preempted_task_makes_way_and_goes_on(folder: Path, command: Command, 
     assert any("DUE TO PREEMPTION" in log or "this job is preempted" in log for log in logs), logs
 
 
-def test_a_task_that_runs_out_of_time_goes_on_in_its_next_turn(folder: Path, command: Command) -> None:
+def test_a_task_that_runs_out_of_time_goes_on_in_its_next_turn(folder: Path, command: Command, cluster: Slurm) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
-    say_how_slow(folder, 0.9)  # eight seconds an image, 48 a task, and Slurm's warning may come after 20
-    command(SUBMIT.replace("--time 10", "--time 1").replace("--array 4", "--array 2"))
-    submission = wait(folder / "many.parquet", patience=500)
+    say_how_slow(folder, 1.0)
+    command(SUBMIT.replace("--array 4", "--array 2"))
+    submission = running(folder / "many.parquet")
+    say_how_slow(folder, 0.0)
+    limited = submission.jobs[1]
+    cluster.run("scontrol", "update", f"JobId={limited}", "TimeLimit=1")  # Slurm warns the task at once
+    while (there := alive([limited])) and there[limited].state != "PENDING":
+        time.sleep(0.2)
+    cluster.run("scontrol", "update", f"JobId={limited}", "TimeLimit=10")
+    submission = wait(folder / "many.parquet")
     assert_same(folder / "many.parquet", folder / "one.parquet")
-    logs = [path.read_text() for path in (submission.folder / "logs").glob("*.out")]
-    assert any("this job is timed-out" in log for log in logs)
+    log = (submission.folder / "logs" / f"{limited}_0_log.out").read_text()
+    assert "Caught signal SIGUSR2" in log and f"Requeued job {limited}" in log
 
 
 def test_a_task_that_fails_is_told_with_the_reason_and_done_again(folder: Path, command: Command) -> None:
     command(f"certify {CERTIFY} --out one.parquet")
     (folder / "many.tasks").mkdir()
-    (folder / "many.tasks/3-of-4.parquet").mkdir()
+    (folder / "many.tasks/3-of-4.parquet.partial").write_text("no journal\n")
     command(SUBMIT)
     wait(folder / "many.parquet")
     shown = command("submit status many.parquet").stdout
-    assert re.search(r"\n3/4 +failed +0/3 .*many.tasks/3-of-4.parquet.*log: .*_2_0_log.out\)\n", shown), shown
+    assert re.search(r"\n3/4 +failed +0/3 .*3-of-4\.parquet\.partial.*\(log: .*_2_0_log\.out\)\n", shown), shown
     assert re.search(r"\nmerge +failed .*\n3 done, 2 failed\nthe same `randsmooth submit certify` again", shown), shown
-    (folder / "many.tasks/3-of-4.parquet").rmdir()
+    (folder / "many.tasks/3-of-4.parquet.partial").unlink()
     assert "4 tasks: 3 done, 1 submitted now" in command(SUBMIT).stdout
     wait(folder / "many.parquet")
     assert_same(folder / "many.parquet", folder / "one.parquet")
 
 
 def test_what_slurm_refuses_leaves_nothing_behind(folder: Path, command: Command) -> None:
-    done = command(SUBMIT.replace("low", "nosuch"), code=2)
+    done = command(SUBMIT.replace("--partition low", "--partition nosuch"), code=2)
     assert done.stderr.startswith("randsmooth: Slurm refused: invalid partition specified: nosuch; ")
     assert [path.name for path in folder.iterdir()] == ["slow.py"]
 
