@@ -91,7 +91,8 @@ def test_a_task_that_runs_out_of_time_goes_on_in_its_next_turn(folder: Path, com
     submission = running(folder / "many.parquet")
     say_how_slow(folder, 0.0)
     limited = submission.jobs[1]
-    cluster.run("scontrol", "update", f"JobId={limited}", "TimeLimit=1")  # Slurm warns the task at once
+    minutes = int(alive([limited])[limited].since.split(":")[0])  # that it has run
+    cluster.run("scontrol", "update", f"JobId={limited}", f"TimeLimit={minutes + 2}")  # Slurm warns it at once
     while (there := alive([limited])) and there[limited].state != "PENDING":
         time.sleep(0.2)
     cluster.run("scontrol", "update", f"JobId={limited}", "TimeLimit=10")
