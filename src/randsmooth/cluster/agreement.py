@@ -58,7 +58,7 @@ class Agreement:
         >>> agreement = Agreement()
         >>> for worker, theirs in {"node1": wrong, "node2": facts, "node3": facts}.items():
         ...     agreement.hear(worker, theirs)
-        >>> agreement.settle(more=True) is facts, agreement.left_out("node1", wrong.header)
+        >>> agreement.settle(more=True) == facts, agreement.left_out("node1", wrong.header)
         (True, 'worker node1 is left out (sigma: 0.5 of worker node2, 0.25 of worker node1)')
     """
 
