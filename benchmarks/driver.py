@@ -9,8 +9,9 @@ hundred ends with the death of its worker, which is there again a minute later. 
 - the CPU time of the driver, all that happens in its process but for the simulation itself, an image;
 - the memory of that process;
 - the time to resume from the journal of all images but one, up to the finished table;
-- idle: how long a worker has had no image of its own when the run ends, as a share of the run: on average over the
-  workers, and of the one that had none for longest. A copy of an image that another is busy with counts as none.
+- idle: how long a worker has had nothing to do when the run ends, as a share of the run, of the one that had none for
+  longest and on average. A copy of an image that another is busy with is something to do; how long workers had
+  nothing but such copies is told beside it. With 50 images a worker, one image is 2% of the run.
 """
 
 from __future__ import annotations
@@ -64,19 +65,24 @@ class Timed(InMemory):
 
 
 class Watched(Driver):
-    """A driver that records since when each worker has had no image of its own."""
+    """A driver that records since when each worker has had nothing to do, and since when no image of its own."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.idle: dict[str, float] = {}
         self.dry: dict[str, float] = {}
 
     def _deal(self, worker: str) -> None:
         copies = self.dealer.copies
         super()._deal(worker)
-        if worker in self._idle or self.dealer.copies > copies:
-            self.dry.setdefault(worker, self.clock())
+        self._since(self.idle, worker, worker in self._idle)
+        self._since(self.dry, worker, worker in self._idle or self.dealer.copies > copies)
+
+    def _since(self, found: dict[str, float], worker: str, now: bool) -> None:
+        if now:
+            found.setdefault(worker, self.clock())
         else:
-            self.dry.pop(worker, None)
+            found.pop(worker, None)
 
 
 def simulated(workers: int, images: int, classes: int) -> tuple[Timed, RunFacts]:
@@ -114,13 +120,18 @@ def measure_run(workers: int, images: int, classes: int, out: Path) -> dict[str,
     table = certify_images(driver, out)
     seconds = time.process_time() - start - there.spent
     assert table.idx.tolist() == list(facts.indices)
-    waits = np.array([there.now - driver.dry.get(worker, there.now) for worker in there.workers]) / there.now
+    idle, dry = (
+        np.array([there.now - since.get(worker, there.now) for worker in there.workers]) / there.now
+        for since in (driver.idle, driver.dry)
+    )
     return {
         "milliseconds an image": 1000 * seconds / images,
         "gigabytes": memory(),
         "of these before the run": before,
-        "mean idle": float(waits.mean()),
-        "longest idle": float(waits.max()),
+        "mean idle": float(idle.mean()),
+        "longest idle": float(idle.max()),
+        "mean without an image of its own": float(dry.mean()),
+        "longest without an image of its own": float(dry.max()),
         "hours": there.now / 3600,
         "ideal hours": MEAN * images / workers / 3600,
         "copies": driver.dealer.copies,

@@ -19,7 +19,7 @@ from randsmooth.certification import Engine
 from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.scheduler import Scheduler, count_classes
 from randsmooth.certification.segments import Segment, segments, take_batch, usual_batch
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, address_of, draw
 
 CPU = torch.device("cpu")
@@ -304,3 +304,39 @@ def test_cuda_counts_do_not_depend_on_the_batch(network: nn.Module, image: torch
         count_classes(Engine(network, sigma=SIGMA, device=cuda, batch=b), image, [("a", 10_000)]) for b in (BLOCK, 4096)
     ]
     assert np.array_equal(counts[0], counts[1])
+
+
+class Small(nn.Module):
+    """A model on a device whose memory holds so many images at once."""
+
+    def __init__(self, holds: int) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.holds, self.layers = holds, nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if len(x) > self.holds:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        logits: torch.Tensor = self.layers(x)
+        return logits
+
+
+@pytest.mark.parametrize("backend", ["torch", "auto"])
+@pytest.mark.parametrize(("batch", "holds", "fits"), [(1024, 1024, 1024), (1024, 600, 512), (1000, 300, 128)])
+def test_a_batch_that_does_not_fit_is_halved_and_counts_stay_the_same(
+    image: torch.Tensor, backend: str, batch: int, holds: int, fits: int
+) -> None:
+    plan = [("select", 100), ("estimate", 1500)]
+    roomy = Engine(Small(10**9).eval(), sigma=SIGMA, device=CPU, backend="torch")
+    tight = Engine(Small(holds).eval(), sigma=SIGMA, device=CPU, backend=backend, batch=batch)
+    if fits < batch:
+        with pytest.warns(Note, match=rf"batches of {batch} do not fit into the memory of cpu: \d+ instead"):
+            tight.prepare((1, 8, 8))
+    np.testing.assert_array_equal(count_classes(tight, image, plan), count_classes(roomy, image, plan))
+    assert tight.size == fits
+
+
+def test_a_block_that_does_not_fit_is_an_error() -> None:
+    engine = Engine(Small(BLOCK - 1).eval(), sigma=SIGMA, device=CPU, backend="torch", batch=512)
+    with pytest.warns(Note), pytest.raises(InputError, match=f"{BLOCK} images .* do not fit into the memory of cpu"):
+        engine.prepare((1, 8, 8))

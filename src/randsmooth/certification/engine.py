@@ -6,6 +6,7 @@ import math
 import statistics
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
@@ -33,7 +34,7 @@ from randsmooth.certification.segments import (
     usual_block,
 )
 from randsmooth.certification.workers import WorkerPool
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
 from randsmooth.noise import Stream, address_of, check_on_grid, grid_sampler, perturb
@@ -53,7 +54,8 @@ class Engine:
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
         settings: those that decide how samples are drawn and answered: sigma, sound, backend, precision, batch (at
-            least 128, of large images 32) and seed (None: 0). Or as keywords.
+            least 128, of large images 32; halved, with a note, where that does not fit into the device's memory) and
+            seed (None: 0). Or as keywords.
         device: where to draw and to answer.
 
     Raises:
@@ -83,6 +85,8 @@ class Engine:
         self._perturb = grid_sampler(sigma).perturb if settings.sound else partial(perturb, sigma=sigma)
         self._backend = None if backend == "auto" else make_backend(backend, model, device, settings.precision)
         self._shape: tuple[int, ...] = ()  # of a batch
+        self._tried = 0  # samples a batch
+        self._most: int | None = None  # samples a batch, where more did not fit into memory
         self._own = threading.local()  # what each worker drew last
         self.workers = WorkerPool(1)
 
@@ -108,20 +112,52 @@ class Engine:
         Raises:
             InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
         """
-        if self._shape[1:] != tuple(shape):
+        while self._shape[1:] != tuple(shape):
+            if not self._fits(tuple(shape)):
+                self._halve(shape)
+        return self.backend
+
+    def _fits(self, shape: tuple[int, ...]) -> bool:
+        """Make ready for images of `shape`; False where a batch does not fit into the memory of the device."""
+        try:
             batch = self._choose(shape) if self._backend is None else self._batch_for(self._backend, shape)
             self.backend.size = batch
             self.workers = self._workers_for(self.backend, shape)
             (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
-            self._shape = (batch, *shape)
-        return self.backend
+        except torch.OutOfMemoryError:
+            return False
+        self._shape, self._most = (batch, *shape), None
+        return True
+
+    def _halve(self, shape: Sequence[int]) -> None:
+        """Let batches be half as large, in whole blocks, before anything is counted.
+
+        Raises:
+            InputError: they are of one block already.
+        """
+        block, before = usual_block(shape), self._tried
+        if before <= block:
+            raise InputError(
+                f"{before} images of shape {tuple(shape)}, as many as share a noise stream, do not fit into the memory "
+                f"of {self.device}: free some of it, or use another device"
+            )
+        self._most = max(block, before // 2 // block * block)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+        note = f"batches of {before} do not fit into the memory of {self.device}: {self._most} instead"
+        warnings.warn(note, Note, stacklevel=2)
 
     def _batch_for(self, backend: Backend, shape: Sequence[int]) -> int:
-        """Samples a batch: as the settings, the backend or its device want it. InputError where that is too small."""
+        """Samples a batch: as the settings, the backend or its device want it, and its memory allows.
+
+        Raises:
+            InputError: they want too few.
+        """
         batch, block = self.settings.batch or backend.batch or usual_batch(self.device, shape), usual_block(shape)
         if backend.padded and batch < block:
             raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
-        return batch
+        self._tried = batch if self._most is None else min(batch, self._most)
+        return self._tried
 
     def _workers_for(self, backend: Backend, shape: Sequence[int]) -> WorkerPool:
         """As many as the backend wants; else one for each thread on the CPU, where batches are small; else one."""
@@ -161,7 +197,10 @@ class Engine:
 
         self._backend, self.rates = fastest(names, self.model, self.device, self.settings.precision, measure)
         for larger in larger_batches(batch, shape) if self.settings.batch is None else ():
-            rate = measure(self._backend, larger)
+            try:
+                rate = measure(self._backend, larger)
+            except torch.OutOfMemoryError:
+                break
             if rate > CLEARLY * self.rates[self._backend.name]:
                 batch, self.rates[self._backend.name] = larger, rate
         return batch

@@ -13,7 +13,7 @@ from randsmooth.errors import InputError
 
 ROUNDS = 2  # a group is this fraction of a fair share of what is left, so that groups shrink towards the end
 HOLDERS = 6  # of one image, at most
-PATIENCE = 0.2  # what an image usually takes, times this: so long a silence makes a worker slow where others are idle
+PATIENCE = 0.5  # so long a silence, in times that an image usually takes, makes a worker slow where another is idle
 UNKNOWN = 60.0  # seconds of silence that make it slow where nobody has answered yet
 ALONE = 3  # workers that died with one image and no other in hand: then it is the image
 
