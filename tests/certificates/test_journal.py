@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from randsmooth.certificates import Certificates, Journal, JournalRow, journal_header
+from randsmooth.certificates import Certificates, Header, Journal, JournalRow, journal_header
 from randsmooth.certificates.digest import link
-from randsmooth.certificates.journal import read_journal
+from randsmooth.certificates.journal import read_journal, table_of
 from randsmooth.certificates.pace import Pace
 from randsmooth.errors import InputError, Note
 
@@ -307,3 +307,13 @@ def test_a_journal_that_was_removed_is_not_written_on_in_silence(make: Make, tmp
         journal.append(rows_of(table)[0])
         journal.sync()
     assert journal.file.closed
+
+
+def test_rows_that_are_kept_take_little_memory_and_say_the_same() -> None:
+    many = np.array([100_000, 0, 7] + 997 * [0])
+    row = JournalRow(3, 0, np.minimum(many, 100), many, many[:1], seconds=1.0)
+    slim = row.slim()
+    assert slim.counts.nbytes + slim.counts0.nbytes == 5 * 1000
+    assert slim.to_json() == row.to_json()
+    counts = table_of(Header(sigma=0.5, n0=107, n=100_007, alpha=0.001), [slim]).counts
+    assert counts.dtype == np.int64 and counts[0].tolist() == many.tolist()

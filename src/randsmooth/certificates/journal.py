@@ -89,7 +89,7 @@ class Journal:
     def append(self, row: JournalRow) -> None:
         """Add a row and hand it to the operating system, which keeps it if this process is killed."""
         self._write(row.to_json(self.machines))
-        self.rows.append(row)
+        self.rows.append(row.slim())
 
     def settle(self) -> int:
         """Sync if `pace` says so, and return how many more rows are on the disk."""
@@ -178,7 +178,8 @@ def read_journal(path: Path) -> JournalContent | None:
     texts, checksum, bare = _checked(lines, path)
     header = parse_header(texts[0], path)
     machines = NumberedMachines()
-    rows = [JournalRow.from_json(text, f"{path}, line {at}", machines) for at, text in enumerate(texts[1:], start=2)]
+    parsed = (JournalRow.from_json(text, f"{path}, line {at}", machines) for at, text in enumerate(texts[1:], start=2))
+    rows = [row.slim() for row in parsed]
     _check_rows(header, rows, path)
     if bare and header.version >= WITH_DIGESTS:
         raise _damaged(path, 1, "its checksum is lost")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,10 @@ class JournalRow:
     machine: Machine | None = None
     image: bytes | None = None
 
+    def slim(self) -> JournalRow:
+        """The same with its counts in the smallest types that hold them, so that many rows fit into memory."""
+        return replace(self, counts0=_slim(self.counts0), counts=_slim(self.counts), path=_slim(self.path))
+
     def to_json(self, machines: NumberedMachines | None = None) -> str:
         """The row as a line. It says the number of its machine, and describes one that is not yet among `machines`.
 
@@ -99,6 +103,10 @@ class JournalRow:
         machine = _machine(raw["machine"], machines or NumberedMachines(), where) if "machine" in raw else None
         image = _image(raw["image"], where) if "image" in raw else None
         return cls(idx=raw["idx"], label=raw["label"], seconds=float(seconds), machine=machine, image=image, **evidence)
+
+
+def _slim(counts: Ints) -> Ints:
+    return counts.astype(np.min_scalar_type(counts.max(initial=0)))
 
 
 def _is_count(value: object) -> bool:

@@ -107,6 +107,7 @@ def certify_images(
             with _kept_counts(journal, out, metered=crew.facts.metered) as kept:
                 _certify_rest(crew, journal, kept, reporter or Silent())
             table = journal.table(indices, out.stem)
+            journal.rows.clear()  # the memory of as many counts as the table holds
         check_held()
         write_parquet(table, out)
         kept_path(out).unlink(missing_ok=True)
