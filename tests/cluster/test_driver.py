@@ -5,15 +5,20 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cluster.in_memory import HEADER, ORDER, InMemory, Worker, facts, row
 from randsmooth.certificates import JournalRow
+from randsmooth.certification import certify as certify_dataset
 from randsmooth.certification.order import Order
 from randsmooth.cluster.driver import SECOND, driven
+from randsmooth.cluster.processes import Processes, shares
 from randsmooth.errors import InputError, Note
+from randsmooth.models import Endpoint
 
 pytestmark = pytest.mark.filterwarnings("ignore::randsmooth.errors.Note")
 
@@ -187,3 +192,25 @@ def test_more_workers_than_images_are_not_used() -> None:
         warnings.simplefilter("always")
         check_whole(certify(there, 3), 3)
     assert [str(each.message) for each in caught] == ["3 images need no more than 3 workers"]
+
+
+def test_each_gpu_has_one_process_and_one_that_has_a_number_is_used_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    assert [share.device for share in shares(2, "auto")] == ["cuda:0", "cuda:1"]
+    assert [share.device for share in shares(1, "cuda:1")] == ["cuda:1"]
+    assert [share.device for share in shares(2, "cpu")] == ["cpu", "cpu"]
+    with pytest.warns(Note, match="2 workers instead of 4: one for each of cuda:0, cuda:1"):
+        assert len(shares(4, "cuda")) == 2
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, "4", True])
+def test_a_number_of_processes_that_is_none_is_refused(number: Any) -> None:
+    with pytest.raises(InputError, match="must be a whole number from 1 up"):
+        Processes(number)
+
+
+def test_an_endpoint_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+    endpoint = Endpoint(lambda images: images.mean(axis=(1, 2, 3)) > 0.5, num_classes=10)
+    with pytest.raises(InputError, match=r"workers do not make an endpoint faster: .* leave out --workers"):
+        certify_dataset(endpoint, "digits", sigma=0.5, n=100, out=tmp_path / "a.parquet", workers=Processes(2))
