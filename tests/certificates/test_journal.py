@@ -315,5 +315,6 @@ def test_rows_that_are_kept_take_little_memory_and_say_the_same() -> None:
     slim = row.slim()
     assert slim.counts.nbytes + slim.counts0.nbytes == 5 * 1000
     assert slim.to_json() == row.to_json()
-    counts = table_of(Header(sigma=0.5, n0=107, n=100_007, alpha=0.001), [slim]).counts
-    assert counts.dtype == np.int64 and counts[0].tolist() == many.tolist()
+    table = table_of(Header(sigma=0.5, n0=107, n=100_007, alpha=0.001), [slim])
+    assert table.counts is not None and table.counts.dtype == np.int64
+    assert table.counts[0].tolist() == many.tolist()
