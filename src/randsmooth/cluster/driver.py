@@ -156,7 +156,9 @@ class Driver:
     def _hear(self, event: Ready) -> None:
         """A worker is ready. The backend and the batch of the first one are those of all."""
         worker, facts = event.worker, event.facts
-        told = self._preparing.pop(worker)
+        told = self._preparing.pop(worker, None)
+        if told is None:
+            return  # sent before it was ended
         if self._heard is None:
             self._heard, self.order = self.clock(), self.order.like(facts.header)
             self._prepare(self._waiting)
@@ -211,6 +213,8 @@ class Driver:
             self._note(f"without {_listed([worker])}: {why}")
 
     def _take(self, worker: str, row: JournalRow) -> JournalRow | None:
+        if worker not in self._members:
+            return None  # sent before it was ended
         self._deaths.pop(worker, None)
         first = self.dealer.answer(worker, row, self.clock())
         self._deal(worker)
