@@ -92,6 +92,8 @@ def run_step(step: Step, folder: Path, carried: Mapping[str, str]) -> str:
         carried: environment, where the node does not say otherwise.
     """
     os.chdir(folder)
+    if step.is_done():  # an earlier try came to its end, and its node was lost before it could say so
+        return ""
     log = log_of(step)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as said:
