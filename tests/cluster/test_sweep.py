@@ -119,7 +119,7 @@ def test_a_killed_sweep_takes_its_steps_with_it_and_is_gone_on_with(tmp_path: Pa
         grid(folder, methods="gaussian", train={"take": 60, "epochs": 6})
     sweep(whole, "grid.yaml")
     out = cut / "runs" / "grid"
-    for sign in ("model/history.csv", "n=300-take=12-rule=fixed.parquet.partial"):
+    for sign in ("model/history.csv", "n=300-rule=fixed-take=12.parquet.log"):
         process = subprocess.Popen(words("grid.yaml"), cwd=cut, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for(out / "digits-gaussian-0.25-seed0" / sign, process)
         process.kill()
