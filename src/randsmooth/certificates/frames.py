@@ -62,8 +62,8 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     if about is None:
         raise InputError(
             "the DataFrame does not say what it is about: its attrs, which some operations of pandas drop, lack "
-            f"{ATTRS!r}. Copy them (frame.attrs = made.attrs), or judge its counts again by from_counts. "
-            "Shards are put together from their files, by rs.merge"
+            f"{ATTRS!r}. Copy them (frame.attrs = made.attrs), or judge its counts again: from_counts(frame, sigma=...)"
+            ". Shards are put together from their files, by rs.merge"
         )
     header, name = Header(**about["header"]), str(about["name"])
     missing = [column for column in ("idx", "label", "seconds") if column not in frame.columns]
