@@ -26,7 +26,7 @@ def begun(table: Certificates, path: Path, rows: list[int]) -> None:
 
 
 def test_what_is_finished_is_the_table_of_these_images(tmp_path: Path) -> None:
-    table, path = table_of(HEADER.having(selection="take 40 of 40"), 40), tmp_path / "mine.parquet.partial"
+    table, path = table_of(HEADER.having(selection="take 40 of 120"), 40), tmp_path / "mine.parquet.partial"
     begun(table, path, [5, 2, 9])
     content = path.read_bytes()
     with pytest.warns(Note, match=r"not finished, judged are 3 of 40 images\. The command .* --resume"):
