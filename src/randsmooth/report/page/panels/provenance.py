@@ -58,6 +58,7 @@ MODEL_FACTS = {
     "device": "device of the training",
     "compile": "compiled for the training",
     "threads": "threads of the training",
+    "batch_norm_devices": "devices of the training, each with its own batch norm",
     "asked": "weights of the other models that it used",
     "changed": "settings changed during the training",
     "versions": "versions at the training",
