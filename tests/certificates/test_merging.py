@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from certificates.test_journal import rows_of
+from randsmooth.atomic import held
 from randsmooth.certificates import Certificates, Journal, Machine, NotWhole, Shard, merge, read_parquet, write_parquet
 from randsmooth.certificates.digest import hashed_images
 from randsmooth.certificates.selection import Selection
@@ -230,6 +231,20 @@ def test_an_output_is_not_written_over(whole: Certificates, tmp_path: Path) -> N
         merge(paths, out="t.tsv")
     merge(paths, out=tmp_path / "t.parquet", overwrite=True)
     assert len(read_parquet(tmp_path / "t.parquet")) == 12
+
+
+def test_an_unfinished_run_into_the_output_is_not_lost(whole: Certificates, tmp_path: Path) -> None:
+    paths, out = written(whole, tmp_path, "1/2", "2/2"), tmp_path / "t.parquet"
+    journal = tmp_path / "t.parquet.partial"
+    Journal.create(journal, whole.header).close()
+    before = journal.read_bytes()
+    with pytest.raises(InputError, match=r"t\.parquet\.partial holds the images of an unfinished run; use overwrite"):
+        merge(paths, out=out)
+    with held(journal), pytest.raises(InputError, match=r"another run is writing .*t\.parquet"):
+        merge(paths, out=out, overwrite=True)
+    assert journal.read_bytes() == before and not out.exists()
+    merge(paths, out=out, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["t.parquet", *(path.name for path in paths)])
 
 
 def test_shards_at_urls_are_merged_there(whole: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -121,6 +121,19 @@ def test_a_journal_left_behind_a_finished_table_goes(model: Classifier, images: 
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+def test_a_journal_beside_the_table_of_another_run_stays(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
+    before = (tmp_path / "a.parquet.partial").read_bytes()
+    run(model, images, tmp_path / "other.parquet", seed=7)
+    (tmp_path / "other.parquet").rename(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="begun differently"):
+        run(model, images, tmp_path / "a.parquet", resume=True)
+    assert (tmp_path / "a.parquet.partial").read_bytes() == before
+
+
 def test_what_a_kill_left_of_a_table_goes(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
     (tmp_path / ".a.parquet.77.tmp").write_bytes(b"half")
     run(model, images, tmp_path / "a.parquet")

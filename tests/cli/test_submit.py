@@ -74,6 +74,30 @@ def test_a_table_that_no_task_made_is_not_replaced(own: Path, cli: Run) -> None:
     (own / "a.parquet").touch()
     code, _, err = cli("submit", "certify", *ASKED, *HERE, "--out", "a.parquet")
     assert code == 2 and "a.parquet exists and was not made by tasks: use --overwrite or another --out" in err
+    (own / "a.parquet").rename(own / "a.parquet.partial")
+    code, _, err = cli("submit", "certify", *ASKED, *HERE, "--out", "a.parquet")
+    assert code == 2 and "a.parquet.partial exists and was not made by tasks: use --overwrite" in err
+
+
+@pytest.mark.slow
+def test_an_overwritten_table_does_not_pass_for_that_of_the_tasks(own: Path, cli: Run) -> None:
+    assert cli("certify", *ASKED, "--seed", "7", "--out", "a.parquet").code == 0
+    words = ["submit", "certify", *ASKED, "--local", "--array", "1", "--out", "a.parquet"]
+    code, _, err = cli(*words, "--overwrite")
+    assert (code, err) == (0, "")
+    assert read(own / "a.parquet").header.seed == 0
+
+
+@pytest.mark.slow
+def test_a_model_that_was_trained_anew_is_not_that_of_the_table(own: Path, cli: Run) -> None:
+    make = "import torch\ndef make():\n    torch.manual_seed({})\n    return torch.nn.Sequential(torch.nn.Flatten(), "
+    words = ["submit", "certify", "net.py:make", *ASKED[1:-2], "--local", "--array", "1", "--out", "a.parquet"]
+    (own / "net.py").write_text(f"{make.format(0)}torch.nn.Linear(64, 10)).eval()\n")
+    assert cli(*words).code == 0
+    assert cli(*words).code == 0
+    (own / "net.py").write_text(f"{make.format(1)}torch.nn.Linear(64, 10)).eval()\n")
+    code, _, err = cli(*words)
+    assert code == 2 and "a is about another model: weights 'sha256:" in err
 
 
 @pytest.mark.parametrize("damage", ["", "[1]", '{"format": 1}', '{"format": 99, "jobs": {}}'])

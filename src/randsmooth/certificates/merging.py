@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
-from randsmooth.atomic import claimed
+from randsmooth.atomic import held, naming, sweep
 from randsmooth.certificates.digest import hashed_images
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.image_lists import named
@@ -18,6 +19,7 @@ from randsmooth.certificates.parquet import write_parquet
 from randsmooth.certificates.part import Part, read_parts
 from randsmooth.certificates.same_run import evidence_difference
 from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.certificates.unfinished import UNFINISHED
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.transfer import delivered
 from randsmooth.urls import Place, name_of, place_of
@@ -87,9 +89,10 @@ def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool 
     with delivered(out, overwrite=overwrite) as path:
         _check_absent(path, overwrite)
         table = _merged(places, path.stem)
-        with claimed(path):
+        with _alone(path):
             _check_absent(path, overwrite)
             write_parquet(table, path)
+            _journal(path).write_bytes(b"")
     return table
 
 
@@ -100,9 +103,36 @@ def _merged(places: Sequence[Place], name: str) -> Certificates:
     return _together(parts, name)
 
 
+def _journal(out: Path) -> Path:
+    return out.with_name(out.name + UNFINISHED)
+
+
 def _check_absent(out: Path, overwrite: bool) -> None:
+    """Raise InputError for a table at `out`, and for the images of a run into it that is not finished."""
+    way_out = "use overwrite=True (--overwrite), or another out (--out)"
     if out.exists() and not overwrite:
-        raise InputError(f"{out} exists; use overwrite=True (--overwrite), or another out (--out)")
+        raise InputError(f"{out} exists; {way_out}")
+    journal = _journal(out)
+    if not overwrite and journal.exists() and journal.stat().st_size:
+        raise InputError(f"{journal} holds the images of an unfinished run; {way_out}")
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Keep out all that would write `out`, a certification too, by the lock that this has: on its journal.
+
+    A journal that is empty in the end is removed.
+    """
+    journal = _journal(out)
+    with naming(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    with held(journal, make=True, output=out):
+        sweep(out)
+        try:
+            yield
+        finally:
+            if not journal.stat().st_size:
+                journal.unlink()
 
 
 def _check_one_run(parts: Sequence[Part]) -> None:

@@ -149,7 +149,7 @@ def whole_of(file: Place) -> Place | None:
 
     Example:
         >>> from pathlib import Path
-    >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
+        >>> whole_of(Path("runs/table-2-of-3.parquet")), whole_of(Path("2-of-3.parquet"))
         (PosixPath('runs/table.parquet'), None)
     """
     found = SHARD_FILE.fullmatch(name_of(file))

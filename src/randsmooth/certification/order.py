@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth import data, models
-from randsmooth.certificates import CertificationSettings, Header, Shard
+from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
 from randsmooth.certification.run_identity import check_fit, make_header
+from randsmooth.certification.same_classifier import check_same
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
 from randsmooth.urls import is_url
@@ -102,6 +103,10 @@ class Order:
         """
         *_, images = self._open(stream=True)
         return len(choose(len(images), self.take, self.skip)[0])
+
+    def check_model(self, table: Certificates) -> None:
+        """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
+        check_same(self._open(stream=True)[0], table, self.identity)
 
     def _open(self, *, stream: bool) -> tuple[models.BaseClassifier, Any, CertificationSettings, data.Images]:
         """The model, the data set and the settings that they leave, and the images."""

@@ -100,9 +100,10 @@ def certify_images(
             out.unlink(missing_ok=True)
             kept_path(out).unlink(missing_ok=True)
         if out.exists():
+            table = _finished(out, header)
             kept_path(out).unlink(missing_ok=True)
             path.unlink()  # a kill may have come between writing the table and removing this
-            return _finished(out, header)
+            return table
         with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
             with _kept_counts(journal, out, metered=crew.facts.metered) as kept:
                 _certify_rest(crew, journal, kept, reporter or Silent())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from randsmooth.atomic import claimed
+from randsmooth.atomic import claimed, held
 from randsmooth.cli.certification import Certify, order_of
 from randsmooth.cli.configuration import read_config, validate, write_config
 from randsmooth.cli.messages import FAILURE
@@ -20,7 +20,7 @@ from randsmooth.cluster.resources import Resources
 from randsmooth.cluster.slurm_array import Submitted, arrays, submit_missing
 from randsmooth.cluster.slurm_queue import SlurmQueue, alive
 from randsmooth.cluster.step_processes import Processes, cores, gpus_here, log_of
-from randsmooth.cluster.submission import CONFIG, LOGS, MERGE, RECORD, Submission, folder_of
+from randsmooth.cluster.submission import CONFIG, LOGS, MERGE, RECORD, Submission, folder_of, journal_of
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.progress import Reporter, console
@@ -43,9 +43,12 @@ def begun(asked: Certify, array: int, out: Path) -> Iterator[Submission]:
         if (folder / RECORD).exists():
             submission = Submission.read(folder)
             _check_same(submission, asked, array)
+            _check_model(submission, asked)
         else:
             submission = _new(asked, array, out)
             (folder / CONFIG).unlink(missing_ok=True)  # of a run that was killed right here
+            if asked.overwrite:
+                _make_room(out)
             write_config(asked.model_copy(update=NOT_OF_THE_RUN), "certify", folder / CONFIG)
             submission.write()
         try:
@@ -61,8 +64,9 @@ def _new(asked: Certify, array: int, out: Path) -> Submission:
     from randsmooth.certification.dataset import check_parquet
 
     check_parquet(out)
-    if out.exists() and not asked.overwrite:
-        raise InputError(f"{out} exists and was not made by tasks: use --overwrite or another --out")
+    there = next((path for path in (out, journal_of(out)) if path.exists()), None)
+    if there is not None and not asked.overwrite:
+        raise InputError(f"{there} exists and was not made by tasks: use --overwrite or another --out")
     images = order_of(asked).count()
     if array > images:
         raise InputError(
@@ -85,15 +89,37 @@ def _check_same(submission: Submission, asked: Certify, array: int) -> None:
         )
 
 
+def _check_model(submission: Submission, asked: Certify) -> None:
+    """Raise InputError where the model is no longer the one whose certificates are there, as after a new training."""
+    from randsmooth.certificates import read_parquet
+
+    done = [submission.step(shard).makes for shard in submission.numbers if submission.step(shard).is_done()]
+    table = next((path for path in [submission.out, *done] if path.exists()), None)
+    if table is not None:
+        order_of(asked).check_model(read_parquet(table))
+
+
 def _discard(submission: Submission) -> None:
-    """Remove the folder and the table of a submission of which nothing is queued any more."""
+    """Remove the folder of a submission of which nothing is queued any more."""
     if queued := alive(submission.all_jobs()):
         raise InputError(
             f"tasks of {submission.folder} are still queued or running: stop them by `scancel "
             f"{' '.join(arrays(queued))}`, then use --overwrite"
         )
-    submission.out.unlink(missing_ok=True)
     shutil.rmtree(submission.folder)
+
+
+def _make_room(out: Path) -> None:
+    """Remove the table of an earlier run, which would pass for that of the tasks, and the journal of one.
+
+    Raises:
+        InputError: another run is writing it.
+    """
+    journal = journal_of(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with held(journal, make=True, output=out):
+        out.unlink(missing_ok=True)
+        journal.unlink()
 
 
 def submit(submission: Submission, resources: Resources, at_once: int | None) -> None:

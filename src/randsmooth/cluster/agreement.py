@@ -45,7 +45,8 @@ def _release(package: str, version: str) -> str:
 class Agreement:
     """Which run the workers are about: the facts that two of them came to, or that a resumed run was begun with.
 
-    One worker alone is believed only where no other is left to ask, since it may be the one with the wrong weights.
+    One worker alone is believed only where no other is left to ask or ready in time, since it may be the one with the
+    wrong weights.
 
     Attributes:
         begun: the header of the run that is resumed; None where it begins.
