@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import io
+import os
 import shutil
 import subprocess
 from collections.abc import Collection, Iterator, Sequence
@@ -17,6 +18,7 @@ from randsmooth.errors import InputError
 from randsmooth.extras import needs
 
 ANSWER = 60.0  # seconds that Slurm may take for an answer
+LEVEL = "SUBMITIT_LOG_LEVEL"  # where submitit looks for how to log
 
 
 @dataclass(frozen=True)
@@ -103,13 +105,23 @@ def log_of_job(folder: Path, job: str) -> Path:
 def check_slurm() -> None:
     """Raise InputError where submitit or one of Slurm's commands is missing."""
     with needs("--slurm", "--local runs the same without Slurm"):
-        import submitit  # noqa: F401
+        _import_submitit()
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
             raise InputError(
                 f"--slurm needs Slurm's command {program}, which is not on PATH: run this on a login node of the "
                 "cluster, or use --local, which runs the same on this machine"
             )
+
+
+def _import_submitit() -> None:
+    """Import submitit without its set-up of logging, which closes the handlers that the process has."""
+    level = os.environ.get(LEVEL)
+    os.environ[LEVEL] = "NOCONFIG"
+    try:
+        import submitit  # noqa: F401
+    finally:  # tasks inherit the environment, and are to log as their user wants
+        os.environ.pop(LEVEL) if level is None else os.environ.update({LEVEL: level})
 
 
 def alive(jobs: Collection[str]) -> dict[str, Alive]:

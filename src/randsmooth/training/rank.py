@@ -31,9 +31,10 @@ def _end_with_the_first(rank: int) -> None:
     """End this process when the first rank is gone: nothing would be left to train for."""
     os.read(0, 1)  # comes back when the other end of standard input is closed
     from randsmooth.errors import setting
+    from randsmooth.escape import say
 
     how = f"rank 0 on {socket.gethostname()} is gone, and rank {rank} ends with it"
-    print(f"randsmooth: {how}; to go on after the last checkpoint: {setting(resume=True)}", file=sys.stderr, flush=True)
+    say(f"randsmooth: {how}; to go on after the last checkpoint: {setting(resume=True)}", file=sys.stderr)
     os._exit(1)
 
 
