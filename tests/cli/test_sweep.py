@@ -88,6 +88,11 @@ def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
     error = refused(cli, written({"train": {"epochs": 3}}), "--out", out.path)
     assert f"{folder} was made with other settings (epochs 2 there, 3 in the grid)" in error
     folder.rmdir()
+    table = folder.with_name(f"{Grid.read(BASE).certifications[0].title}.parquet")
+    table.touch()  # of the model that was there: it would be ranked as that of the new one
+    error = refused(cli, written({"train": {"epochs": 3}}), "--out", out.path)
+    assert f"{table} was made with other settings (epochs 2 there, 3 in the grid)" in error
+    table.unlink()
     out.begin(Grid.read(BASE | {"train": {"epochs": 3}}))  # nothing had been made of it
     out.begin(Grid.read(BASE | {"train": {"epochs": 3}, "seeds": [0, 1]}))
 

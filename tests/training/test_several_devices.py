@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -35,6 +37,26 @@ pytestmark = pytest.mark.slow
 
 UNEVEN = {"epochs": 2, "take": 41}  # steps of 8 images; the last has one, and one rank none
 ENDED = 30.0  # seconds in which all ranks end when one does, on a busy machine
+
+
+# What each rank of a launcher runs, where rank 1 has something else.
+ODD = {
+    "version": """
+import os, sys
+from importlib import metadata
+known = metadata.version
+if os.environ["RANK"] == "1":
+    metadata.version = lambda name: "0.0.9" if name == "randsmooth" else known(name)
+import randsmooth as rs
+rs.train("digits", sigma=0.25, epochs=1, take=41, out=sys.argv[1] + "/m", device="cpu", devices=2)
+""",
+    "data": """
+import os, sys
+os.chdir(sys.argv[1] + "/" + os.environ["RANK"])
+import randsmooth as rs
+rs.train("train.npz", sigma=0.25, epochs=1, take=41, out=sys.argv[1] + "/m", device="cpu", devices=2)
+""",
+}
 
 
 def settings(method: str = "gaussian", **changes: Any) -> TrainingSettings:
@@ -189,6 +211,24 @@ def test_an_error_of_a_rank_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(RankLost, match=r"rank 1 of 2 on .* was ended by an error .InputError: unknown method 'mine'"):
         train("digits", chosen, out=tmp_path / "m", device="cpu", devices=2)
     assert ranks_of(os.getpid()) == []
+
+
+@pytest.mark.parametrize("odd", ["version", "data"])
+def test_a_rank_with_another_version_or_other_data_is_refused(odd: str, tmp_path: Path) -> None:
+    """Both are told; without the check each rank would train on what it has, as if nothing were wrong."""
+    at_random = np.random.default_rng(0).integers(0, 256, (60, 8, 8), dtype=np.uint8)
+    for rank, pixels in enumerate([at_random, 255 - at_random]):
+        (tmp_path / str(rank)).mkdir()
+        np.savez(tmp_path / str(rank) / "train.npz", x=pixels, y=np.arange(60) % 3)
+    script = tmp_path / "odd.py"
+    script.write_text(ODD[odd])
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    with command(*launcher, str(script), str(tmp_path)) as process:
+        out, _ = process.communicate(timeout=300)
+    what = {"version": r"randsmooth 0\.0\.9", "data": r"training images 60 \(sha256 \w+\)"}[odd]
+    assert process.returncode, out
+    assert re.search(rf"rank 1 on \S+ has {what}, and rank 0 on \S+ has .*: ranks of one run need the same", out), out
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_lost_loss_ends_all_in_its_own_words(tmp_path: Path) -> None:

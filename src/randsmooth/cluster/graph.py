@@ -184,6 +184,13 @@ class Graph:
             self._place(step, placed)
         return list(placed.values())
 
+    def built_on(self, name: str) -> list[Step]:
+        """The step of this name and all that need it, directly or not, in order."""
+        found = {name}
+        for step in self.in_order():
+            found |= {step.name} if found.intersection(step.needs) else set()
+        return [step for step in self if step.name in found]
+
     def _place(self, step: Step, placed: dict[str, Step]) -> None:
         if step.name not in placed:
             for name in step.needs:

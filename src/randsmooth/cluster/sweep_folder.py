@@ -95,9 +95,12 @@ class SweepFolder:
             )
         for name in now:
             different = _difference(str(before[name]), now[name]) if name in before else ""
-            if different and _begun(graph[name]):
+            stale = [step for step in graph.built_on(name) if step.verb in MADE_ONCE and _begun(step)]
+            if different and stale:
+                made = " and ".join(str(step.makes) for step in stale)
                 raise InputError(
-                    f"{graph[name].makes} was made with other settings ({different}): use another --out, or remove it"
+                    f"{made} {'were' if len(stale) > 1 else 'was'} made with other settings ({different}): use another "
+                    f"--out, or remove {'them' if len(stale) > 1 else 'it'}"
                 )
 
     @contextmanager

@@ -29,7 +29,9 @@ from randsmooth.training.loop import Trainer
 from randsmooth.training.placement import Placement, RankEnvironment, check_batch
 from randsmooth.training.ranks import Ranks
 from randsmooth.training.recipe import Change, Recipe
+from randsmooth.training.source import fingerprint
 from randsmooth.training.teacher import SmoothedTeacher
+from randsmooth.versions import versions
 
 R = TypeVar("R", bound=Recipe)
 M = TypeVar("M", bound=StoredModel)
@@ -139,6 +141,8 @@ def _train(
     model = job.new_model(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
     classifier = None if job.classifier is None else job.classifier(recipe, spec)
     images = training_images(recipe, fabric.device, job.own)
+    ranks.check_alike(versions() | {"training images": fingerprint(images)})
+    model.load_state_dict(ranks.first(model.state_dict))  # another processor may round initial weights differently
     schedule = recipe.build_method().schedule()
     with ExitStack() as stack, threads.using(recipe.threads):
         ranks.first(lambda: take_folder(stack, job, begun=checkpoint is not None, resume=conduct.resume))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar, cast
 
 import torch
@@ -94,6 +94,20 @@ class Ranks:
         """Tell each other on which host each is, once all have joined."""
         self.hosts = [""] * self.number
         self.together(lambda: torch.distributed.all_gather_object(self.hosts, socket.gethostname()))
+
+    def check_alike(self, facts: Mapping[str, str]) -> None:
+        """Raise InputError, on all ranks, unless they agree on `facts`, by name: a version, a hash."""
+        if self.alone:
+            return
+        told: list[Mapping[str, str]] = [{}] * self.number
+        self.together(lambda: torch.distributed.all_gather_object(told, dict(facts)))
+        for rank, theirs in enumerate(told):
+            for name, first in told[0].items():
+                if theirs.get(name) != first:
+                    raise InputError(
+                        f"rank {rank} on {self.hosts[rank]} has {name} {theirs.get(name)}, and rank 0 on "
+                        f"{self.hosts[0]} has {first}: ranks of one run need the same"
+                    )
 
     def part(self, total: int) -> Part:
         """Which images of a batch of `total` this rank takes."""
