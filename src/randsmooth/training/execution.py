@@ -141,7 +141,7 @@ def _train(
     model = job.new_model(recipe, spec)  # before the data are decoded, to refuse an unknown architecture at once
     classifier = None if job.classifier is None else job.classifier(recipe, spec)
     images = training_images(recipe, fabric.device, job.own)
-    ranks.check_alike(versions() | {"training images": fingerprint(images)})
+    ranks.check_alike(versions() | {"training data": fingerprint(images)})
     model.load_state_dict(ranks.first(model.state_dict))  # another processor may round initial weights differently
     schedule = recipe.build_method().schedule()
     with ExitStack() as stack, threads.using(recipe.threads):

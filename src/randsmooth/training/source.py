@@ -47,12 +47,12 @@ def fingerprint(images: Images) -> str:
 
     Example:
         >>> fingerprint(data.load("digits", "train"))
-        '1433 (sha256 ...)'
+        '1433 images (sha256 ...)'
     """
     some = torch.linspace(0, len(images) - 1, min(SOME, len(images))).long()
     x, y = images.batch(some)
     hashed = hashlib.sha256(y.cpu().numpy().tobytes() + x.cpu().contiguous().numpy().tobytes())
-    return f"{len(images)} (sha256 {hashed.hexdigest()[:16]})"
+    return f"{len(images)} images (sha256 {hashed.hexdigest()[:16]})"
 
 
 def _held(images: Images) -> Images:
