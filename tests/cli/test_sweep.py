@@ -71,6 +71,7 @@ def test_bad_words(cli: Run) -> None:
     assert "workers=0 must be at least 1" in refused(cli, grid, "--workers", 0)
     assert "expected a path on this machine" in refused(cli, grid, "--out", "s3://bucket/sweep")
     assert "holds no sweep" in refused(cli, "status", "nowhere")
+    assert "sweep status needs the folder of a sweep" in refused(cli, "status")
     Path("full").mkdir()
     Path("full/mine.txt").touch()
     assert "full holds mine.txt, which no sweep wrote" in refused(cli, grid, "--out", "full")

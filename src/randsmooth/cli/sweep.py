@@ -57,6 +57,8 @@ def sweep(settings: Sweep) -> None:
     if first == STATUS and rest:
         _status(rest, settings.format)
         return
+    if first == STATUS and not Path(first).exists():
+        raise InputError("sweep status needs the folder of a sweep, such as `randsmooth sweep status runs/grid`")
     if rest:
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
     check_where(settings.ray)
