@@ -35,8 +35,9 @@ import numpy as np
 from cluster.in_memory import HEADER, ORDER, InMemory, Worker
 from harness import Figure, finish
 from randsmooth.certificates import Journal, JournalRow
+from randsmooth.certificates.partial import journal_path
 from randsmooth.certification.crew import RunFacts
-from randsmooth.certification.resumable_run import certify_images, journal_path
+from randsmooth.certification.resumable_run import certify_images
 from randsmooth.cluster.driver import Driver
 from randsmooth.cluster.transport import Event, Message
 

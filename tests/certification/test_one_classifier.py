@@ -18,9 +18,9 @@ import randsmooth as rs
 from certification.runs import StopAfter, same
 from models.test_identity import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates, Header, parse_header
+from randsmooth.certificates.partial import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
 from randsmooth.certification.behaviour import made_up, on_made_up
-from randsmooth.certification.resumable_run import journal_path
 from randsmooth.errors import InputError, Note
 from randsmooth.models import OnnxModel
 from randsmooth.noise import check_on_grid

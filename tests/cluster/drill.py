@@ -30,7 +30,7 @@ from pathlib import Path
 from certification.runs import same
 from randsmooth import read
 from randsmooth.certificates import Certificates
-from randsmooth.certification.resumable_run import journal_path
+from randsmooth.certificates.partial import journal_path
 
 IMAGES, WORKERS, PATIENCE = 60, 3, 600.0
 SETTINGS = ["--dataset", "digits", "--sigma", "0.25", "--n0", "100", "--n", "10000", "--rule", "grid"]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 import randsmooth as rs
 from certification.runs import same
-from randsmooth.certification.resumable_run import journal_path
+from randsmooth.certificates.partial import journal_path
 from randsmooth.cluster.processes import shares
 from randsmooth.errors import InputError, Note
 

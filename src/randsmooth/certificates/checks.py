@@ -11,8 +11,9 @@ from randsmooth.certificates.derived import derived
 from randsmooth.certificates.files import read
 from randsmooth.certificates.journal import read_journal
 from randsmooth.certificates.parquet import DIGESTS, read_parquet
+from randsmooth.certificates.partial import UNFINISHED
 from randsmooth.certificates.table import Certificates
-from randsmooth.certificates.unfinished import UNFINISHED, images_planned
+from randsmooth.certificates.unfinished import images_planned
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 

@@ -12,8 +12,9 @@ from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import matlab
 from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
+from randsmooth.certificates.partial import UNFINISHED
 from randsmooth.certificates.table import Certificates
-from randsmooth.certificates.unfinished import UNFINISHED, read_unfinished
+from randsmooth.certificates.unfinished import read_unfinished
 from randsmooth.errors import InputError, Note
 from randsmooth.transfer import delivered, fetched, naming_urls
 from randsmooth.urls import Place

@@ -17,9 +17,9 @@ from randsmooth.certificates.machine import NumberedMachines
 from randsmooth.certificates.missing import commands_for
 from randsmooth.certificates.parquet import write_parquet
 from randsmooth.certificates.part import Part, read_parts
+from randsmooth.certificates.partial import journal_path
 from randsmooth.certificates.same_run import evidence_difference
 from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.certificates.unfinished import UNFINISHED
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.transfer import delivered
 from randsmooth.urls import Place, name_of, place_of
@@ -92,7 +92,7 @@ def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool 
         with _alone(path):
             _check_absent(path, overwrite)
             write_parquet(table, path)
-            _journal(path).write_bytes(b"")
+            journal_path(path).write_bytes(b"")
     return table
 
 
@@ -103,16 +103,12 @@ def _merged(places: Sequence[Place], name: str) -> Certificates:
     return _together(parts, name)
 
 
-def _journal(out: Path) -> Path:
-    return out.with_name(out.name + UNFINISHED)
-
-
 def _check_absent(out: Path, overwrite: bool) -> None:
     """Raise InputError for a table at `out`, and for the images of a run into it that is not finished."""
     way_out = "use overwrite=True (--overwrite), or another out (--out)"
     if out.exists() and not overwrite:
         raise InputError(f"{out} exists; {way_out}")
-    journal = _journal(out)
+    journal = journal_path(out)
     if not overwrite and journal.exists() and journal.stat().st_size:
         raise InputError(f"{journal} holds the images of an unfinished run; {way_out}")
 
@@ -123,7 +119,7 @@ def _alone(out: Path) -> Iterator[None]:
 
     A journal that is empty in the end is removed.
     """
-    journal = _journal(out)
+    journal = journal_path(out)
     with naming(out):
         out.parent.mkdir(parents=True, exist_ok=True)
     with held(journal, make=True, output=out):

@@ -13,9 +13,9 @@ from randsmooth.certificates.header import Header
 from randsmooth.certificates.journal import read_journal, table_of
 from randsmooth.certificates.machine import OF_THE_MACHINE, Machine, NumberedMachines
 from randsmooth.certificates.parquet import read_parquet
+from randsmooth.certificates.partial import UNFINISHED, journal_path
 from randsmooth.certificates.selection import Selection, Shard
 from randsmooth.certificates.table import Certificates, Ints
-from randsmooth.certificates.unfinished import UNFINISHED
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.stores import Store
 from randsmooth.urls import Place, beside, is_url, name_of, place_of, unsent_path
@@ -133,7 +133,7 @@ def _there(place: Place) -> Place | None:
 
 def _journal(place: Place) -> Path:
     path = unsent_path(str(place)) if is_url(place) else Path(place)
-    return path.with_name(path.name + UNFINISHED)
+    return journal_path(path)
 
 
 def _read(place: Place) -> list[Part]:

@@ -11,8 +11,6 @@ from randsmooth.certificates.selection import Selection, Shard
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError, Note
 
-UNFINISHED = ".partial"  # suffix of a journal
-
 
 def read_unfinished(path: Path) -> Certificates:
     """The table of the images that are finished in the journal at `path`, in the order of their positions.

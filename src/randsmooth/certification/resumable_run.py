@@ -19,6 +19,7 @@ from randsmooth.certificates import (
     read_parquet,
     write_parquet,
 )
+from randsmooth.certificates.partial import journal_path
 from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.certification.kept_counts import KeptCounts
@@ -39,11 +40,6 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
             f"{there} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
             "another out (--out)"
         )
-
-
-def journal_path(out: Path) -> Path:
-    """Where the finished images of a run into `out` wait for the rest."""
-    return out.with_name(out.name + ".partial")
 
 
 def kept_path(out: Path) -> Path:

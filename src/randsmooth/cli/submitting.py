@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from randsmooth.atomic import claimed, held
+from randsmooth.certificates.partial import journal_path
 from randsmooth.cli.certification import Certify, order_of
 from randsmooth.cli.configuration import read_config, validate, write_config
 from randsmooth.cli.messages import FAILURE
@@ -20,7 +21,7 @@ from randsmooth.cluster.resources import Resources
 from randsmooth.cluster.slurm_array import Submitted, arrays, submit_missing
 from randsmooth.cluster.slurm_queue import SlurmQueue, alive
 from randsmooth.cluster.step_processes import Processes, cores, gpus_here, log_of
-from randsmooth.cluster.submission import CONFIG, LOGS, MERGE, RECORD, Submission, folder_of, journal_of
+from randsmooth.cluster.submission import CONFIG, LOGS, MERGE, RECORD, Submission, folder_of
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.progress import Reporter, console
@@ -64,7 +65,7 @@ def _new(asked: Certify, array: int, out: Path) -> Submission:
     from randsmooth.certification.dataset import check_parquet
 
     check_parquet(out)
-    there = next((path for path in (out, journal_of(out)) if path.exists()), None)
+    there = next((path for path in (out, journal_path(out)) if path.exists()), None)
     if there is not None and not asked.overwrite:
         raise InputError(f"{there} exists and was not made by tasks: use --overwrite or another --out")
     images = order_of(asked).count()
@@ -115,7 +116,7 @@ def _make_room(out: Path) -> None:
     Raises:
         InputError: another run is writing it.
     """
-    journal = journal_of(out)
+    journal = journal_path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     with held(journal, make=True, output=out):
         out.unlink(missing_ok=True)

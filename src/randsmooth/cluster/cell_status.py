@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from randsmooth.certificates import journal_header
+from randsmooth.certificates.partial import journal_path
 from randsmooth.cluster.graph import TRAINING, Graph, Step
 from randsmooth.cluster.sweep_folder import SweepFolder, failure_of
 from randsmooth.cluster.sweep_graph import graph_of
@@ -134,7 +135,7 @@ def progress_of(step: Step) -> str:
         return f"epoch {epochs}{of} done" if epochs > 0 else ""
     if step.verb != "certify":
         return ""
-    journal = step.makes.with_name(f"{step.makes.name}.partial")
+    journal = journal_path(step.makes)
     images = _lines(journal) - 1
     return f"{images:,}{_of_all(journal)} images done" if images >= 0 else ""
 

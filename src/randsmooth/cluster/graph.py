@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from randsmooth.certificates.partial import journal_path
 from randsmooth.errors import InputError
 
 RESUMED = ("train", "train-denoiser", "certify")  # verbs that go on with what a killed run has left
@@ -57,7 +58,7 @@ class Step:
         if self.verb in TRAINING:
             return (self.makes / "config.json").exists()  # which is written last
         if self.verb == "certify":  # a kill may have come between the table and the removal of its journal
-            return self.makes.exists() and not self.makes.with_name(self.makes.name + ".partial").exists()
+            return self.makes.exists() and not journal_path(self.makes).exists()
         return self.makes.exists() and all(_age(self.makes) >= _age(path) for path in self.reads if path.exists())
 
 

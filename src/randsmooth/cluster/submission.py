@@ -9,6 +9,7 @@ from pathlib import Path
 
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.journal import read_journal
+from randsmooth.certificates.partial import journal_path
 from randsmooth.certificates.selection import Shard
 from randsmooth.cluster.graph import Graph, Step
 from randsmooth.errors import InputError
@@ -104,7 +105,7 @@ class Submission:
         """How many images of a shard are certified."""
         step = self.step(shard)
         try:
-            content = None if step.is_done() else read_journal(journal_of(step.makes))
+            content = None if step.is_done() else read_journal(journal_path(step.makes))
         except (FileNotFoundError, InputError):  # it is not begun, ended just now, or is damaged, which its task says
             content = None
         if content is None:
@@ -124,8 +125,3 @@ def folder_of(out: Path) -> Path:
         'runs/gaussian.tasks'
     """
     return out.with_suffix(".tasks")
-
-
-def journal_of(table: Path) -> Path:
-    """Where the finished images of a table that is being made are."""
-    return table.with_name(f"{table.name}.partial")

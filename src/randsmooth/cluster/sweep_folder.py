@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from randsmooth.atomic import held, is_scrap, write_atomically
+from randsmooth.certificates.partial import journal_path
 from randsmooth.cluster.graph import Graph, Step
 from randsmooth.cluster.grid import Grid
 from randsmooth.cluster.sweep_graph import graph_of
@@ -167,7 +168,7 @@ def _failed(step: Step) -> Path:
 
 def _begun(step: Step) -> bool:
     """Whether there is anything of what a step makes."""
-    return step.makes.exists() or step.makes.with_name(f"{step.makes.name}.partial").exists()
+    return step.makes.exists() or journal_path(step.makes).exists()
 
 
 def _difference(before: str, now: str) -> str:

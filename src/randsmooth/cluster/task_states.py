@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from randsmooth.atomic import held
+from randsmooth.certificates.partial import journal_path
 from randsmooth.cluster.slurm_queue import Alive, alive, log_of_job
 from randsmooth.cluster.step_processes import failure, log_of
-from randsmooth.cluster.submission import LOGS, MERGE, Submission, journal_of
+from randsmooth.cluster.submission import LOGS, MERGE, Submission
 from randsmooth.errors import InputError
 
 DONE, RUNNING, WAITING, FAILED, OPEN = "done", "running", "waiting", "failed", "not begun"
@@ -58,7 +59,7 @@ def _task(submission: Submission, shard: int, queued: Mapping[str, Alive]) -> Ta
     log = log_of_job(submission.folder / LOGS, job) if job else log_of(step)
     if step.is_done():
         state, words = DONE, ""
-    elif job not in queued and _is_locked(journal_of(step.makes)):
+    elif job not in queued and _is_locked(journal_path(step.makes)):
         state, words = RUNNING, "on this machine"
     elif job or log.exists():
         state, words = _of_a_job(queued.get(job), log)
