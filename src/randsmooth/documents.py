@@ -20,6 +20,7 @@ SHOWN = 200  # characters of a parser's words
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # one of the two escapes that JSON writes some characters as
+_LONG = re.compile(rb"[0-9]{302}")  # digits of MOST_INTEGER: only then is it worth looking at each whole number
 _OPENING = (b"[", b"{")
 
 
@@ -58,7 +59,7 @@ def parse_json(text: bytes | str, where: object) -> Any:
             object_pairs_hook=_object,
             parse_constant=_no_number,
             parse_float=_finite,
-            parse_int=_integer,
+            parse_int=_integer if _LONG.search(raw) else None,
         )
         if _HALF.search(raw):
             _check_characters(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -21,6 +21,8 @@ from randsmooth.certificates.same_run import as_begun, check_same_run
 from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, Ints, from_evidence
 from randsmooth.errors import InputError, NoDigest
+
+AT_ONCE = 4096  # rows whose counts are checked together: of a thousand classes they take 64 MiB
 
 
 @dataclass
@@ -143,6 +145,36 @@ class Journal:
         self.file.flush()
 
 
+class _Lines:
+    """The finished lines of a journal without their checksums, each checked when it is read.
+
+    Attributes:
+        checksum: of the last line that was read.
+        size: bytes of the lines that were read.
+        bare: how many of them, at the beginning, have no checksum.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self.file, self.path = file, path
+        self.checksum, self.size, self.bare = "", 0, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Raises InputError at the first line whose checksum is not that of all up to it."""
+        for place, line in enumerate(self.file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            text, tab, stored = line[:-1].rpartition(b"\t")
+            if not tab and self.bare == place - 1:
+                text, self.bare = line[:-1], place
+                self.checksum = link(self.checksum, text)
+            else:
+                self.checksum = link(self.checksum, text)
+                if stored != self.checksum.encode():
+                    raise _damaged(self.path, place, "its checksum is not that of the lines up to it")
+            self.size += len(line)
+            yield text
+
+
 @dataclass(frozen=True)
 class JournalContent:
     """What a journal holds.
@@ -171,21 +203,22 @@ def read_journal(path: Path) -> JournalContent | None:
     Raises:
         InputError: a finished line is damaged, lost, doubled or of another file.
     """
-    stored = path.read_bytes()
-    *lines, torn = stored.split(b"\n")
-    if not lines:
-        return None
-    texts, checksum, bare = _checked(lines, path)
-    header = parse_header(texts[0], path)
-    machines = NumberedMachines()
-    parsed = (JournalRow.from_json(text, f"{path}, line {at}", machines) for at, text in enumerate(texts[1:], start=2))
-    rows = [row.slim() for row in parsed]
+    with path.open("rb") as file:
+        lines = _Lines(file, path)
+        texts = iter(lines)
+        first = next(texts, None)
+        if first is None:
+            return None
+        header, machines = parse_header(first, path), NumberedMachines()
+        parsed = (JournalRow.from_json(text, f"{path}, line {at}", machines) for at, text in enumerate(texts, start=2))
+        rows = [row.slim() for row in parsed]
     _check_rows(header, rows, path)
+    bare = lines.bare
     if bare and header.version >= WITH_DIGESTS:
         raise _damaged(path, 1, "its checksum is lost")
     if bare:
         warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", NoDigest, 2)
-    return JournalContent(header, rows, checksum, len(stored) - len(torn), bare, machines)
+    return JournalContent(header, rows, lines.checksum, lines.size, bare, machines)
 
 
 def journal_header(path: Path) -> Header | None:
@@ -197,8 +230,8 @@ def journal_header(path: Path) -> Header | None:
         0.5
     """
     with path.open("rb") as file:
-        line = file.readline()
-    return parse_header(_checked([line[:-1]], path)[0][0], path) if line.endswith(b"\n") else None
+        first = next(iter(_Lines(file, path)), None)
+    return None if first is None else parse_header(first, path)
 
 
 def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certificates:
@@ -228,22 +261,6 @@ def _evidence(header: Header, rows: list[JournalRow], name: str = "", machine: I
     )
 
 
-def _checked(lines: list[bytes], path: Path) -> tuple[list[bytes], str, int]:
-    """The lines without their checksums, the last checksum, and how many lines at the beginning have none."""
-    texts, checksum, bare = [], "", 0
-    for place, line in enumerate(lines, start=1):
-        text, tab, stored = line.rpartition(b"\t")
-        if not tab and bare == place - 1:
-            text, bare = line, place
-            checksum = link(checksum, text)
-        else:
-            checksum = link(checksum, text)
-            if stored != checksum.encode():
-                raise _damaged(path, place, "its checksum is not that of the lines up to it")
-        texts.append(text)
-    return texts, checksum, bare
-
-
 def _check_rows(header: Header, rows: list[JournalRow], path: Path) -> None:
     """Raise InputError for an image that occurs twice, or whose counts are impossible under this header."""
     classes, seen = len(header.classes or ()), set()
@@ -255,7 +272,8 @@ def _check_rows(header: Header, rows: list[JournalRow], path: Path) -> None:
             raise _damaged(path, place, f"image {row.idx} is there twice")
         seen.add(row.idx)
     try:
-        table_of(header, rows)
+        for start in range(0, max(1, len(rows)), AT_ONCE):
+            table_of(header, rows[start : start + AT_ONCE])
     except InputError as error:
         raise InputError(f"{path}: {error}; use --overwrite to start again") from error
 

@@ -94,7 +94,7 @@ class JournalRow:
             if type(raw[key]) is not int or not least <= raw[key] < MOST:
                 raise InputError(f"{where} holds {key}={shown(repr(raw[key]))}; expected a whole number from {least}")
         for key in EVIDENCE:
-            if not isinstance(raw[key], list) or not all(map(_is_count, raw[key])):
+            if not _are_counts(raw[key]):
                 raise InputError(f"{where} holds {key} other than a list of whole numbers from 0")
         seconds = raw["seconds"]
         if type(seconds) not in (int, float) or not (0 <= seconds < math.inf):
@@ -109,8 +109,10 @@ def _slim(counts: Ints) -> Ints:
     return counts.astype(np.min_scalar_type(counts.max(initial=0)))
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value < MOST
+def _are_counts(values: object) -> bool:
+    if not isinstance(values, list) or set(map(type, values)) - {int}:
+        return False
+    return not values or 0 <= min(values) <= max(values) < MOST
 
 
 def _machine(value: object, machines: NumberedMachines, where: object) -> Machine:
