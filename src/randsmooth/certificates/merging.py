@@ -193,7 +193,8 @@ def _nowhere(parts: Sequence[Part], missing: np.ndarray) -> list[str]:
     if not len(nowhere):
         return []
     images = named(parts[0].selection.positions()[nowhere].tolist())
-    return [f"none of these {len(parts)} shards is about {len(nowhere):,} of the images: {images}"]
+    whose = f"none of these {len(parts)} shards is" if len(parts) > 1 else "this shard is not"
+    return [f"{whose} about {len(nowhere):,} of the images: {images}"]
 
 
 def _doubled(parts: Sequence[Part], doubled: np.ndarray) -> list[str]:

@@ -60,7 +60,6 @@ class Certify(WhatToCertify):
     workers: int | None = option(
         "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
         "counts do not depend on it. (default: one process, this one; with --ray: as many as the nodes have room for)",
-        ge=1,
     )
     ray: str | None = option(
         "Share the images out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "

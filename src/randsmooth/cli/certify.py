@@ -22,7 +22,7 @@ def certify(settings: Certify) -> None:
     Example: randsmooth certify runs/gaussian --take 500 --rule grid --out gaussian.parquet
     """
     if settings.plan:
-        show_plan(settings, workers=[settings.workers] if settings.workers else [])
+        show_plan(settings, workers=[] if settings.workers is None else [settings.workers])
         return
     from randsmooth.progress import console
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from randsmooth.cli.messages import FAILURE
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.settings import argument, option
+from randsmooth.cli.slurm_options import SlurmOptions
 from randsmooth.cli.step_plans import objects_plan, steps_plan
+from randsmooth.cli.submitted_steps import resources_of, submitted_lines
 from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from randsmooth.papers.reproduction import Reproduction
 
 
-class Reproduce(Settings):
+class Reproduce(SlurmOptions):
     """Settings of `randsmooth reproduce`."""
 
     object: str | None = argument(
@@ -82,6 +84,9 @@ def reproduce(settings: Reproduce) -> None:
     if settings.plan:
         say_plan(settings.object, settings)
         return
+    if settings.slurm:
+        submit(settings.object, settings)
+        return
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
@@ -108,6 +113,17 @@ def say_plan(name: str, settings: Reproduce) -> None:
 
     for line in steps_plan(missing_steps(name, settings.source, settings.out, settings.scale), settings.workers or 1):
         say(printable(line))
+
+
+def submit(name: str, settings: Reproduce) -> None:
+    """Submit what a table or figure lacks to Slurm, and say what to do next."""
+    resources = resources_of(settings, ray=settings.ray, workers=settings.workers)
+    from randsmooth.papers.reproduction import submit_missing
+
+    found = submit_missing(name, source=settings.source, out=settings.out, scale=settings.scale, resources=resources)
+    for line in submitted_lines(found, "squeue --me"):
+        say(printable(line))
+    say("once they have ended, the same command without --slurm draws what there is")
 
 
 def survey_of(settings: Reproduce) -> Path | None:

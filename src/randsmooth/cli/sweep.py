@@ -13,6 +13,7 @@ from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.slurm_options import SlurmOptions
 from randsmooth.cli.step_plans import steps_plan
+from randsmooth.cli.submitted_steps import resources_of, submitted_lines
 from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
@@ -62,7 +63,7 @@ def sweep(settings: Sweep) -> None:
     if rest:
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
     check_where(settings.ray)
-    resources = _resources(settings) if settings.slurm else None
+    resources = resources_of(settings, ray=settings.ray, workers=settings.workers) if settings.slurm else None
     from randsmooth.cluster import Grid
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
@@ -85,28 +86,12 @@ def sweep(settings: Sweep) -> None:
         raise typer.Exit(FAILURE)
 
 
-def _resources(settings: Sweep) -> Resources:
-    """What each step asks of Slurm. InputError where it cannot be asked, or where steps are to run elsewhere, too."""
-    if settings.ray is not None or settings.workers is not None:
-        raise InputError("--slurm, --ray and --workers say in different ways where the steps run: give one of them")
-    resources = settings.resources()
-    from randsmooth.cluster.slurm_queue import check_slurm
-
-    check_slurm()
-    return resources
-
-
 def _submit(grid: Grid, out: Path, resources: Resources) -> None:
     """Submit what is missing, and say how it can be watched and stopped."""
-    from randsmooth.cluster.slurm_array import arrays
     from randsmooth.cluster.sweeping import submit_sweep
 
-    found = submit_sweep(grid, out=out, resources=resources)
-    counts = {"done": found.done, "queued or running": len(found.queued), "submitted now": len(found.new)}
-    say(", ".join(f"{count} {what}" for what, count in counts.items() if count))
-    if jobs := arrays([*found.queued.values(), *found.new.values()]):
-        say(printable(f"to watch: randsmooth sweep status {out}"))
-        say(printable(f"to stop: scancel {' '.join(jobs)}; the same command then goes on"))
+    for line in submitted_lines(submit_sweep(grid, out=out, resources=resources), f"randsmooth sweep status {out}"):
+        say(printable(line))
 
 
 def _status(words: Sequence[str], format: str) -> None:

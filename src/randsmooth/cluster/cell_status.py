@@ -12,6 +12,7 @@ from typing import Literal
 from randsmooth.certificates import journal_header
 from randsmooth.certificates.partial import journal_path
 from randsmooth.cluster.graph import TRAINING, Graph, Step
+from randsmooth.cluster.step_jobs import StepJobs
 from randsmooth.cluster.sweep_folder import SweepFolder, failure_of
 from randsmooth.cluster.sweep_graph import graph_of
 from randsmooth.errors import InputError
@@ -167,7 +168,7 @@ def _in_slurm(sweep: SweepFolder, graph: Graph) -> tuple[dict[str, str], dict[st
     Raises:
         InputError: steps were submitted, and Slurm does not answer.
     """
-    jobs = sweep.jobs()
+    jobs = StepJobs(sweep.path).read()
     if not jobs:
         return {}, {}
     from randsmooth.cluster.slurm_queue import alive

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -161,7 +162,7 @@ class Dealer:
     def _copy(self, worker: str, hand: Hand, now: float) -> Dealt | None:
         """A copy of the image that the slowest workers are busy with: of those in the fewest hands, the longest."""
         patience = PATIENCE * self._usual if self._usual else UNKNOWN
-        most, chosen = (-HOLDERS, patience), None
+        most, chosen = (-HOLDERS, inf), None
         for other in self.hands.values():
             image = next(iter(other.images), None)
             if image in self._open:

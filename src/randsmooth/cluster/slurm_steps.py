@@ -1,4 +1,4 @@
-"""The steps of a sweep as jobs of Slurm, each of which waits for those that it needs; no process of ours stays."""
+"""Steps as jobs of Slurm, each of which waits for those that it needs; no process of ours stays."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from randsmooth.cluster.graph import Graph, Step
 from randsmooth.cluster.resources import Resources
 from randsmooth.cluster.slurm_array import arrays
 from randsmooth.cluster.slurm_queue import SlurmQueue, alive, log_of_job
+from randsmooth.cluster.step_jobs import StepJobs
 from randsmooth.cluster.step_processes import failure
-from randsmooth.cluster.sweep_folder import SweepFolder, say_failed
+from randsmooth.cluster.sweep_folder import say_failed
 
-LOGS = "slurm"  # folder of the jobs' logs, in that of the sweep
+LOGS = "slurm"  # folder of the jobs' logs, in that of the steps
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,17 @@ class SubmittedSteps:
     new: dict[str, str]
 
 
-def submit_steps(graph: Graph, folder: SweepFolder, resources: Resources) -> SubmittedSteps:
+def submit_steps(graph: Graph, folder: Path, resources: Resources) -> SubmittedSteps:
     """Submit every step that is neither done nor queued, to run once those that it needs have ended well.
 
-    A job that fails takes those that need it out of the queue; submitting again tries them again.
+    A job that fails takes those that need it out of the queue; submitting again tries them again. Which job each step
+    became is kept in `folder`, beside the jobs' logs.
 
     Raises:
         InputError: Slurm refuses, or does not answer. What was submitted before that is remembered.
     """
-    queue = SlurmQueue(folder.path / LOGS, resources)
-    jobs, done = folder.jobs(), graph.done()
+    queue, record = SlurmQueue(folder / LOGS, resources), StepJobs(folder)
+    jobs, done = record.read(), graph.done()
     there = alive(jobs.values())
     queued = {name: job for name, job in jobs.items() if job in there and name not in done}
     new: dict[str, str] = {}
@@ -50,7 +52,7 @@ def submit_steps(graph: Graph, folder: SweepFolder, resources: Resources) -> Sub
             [step.words()], name=f"randsmooth {step.name}", after=after, all_well=not step.any_will_do
         )
         new[step.name] = job
-        folder.say_jobs(folder.jobs() | new)
+        record.write(jobs | new)
     return SubmittedSteps(len(done), queued, new)
 
 

@@ -18,13 +18,13 @@ from randsmooth.atomic import held, is_scrap, write_atomically
 from randsmooth.certificates.partial import journal_path
 from randsmooth.cluster.graph import Graph, Step
 from randsmooth.cluster.grid import Grid
+from randsmooth.cluster.step_jobs import JOBS
 from randsmooth.cluster.sweep_graph import graph_of
 from randsmooth.documents import parse_json, parse_yaml, read_file
 from randsmooth.errors import InputError
 
 RECORD = "sweep.yaml"
 RUNNING = ".running.json"
-JOBS = ".jobs.json"
 OWN = (RECORD, RUNNING, JOBS, "slurm")
 HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
 STALE = 60.0  # seconds without a sign after which a sweep on another machine counts as ended
@@ -129,15 +129,6 @@ class SweepFolder:
         here = facts.get("host") == socket.gethostname()
         alive = _is_alive(int(facts.get("pid", 0))) if here else age < STALE
         return dict(facts.get("steps", {})) if alive else {}
-
-    def jobs(self) -> dict[str, str]:
-        """Step -> the id of the job that it was submitted as."""
-        path = self.path / JOBS
-        return dict(parse_json(read_file(path), path)) if path.exists() else {}
-
-    def say_jobs(self, jobs: Mapping[str, str]) -> None:
-        """Remember as which jobs steps were submitted."""
-        write_atomically(self.path / JOBS, json.dumps(dict(jobs)).encode())
 
 
 MADE_ONCE = ("train", "train-denoiser", "certify")

@@ -14,6 +14,7 @@ from randsmooth.cluster.carry_out import Executor, Outcome, carry_out
 from randsmooth.cluster.cell_status import progress_of
 from randsmooth.cluster.graph import Graph, Step
 from randsmooth.cluster.grid import Grid
+from randsmooth.cluster.step_jobs import StepJobs
 from randsmooth.cluster.step_processes import processes_here
 from randsmooth.cluster.sweep_checks import check_steps
 from randsmooth.cluster.sweep_folder import SweepFolder, say_failed
@@ -92,7 +93,7 @@ def sweep(
     chosen = grid if isinstance(grid, Grid) else Grid.read(grid)
     useful = workers_for(chosen, workers)
     with _begun(chosen, Path(out), here=executor is None) as (folder, graph):
-        _leave_slurm(folder)
+        StepJobs(folder.path).leave()
         where = executor or processes_here(useful)
         with chosen_progress(progress)(f"sweep {folder.path.name}", len(graph), "steps") as reporter:
             reporter.skip(len(graph.done()))
@@ -108,7 +109,7 @@ def submit_sweep(grid: Grid, *, out: Path, resources: Resources) -> SubmittedSte
     from randsmooth.cluster.slurm_steps import submit_steps
 
     with _begun(grid, out, here=False) as (folder, graph):
-        return submit_steps(graph, folder, resources)
+        return submit_steps(graph, folder.path, resources)
 
 
 @contextmanager
@@ -121,21 +122,6 @@ def _begun(grid: Grid, out: Path, *, here: bool) -> Iterator[tuple[SweepFolder, 
     with folder.held():
         folder.begin(grid)
         yield folder, graph
-
-
-def _leave_slurm(folder: SweepFolder) -> None:
-    """Forget the jobs that steps were submitted as; InputError where some are still queued or running."""
-    jobs = folder.jobs()
-    if not jobs:
-        return
-    from randsmooth.cluster.slurm_queue import alive
-
-    if left := alive(jobs.values()):
-        raise InputError(
-            f"{len(left)} steps of {folder.path} are queued or running in Slurm: let them end, or stop them by "
-            f"`scancel {' '.join(sorted(left))}`"
-        )
-    folder.say_jobs({})
 
 
 def workers_for(grid: Grid, workers: int) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from randsmooth.atomic import claimed, sweep, write_atomically
+from randsmooth.atomic import claimed, held, sweep, write_atomically
 from randsmooth.cluster.carry_out import Executor, carry_out
 from randsmooth.cluster.graph import Graph, Step
+from randsmooth.cluster.step_jobs import StepJobs
 from randsmooth.cluster.step_processes import processes_here
 from randsmooth.errors import unknown
 from randsmooth.escape import to_csv
@@ -24,6 +26,10 @@ from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.papers.table_formats import FORMATS
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report import draw
+
+if TYPE_CHECKING:
+    from randsmooth.cluster.resources import Resources
+    from randsmooth.cluster.slurm_steps import SubmittedSteps
 
 FIGURES = ("png", "pdf", "html")
 
@@ -102,6 +108,7 @@ def reproduce(
     graph = graph_for(thing.unfinished(context) if run_missing else [], context)
     failed: Mapping[str, str] = {}
     if len(graph):
+        StepJobs(folder).leave()
         here = InThisProcess(chosen_progress(progress)) if workers == 1 else processes_here(workers)
         failed = carry_out(graph, executor or here, Spoken(say)).failed
         context = _context(thing, source, folder, scale)
@@ -111,6 +118,22 @@ def reproduce(
     total = len(thing.rows())
     steps = tuple(graph_for(missing, context))
     return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped, failed)
+
+
+def submit_missing(
+    name: str, *, source: Path | str | None, out: Path | str, scale: str, resources: Resources
+) -> SubmittedSteps:
+    """Submit the steps that make what is missing to Slurm, each to run after those that it needs.
+
+    Arguments and errors as for `reproduce`; or Slurm refuses.
+    """
+    from randsmooth.cluster.slurm_steps import submit_steps
+
+    folder = Path(out) / scale
+    graph = missing_steps(name, source, out, scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    with held(folder):
+        return submit_steps(graph, folder, resources)
 
 
 def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:

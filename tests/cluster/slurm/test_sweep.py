@@ -12,6 +12,7 @@ from cluster.slurm.conftest import Command
 from randsmooth import read
 from randsmooth.cluster import Grid, cells_of
 from randsmooth.cluster.slurm_queue import alive
+from randsmooth.cluster.step_jobs import StepJobs
 from randsmooth.cluster.sweep_folder import SweepFolder
 
 pytestmark = pytest.mark.slow
@@ -56,6 +57,18 @@ def test_the_steps_run_after_each_other_and_what_failed_is_submitted_again(folde
 def wait(out: Path) -> None:
     """Until Slurm has no step of the sweep any more."""
     deadline = time.monotonic() + PATIENCE
-    while there := alive(SweepFolder(out).jobs().values()):
+    while there := alive(StepJobs(out).read().values()):
         assert time.monotonic() < deadline, there
         time.sleep(1.0)
+
+
+def test_what_a_figure_lacks_is_submitted_and_then_drawn(folder: Path, command: Command) -> None:
+    figure = "reproduce cat-rs/table7 --scale tiny --out drawn"
+    assert "--slurm needs --time" in command(f"{figure} --slurm", code=2).stderr
+    said = command(f"{figure} --slurm --time 10").stdout
+    assert said.startswith("8 submitted now\n") and "the same command without --slurm" in said
+    assert "are queued or running in Slurm" in command(f"{figure} --run", code=2).stderr
+    wait(folder / "drawn" / "tiny")
+    assert command(f"{figure} --slurm --time 10").stdout.startswith("nothing is missing")
+    assert "missing:" not in command(figure).stdout
+    assert (folder / "drawn" / "cat-rs-table7.md").is_file()
