@@ -15,6 +15,7 @@ import argparse
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from harness import Figure, finish
 from randsmooth import bounds, read
-from randsmooth.certificates import Rule, make_rule
+from randsmooth.certificates import CertificationSettings, Rule, make_rule
 
 N0, N, ALPHA, STEP = 100, 100_000, 0.001, 0.25
 DENSE = 0.1  # width of the strip of p_A above the smallest certifiable one, whose density is carried on below
@@ -36,7 +37,8 @@ Floats = NDArray[np.float64]
 class Replay:
     """Mean samples, and points of certified accuracy lost at each radius; the share of ACR that is left.
 
-    `behind` holds, of each image that either certifies, how far the radius stays behind the other's, in sigma.
+    `behind` holds, of each image that either certifies, how far the radius stays behind the other's, in sigma. Those
+    that pick the class are among the samples.
     """
 
     samples: float
@@ -46,7 +48,7 @@ class Replay:
 
     @property
     def factor(self) -> float:
-        return (N0 + N) / (N0 + self.samples)
+        return (N0 + N) / self.samples
 
 
 def recovered(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floats:
@@ -59,36 +61,54 @@ def recovered(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floa
     return p
 
 
-def replay(rule: Rule, p: Floats, correct: NDArray[np.bool_], radii: Floats, seed: int) -> Replay:
-    """Decide every image of probabilities `p` (N,) by `rule`, and by CERTIFY on the same samples."""
+def replay(rule: Rule, p: Floats, correct: NDArray[np.bool_], radii: Floats, seed: int, n0: int = N0) -> Replay:
+    """Decide every image of probabilities `p` (N,) by `rule`, and by CERTIFY on the same samples.
+
+    Where the samples themselves pick the class, all other answers are one class: so the rule stops last.
+    """
     rng = np.random.default_rng(seed)
     samples, radius, plain = (np.zeros(len(p)) for _ in range(3))
     for i, share in enumerate(p):
         path: list[int] = []
-        drawn = 0
+        drawn = successes = 0
         while (look := rule.next_look(path)) is not None:
-            path.append((path[-1] if path else 0) + int(rng.binomial(look - drawn, share)))
+            successes += int(rng.binomial(look - drawn, share))
+            path.append(max(successes, look - successes) if rule.any_class else successes)
             drawn = look
         claim = rule.claim(path)
         samples[i], radius[i] = drawn, claim.radius if claim.q < 0.5 else -1.0
-        plain[i] = path[-1] + rng.binomial(N - drawn, share)
+        plain[i] = successes + rng.binomial(N - drawn, share)
     q = bounds.lower_tail(plain, N, ALPHA)
     full = np.where(q < 0.5, bounds.radius_of_tail(q, rule.sigma), -1.0)
     lost = [100 * np.mean(correct & (full >= r)) - 100 * np.mean(correct & (radius >= r)) for r in radii]
     acr = np.mean(correct * radius.clip(0)) / np.mean(correct * full.clip(0))
     behind = (full.clip(0) - radius.clip(0))[(full >= 0) | (radius >= 0)] / rule.sigma
-    return Replay(float(samples.mean()), np.array(lost), float(acr), behind)
+    return Replay(n0 + float(samples.mean()), np.array(lost), float(acr), behind)
 
 
-def over_logs(text: str, logs: list[pd.DataFrame], radii: list[float], options: argparse.Namespace) -> list[Replay]:
-    """The replay of the rule `text` on every log."""
-    rule = make_rule(text, sigma=options.sigma, n=N, alpha=ALPHA)
+def over_logs(
+    text: str,
+    logs: list[pd.DataFrame],
+    radii: list[float],
+    options: argparse.Namespace,
+    *,
+    n0: int = N0,
+    label_aware: bool = False,
+) -> list[Replay]:
+    """The replay of the rule `text` on every log; with n0 = 0 of whichever class crosses, or of the label.
+
+    Of the label a log of another class tells that it has at most what that class leaves, which is taken for p_A.
+    """
+    how = CertificationSettings(
+        sigma=options.sigma, n0=n0, n=N, alpha=ALPHA, rule=text, label_aware=label_aware
+    ).stopping_rule()
     results = []
     for seed, log in enumerate(logs):
         p = recovered(log, options.sigma, np.random.default_rng(seed))
         chosen = np.linspace(0, len(log) - 1, min(options.images, len(log))).astype(int)
-        correct = (log.predict == log.label).to_numpy()[chosen]
-        results.append(replay(rule, p[chosen], correct, np.array(radii), seed))
+        correct, silent = (log.predict == log.label).to_numpy(), log.predict.to_numpy() < 0
+        p = np.where(correct | silent, p, 1.0 - p) if label_aware else p
+        results.append(replay(how, p[chosen], correct[chosen], np.array(radii), seed, n0))
     return results
 
 
@@ -96,14 +116,25 @@ def figures(options: argparse.Namespace) -> list[Figure]:
     """Each rule's saving beside its target, then what it loses beside the most it may."""
     logs = [read_log(path) for path in sorted(options.logs.glob("*.tsv"))]
     grid = [STEP * i for i in range(len(make_rule("grid", sigma=options.sigma, n=N, alpha=ALPHA).radii))]  # type: ignore[attr-defined]
-    one = [result for r in RADII for result in over_logs(f"radius={r}", logs, [r], options)]
+    ways: dict[str, dict[str, Any]] = {"one": {}, "any": {"n0": 0}, "label": {"n0": 0, "label_aware": True}}
+    one, any_class, label = (
+        [result for r in RADII for result in over_logs(f"radius={r}", logs, [r], options, **way)]
+        for way in ways.values()
+    )
     many, near = over_logs("grid", logs, grid, options), over_logs(f"tolerance={NEAR}", logs, grid, options)
     within = [100 * np.mean(result.behind <= NEAR) for result in near]
-    lost = {name: np.array([result.lost for result in results]) for name, results in (("one", one), ("grid", many))}
+    named = {"one": one, "any": any_class, "label": label, "grid": many}
+    lost = {name: np.array([result.lost for result in results]) for name, results in named.items()}
     return [
         figure("one radius (mean of 0.25, 0.5, 1): samples saved", factor(one), 50.0),
         figure("one radius: points of certified accuracy lost, mean", lost["one"].mean(), 0.02, most=True),
         figure("one radius: points lost, worst log and radius", lost["one"].max(), 0.1, most=True),
+        figure("one radius, any class: samples saved", factor(any_class), 60.0),
+        figure("one radius, any class: points lost, mean", lost["any"].mean(), 0.0124, most=True),
+        figure("one radius, any class: points lost, worst log and radius", lost["any"].max(), 0.05, most=True),
+        figure("one radius, label tested: samples saved", factor(label), 75.0),
+        figure("one radius, label tested: points lost, mean", lost["label"].mean(), 0.0124, most=True),
+        figure("one radius, label tested: points lost, worst log and radius", lost["label"].max(), 0.05, most=True),
         figure("grid: samples saved", factor(many), 4.2),
         figure("grid: points of certified accuracy lost, mean", lost["grid"].mean(), 0.04, most=True),
         figure("tolerance 0.05 sigma: samples saved", factor(near), 2.3),
@@ -114,7 +145,7 @@ def figures(options: argparse.Namespace) -> list[Figure]:
 
 def factor(results: list[Replay]) -> float:
     """(n0 + n) over the mean of samples."""
-    return (N0 + N) / (N0 + float(np.mean([result.samples for result in results])))
+    return (N0 + N) / float(np.mean([result.samples for result in results]))
 
 
 def figure(name: str, value: float, target: float, *, most: bool = False, unit: str = "x") -> Figure:

@@ -8,7 +8,14 @@ import pytest
 from scipy import special, stats
 
 from bounds.paths import error_of, naive_claim, successes
-from randsmooth.bounds.boundaries import boundary, crossing_probability, smallest_cap, spending
+from randsmooth.bounds.boundaries import (
+    LATE,
+    SQUARE_ROOT,
+    Spending,
+    boundary,
+    crossing_probability,
+    smallest_cap,
+)
 from randsmooth.bounds.look_times import looks
 from randsmooth.errors import InputError
 
@@ -61,7 +68,7 @@ def test_smaller_p_crosses_less_often() -> None:
 @pytest.mark.parametrize(("q0", "cap"), [(0.5, 1_000), (0.1, 2_000), (0.02, 2_000), (0.5, 20)])
 def test_one_success_less_at_any_look_breaks_the_budget(q0: float, cap: int, alpha: float) -> None:
     n = looks(cap, first=8, grain=8)
-    claim, spent = boundary(q0, n, alpha).claim, spending(n, alpha)
+    claim, spent = boundary(q0, n, alpha).claim, SQUARE_ROOT.of_alpha(n, alpha)
     for k in range(n.size):
         assert crossing_probability(claim[: k + 1], n[: k + 1], q0) <= spent[k] + 1e-25
         eager = claim[: k + 1].copy()
@@ -129,6 +136,26 @@ def test_simulated_paths_cross_as_often_as_computed(q0: float) -> None:
         assert abs(rate - level) < error_of(level)
         assert level <= most
     assert rate > 5.0 * alpha  # of the naive rule, which comes last
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("spending", [LATE, Spending(1.0, 2.0, 0.3, 0.1, 0.1), Spending(0.01, 0.1, 1e-6, 1.0, 3.0)])
+def test_every_spending_keeps_its_levels(spending: Spending, alpha: float) -> None:
+    n = looks(10_000)
+    for r in (0.0, 0.25, 1.0, 2.0):
+        table = boundary(tail(r), n, alpha, spending=spending)
+        assert 0.4 * alpha < crossing_probability(table.claim, n, tail(r)) <= alpha
+        p1 = float(table.claim[-1] / n[-1])
+        given_up = crossing_probability((n - table.give_up)[:-1], n[:-1], p1)
+        assert given_up <= spending.beta and np.all(table.give_up < table.claim)
+
+
+def test_what_is_spent_late_is_spent_less_on_the_hopeless() -> None:
+    """A half-way image is given up sooner, and what nearly all samples claim is claimed about as soon."""
+    n = looks(100_000)
+    late, early = (boundary(tail(1.0), n, 0.001, spending=each) for each in (LATE, SQUARE_ROOT))
+    assert np.all(late.give_up[1:] >= early.give_up[1:]) and np.mean(late.give_up > early.give_up) > 0.8
+    assert late.claim[-1] <= early.claim[-1]  # more of alpha is left at the cap
 
 
 @pytest.mark.parametrize("beta", [0.05, 0.01])

@@ -120,7 +120,7 @@ def test_a_table_without_digests_is_read_with_a_note(make: Make, tmp_path: Path)
     pq.write_table(arrow.replace_schema_metadata(bare), path)
     with pytest.raises(InputError, match=r"old\.parquet is damaged: its digests are lost"):
         read(path)
-    older = {KEY: bare[KEY].replace(b'{"version":3,', b'{"version":2,')}
+    older = {KEY: bare[KEY].replace(b'{"version":4,', b'{"version":2,')}
     pq.write_table(arrow.replace_schema_metadata(older), path)
     with pytest.warns(Note, match="old.parquet was written before tables carried digests"):
         assert everything(read(path)) == everything(replace(table, header=table.header.having(version=2)))

@@ -110,7 +110,7 @@ def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
     table = change(pq.read_table(path))
     metadata = {key: value for key, value in (table.schema.metadata or {}).items() if key != DIGESTS}
     if KEY in metadata:
-        metadata[KEY] = metadata[KEY].replace(b'{"version":3,', b'{"version":2,', 1)
+        metadata[KEY] = metadata[KEY].replace(b'{"version":4,', b'{"version":2,', 1)
     pq.write_table(table.replace_schema_metadata(metadata), path)
 
 

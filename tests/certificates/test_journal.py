@@ -36,7 +36,7 @@ def written(table: Certificates, path: Path) -> bytes:
 
 def bare(content: bytes) -> bytes:
     """A journal as it was before there were checksums."""
-    older = content.replace(b'{"version":3,', b'{"version":2,', 1)
+    older = content.replace(b'{"version":4,', b'{"version":2,', 1)
     return b"".join(line.partition(b"\t")[0] + b"\n" for line in older.splitlines())
 
 

@@ -47,7 +47,7 @@ ABSURD: list[tuple[dict[str, Any], str]] = [
     ({"n": "200"}, "n='200' is of the wrong type"),
     ({"n": True}, "n=True is of the wrong type"),
     ({"n": -1}, "n=-1 must be"),
-    ({"n0": 0}, "n0=0 must be"),
+    ({"n0": -1}, "n0=-1 must be"),
     ({"n0": 10**18}, "n0=1000000000000000000 must be"),
     ({"alpha": 0.0}, "alpha=0.0 must lie strictly between 0 and 1"),
     ({"alpha": 1.0}, "alpha=1.0 must"),
@@ -119,7 +119,7 @@ def test_what_cannot_be_read_cannot_be_made() -> None:
             make_rule("fixed", **({"sigma": 0.5, "n": 1000, "alpha": 0.001} | bad))
         with pytest.raises(InputError):
             Header().having(**bad)
-    for budget in ((0, 1000, 0.001), (10, 10**10, 0.001), (10, 1000, 1e-20), (10, 1000.0, 0.001), (True, 1000, 0.001)):
+    for budget in ((-1, 1000, 0.001), (10, 10**10, 0.001), (10, 1000, 1e-20), (10, 1000.0, 0.001), (True, 1000, 0.001)):
         with pytest.raises(InputError):
             check_budget(*budget)
     with pytest.raises(InputError, match="from 1e-06 to 100"):

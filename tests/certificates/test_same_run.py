@@ -15,6 +15,7 @@ from randsmooth.certificates import (
     classifier_difference,
     evidence_difference,
 )
+from randsmooth.certificates.same_run import in_format_of
 from randsmooth.errors import InputError, Note, setting
 
 MODEL = {"weights": "sha256:" + "a" * 64, "identity": "sha256:" + "b" * 64, "arch": "lenet"}
@@ -179,6 +180,17 @@ def test_what_tells_no_classifiers_apart(now: dict[str, Any]) -> None:
     assert classifier_difference(BEGUN, BEGUN.model_copy(update=now)) is None
 
 
+def test_a_run_of_a_rule_that_stopped_otherwise_goes_on_as_it_was_begun() -> None:
+    for rule in ("radius=0.5", "grid", "union"):
+        begun = BEGUN.having(version=3, rule=rule)
+        now = BEGUN.having(rule=rule)
+        with pytest.raises(InputError, match="version: 3 in the file, 4 asked for"):
+            check_same_run(begun, now, Path("a.parquet"))
+        check_same_run(begun, in_format_of(begun, now), Path("a.parquet"))
+    check_same_run(BEGUN.having(version=3), BEGUN, Path("a.parquet"))  # of n samples each, whatever they show
+    assert in_format_of(BEGUN.having(version=1), BEGUN) == in_format_of(None, BEGUN) == BEGUN
+
+
 def test_an_older_run_goes_on_by_what_it_tells() -> None:
     told = {key: value for key, value in MODEL.items() if key != "identity"}
     older = BEGUN.model_copy(update={"version": 2, "behaviour": None, "model": told})
@@ -186,7 +198,7 @@ def test_an_older_run_goes_on_by_what_it_tells() -> None:
         check_same_run(older, BEGUN, Path("a.parquet"))
     assert "another model: weights" in refusal(older, model=MODEL | {"weights": "sha256:" + "c" * 64})
     assert "model: arch 'lenet' in the file, 'mlp' asked for" in refusal(older, model=MODEL | {"arch": "mlp"})
-    assert "version: 1 in the file, 3 asked for" in refusal(older.model_copy(update={"version": 1}))
+    assert "version: 1 in the file, 4 asked for" in refusal(older.model_copy(update={"version": 1}))
 
 
 def test_a_command_can_be_copied_from_a_strangers_header() -> None:

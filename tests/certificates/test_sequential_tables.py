@@ -43,6 +43,50 @@ def test_parquet_gives_back_every_look(rule: str, label_aware: bool, tmp_path: P
     assert 0 < np.sum(table.predict != ABSTAIN) < len(table)
 
 
+@pytest.mark.parametrize(
+    ("rule", "facts"),
+    [
+        *((rule, {"n0": 0, "label_aware": True}) for rule in RULES),
+        ("radius=0.5", {"n0": 0, "bound": "any-class"}),
+        ("fixed", {"n0": 0, "bound": "any-class"}),
+    ],
+)
+def test_a_table_without_a_selection_marks_the_class(rule: str, facts: dict[str, object], tmp_path: Path) -> None:
+    table = made(rule, **facts)
+    write_parquet(table, tmp_path / "a.parquet")
+    assert same(read_parquet(tmp_path / "a.parquet"), table)
+    assert same(Certificates.from_pandas(table.to_pandas()), table)
+    counts0, counts = table.evidence()
+    assert "counts0" not in table.to_pandas() and (counts0.sum(axis=1) == 1).all()
+    assert np.array_equal(table.samples, counts.sum(axis=1)) and table.correct.any()
+    assert "verified" not in (table.header.guarantee or "")
+    others = replace(table, counts0=np.roll(counts0, 1, axis=1))
+    columns = {c: getattr(table, c) for c in ("idx", "label", "seconds")}
+    with pytest.raises(InputError, match=r"marks another class than its (label|most frequent class): .*damaged"):
+        from_evidence(table.header, counts0=others.evidence()[0], counts=counts, paths=table.paths, **columns)
+
+
+@pytest.mark.parametrize("rule", ["radius=0.5", "grid", "union"])
+def test_a_table_of_an_older_format_is_judged_by_the_rule_of_its_time(rule: str, tmp_path: Path) -> None:
+    older = made(rule, version=3)
+    write_parquet(older, tmp_path / "a.parquet")
+    read = read_parquet(tmp_path / "a.parquet")
+    assert (
+        same(read, older) and type(read.rule).__name__.endswith("V3") and type(made(rule).rule) is not type(read.rule)
+    )
+    columns = {c: getattr(older, c) for c in ("idx", "label", "seconds", "counts0", "counts")}
+    with pytest.raises(InputError, match="the table is damaged"):  # it went on where images are now given up
+        from_evidence(older.header.having(version=4), paths=older.paths, **columns)
+
+
+def test_fewer_samples_of_any_class_pick_their_own(tmp_path: Path) -> None:
+    table = made("fixed", n0=0, bound="any-class")
+    few = table.at(n=50)
+    counts0, counts = few.evidence()
+    assert np.array_equal(counts0.argmax(axis=1), counts.argmax(axis=1)) and few.header.n == 50
+    assert (few.radius <= table.radius.max()).all() and few.correct.any()
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_journal_holds_every_look(rule: str, tmp_path: Path) -> None:
     table = made(rule)

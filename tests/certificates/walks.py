@@ -17,14 +17,17 @@ def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
     """A table of three classes, as a run under `header` would have made it."""
     rng, rule = np.random.default_rng(seed), rule_of(header)
     picked, label = rng.integers(0, 3, images), rng.integers(0, 3, images)
-    paths = walks(rule, rng.uniform(0.0, 0.9, images) ** 2, rng)
-    if header.label_aware:
+    q = rng.uniform(0.0, 0.9, images) ** 2
+    paths = walks(rule, 0.4 * q if rule.any_class else q, rng)
+    if header.n0 == 0:
+        picked = label if header.label_aware else picked
+    elif header.label_aware:
         paths = [path if k == y else () for path, k, y in zip(paths, picked, label, strict=True)]
     return from_evidence(
         header,
         idx=np.arange(images, dtype=np.int64) * 3,
         label=label,
-        counts0=(header.n0 or 0) * np.eye(3, dtype=np.int64)[picked],
+        counts0=(header.n0 or 1) * np.eye(3, dtype=np.int64)[picked],
         counts=np.stack([_counts(rule, path, k, rng) for path, k in zip(paths, picked.tolist(), strict=True)]),
         seconds=rng.uniform(0.0, 5.0, images).round(6),
         paths=[np.array(path, np.int64) for path in paths],

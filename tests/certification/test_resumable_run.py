@@ -160,7 +160,7 @@ def test_an_old_journal_is_held_against_the_images(
     header, *lines = (line.partition("\t")[0] for line in path.read_text().splitlines())
     row = json.loads(lines[0])
     assert row["label"] != 8
-    header = header.replace('{"version":3,', '{"version":2,', 1)
+    header = header.replace('{"version":4,', '{"version":2,', 1)
     path.write_text("\n".join([header, json.dumps(row | wrong), *lines[1:]]) + "\n")
     with (
         pytest.warns(Note),

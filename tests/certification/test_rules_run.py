@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import torch
 
 from certification.runs import StopAfter, same
 from randsmooth import certify, data, metrics, read, train
-from randsmooth.certificates import Certificates, write_parquet
+from randsmooth.certificates import Certificates, check_file, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
 from randsmooth.errors import InputError
@@ -37,8 +38,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Classifier:
     return train("digits", sigma=SIGMA, epochs=3, out=tmp_path_factory.mktemp("rules") / "model")
 
 
-def run(model: Classifier, out: Path, rule: str, **options: object) -> Certificates:
-    return certify(model, "digits", take=TAKE, n0=50, n=N, alpha=0.01, rule=rule, out=out, **options)  # type: ignore[arg-type]
+def run(model: Classifier, out: Path, rule: str, *, n0: int = 50, **options: Any) -> Certificates:
+    return certify(model, "digits", take=TAKE, n0=n0, n=N, alpha=0.01, rule=rule, out=out, **options)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,60 @@ def test_label_aware_gives_the_same_accuracies_from_fewer_samples(
     assert np.array_equal(aware.samples[~wrong], table.samples[~wrong])
     for r in (0.0, 0.1, 0.25):
         assert metrics.certified_accuracy(aware, r).value == metrics.certified_accuracy(table, r).value
+
+
+WITHOUT = [  # settings under which no samples pick a class
+    {"rule": "radius=0.25"},
+    {"rule": "radius=0.25", "label_aware": True},
+    pytest.param({"rule": "grid", "label_aware": True}, marks=pytest.mark.slow),
+    pytest.param({"rule": "fixed", "label_aware": True}, marks=pytest.mark.slow),
+    pytest.param({"rule": "tolerance=0.5", "label_aware": True}, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("how", WITHOUT)
+def test_without_a_selection_a_run_certifies_the_same_images_from_fewer_samples(
+    how: dict[str, Any], model: Classifier, whole: Whole, images: Images, tmp_path: Path
+) -> None:
+    picked, rule = whole(how["rule"]), how["rule"]
+    with pytest.raises(KeyboardInterrupt):
+        run(model, tmp_path / "a.parquet", **how, n0=0, progress=stop_after(4))
+    table = run(model, tmp_path / "a.parquet", **how, n0=0, resume=True)
+    assert same(table, run(model, tmp_path / "b.parquet", **how, n0=0)) and same(read(tmp_path / "a.parquet"), table)
+    assert check_file(tmp_path / "a.parquet").startswith("certificate table")
+    counts0, counts = table.evidence()
+    tested = table.label if how.get("label_aware") else counts.argmax(axis=1)
+    assert np.array_equal(counts0.argmax(axis=1), tested) and table.header.n0 == 0
+    assert np.array_equal(table.samples, counts.sum(axis=1))
+    right = picked.correct
+    assert np.array_equal(table.correct, right) and np.allclose(table.radius[right], picked.radius[right])
+    if rule.startswith("radius"):  # the same samples bound the same class
+        assert np.array_equal(table.samples[right], picked.samples[right] - 50)
+    guarantee = table.header.guarantee or ""
+    assert ("test each image's label" in guarantee) == bool(how.get("label_aware"))
+    assert ("for any class" in guarantee) == (table.header.bound == "any-class") == (not how.get("label_aware"))
+
+
+def test_one_image_without_a_selection_is_that_of_the_table(model: Classifier, images: Images, tmp_path: Path) -> None:
+    table = run(model, tmp_path / "a.parquet", "radius=0.25", n0=0)
+    x, _ = images.batch(torch.tensor(table.idx[:3]))
+    alone = SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(x, n0=0, n=N, alpha=0.01, rule="radius=0.25")
+    assert np.array_equal(alone.counts, table.evidence()[1][:3]) and np.array_equal(alone.predict, table.predict[:3])
+    assert alone.table(table.label[:3]).header.bound == "any-class"
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"rule": "grid"}, r"n0=0 leaves no samples to pick a class, and rule='grid'.*label_aware to test the label"),
+        ({"rule": "fixed", "bound": "two-sided"}, r"rule='fixed', bound=two-sided does not hold for any class"),
+        ({"rule": "radius=0"}, r"radius=0 is too small at sigma=0.25.*--n0 100"),
+        ({"rule": "radius=0.25", "bound": "two-sided", "n0": 9}, "bound=two-sided is for the fixed rule"),
+    ],
+)
+def test_rules_that_need_a_selection_say_so(how: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        certify(lambda x: x, "digits", **{"sigma": 0.25, "n0": 0} | how, out="never.parquet")
 
 
 def test_the_header_says_what_was_given_up_dropped_and_used(model: Classifier, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_all_that_is_refused_is_named(cli: Run, files: Path) -> None:
     assert "colour" in result.out and f"no file at {files / 'none.parquet'}" in result.out
 
 
-FORMAT, FORMAT_2 = b'{"version":3,', b'{"version":2,'  # how a header begins
+FORMAT, FORMAT_2 = b'{"version":4,', b'{"version":2,'  # how a header begins
 
 
 def _as_before_digests(path: Path) -> None:

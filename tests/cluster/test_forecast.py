@@ -42,14 +42,16 @@ def certified(order: Order, folder: Path) -> Certificates:
 
 
 @pytest.mark.parametrize(
-    ("rule", "label_aware"),
+    ("rule", "label_aware", "n0"),
     [
-        *((rule, False) for rule in ("fixed", "grid", "radius=0.25", "union", "tolerance=0.2", "anytime=0.1")),
-        *((rule, True) for rule in ("fixed", "grid", "tolerance=0.2")),
+        *((rule, False, 100) for rule in ("fixed", "grid", "radius=0.25", "union", "tolerance=0.2", "anytime=0.1")),
+        *((rule, True, 100) for rule in ("fixed", "grid", "tolerance=0.2")),
+        *((rule, True, 0) for rule in ("fixed", "radius=0.25")),
+        *((rule, False, 0) for rule in ("fixed", "radius=0.25")),
     ],
 )
-def test_a_pilot_of_all_images_knows_the_samples_of_each(rule: str, label_aware: bool, tmp_path: Path) -> None:
-    order = ordered(20, rule=rule, label_aware=label_aware, n=3000)
+def test_a_pilot_of_all_images_knows_the_samples_of_each(rule: str, label_aware: bool, n0: int, tmp_path: Path) -> None:
+    order = ordered(20, rule=rule, label_aware=label_aware, n=3000, n0=n0)
     planned, table = plan(order, seconds=300.0), certified(order, tmp_path)
     foretold = {image.index: image.samples for image in planned.pilot.images}
     assert foretold == dict(zip(table.idx.tolist(), table.samples.tolist(), strict=True))
@@ -85,6 +87,13 @@ def test_other_rules_are_foretold_from_the_counts_of_this_one(tmp_path: Path) ->
         assert planned.rules[rule].low <= taken <= planned.rules[rule].high
         assert abs(planned.rules[rule].middle / taken - 1.0) < 0.2
     assert planned.rules["radius=0.5"].middle < planned.rules["grid"].middle < planned.rules["fixed"].middle
+
+
+def test_rules_that_need_samples_to_pick_the_class_are_foretold_with_them(tmp_path: Path) -> None:
+    planned = plan(ordered(20, rule="radius=0.5", n0=0), seconds=300.0)
+    assert planned.rules["fixed"].middle == 20 * 2000  # of whichever class
+    taken = certified(ordered(20, rule="grid"), tmp_path).samples.sum()
+    assert abs(planned.rules["grid"].middle / taken - 1.0) < 0.3
 
 
 def test_a_rule_that_the_budget_does_not_allow_is_left_out() -> None:

@@ -93,6 +93,7 @@ def state(pid: int) -> str:
         ({"rule": "fixed"}, 1),
         ({"rule": "grid", "backend": "auto"}, 2),
         ({"rule": "radius=0.25", "label_aware": True, "sound": True, "seed": 3}, 3),
+        ({"rule": "radius=0.25", "n0": 0}, 2),
     ],
 )
 def test_the_table_is_that_of_one_process(tmp_path: Path, model: str, how: dict[str, Any], number: int) -> None:

@@ -1,4 +1,5 @@
 from .any_class import any_class_tail as any_class_tail
+from .any_class_crossing import any_class_boundary as any_class_boundary
 from .assurance import assured_accuracy as assured_accuracy
 from .binomial import (
     check_counts as check_counts,
@@ -19,7 +20,16 @@ from .binomial import (
     upper as upper,
 )
 from .boundaries import (
+    LATE as LATE,
+)
+from .boundaries import (
+    SQUARE_ROOT as SQUARE_ROOT,
+)
+from .boundaries import (
     Boundary as Boundary,
+)
+from .boundaries import (
+    Spending as Spending,
 )
 from .boundaries import (
     boundary as boundary,

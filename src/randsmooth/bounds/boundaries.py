@@ -19,6 +19,54 @@ CUT = 1e-13  # part of the level at which a binomial's tail is cut away, and cou
 NEGLIGIBLE = 1e-30
 
 
+@dataclass(frozen=True)
+class Spending:
+    """How much of alpha, and of beta, may be spent up to a look at n of N samples: a share of it times (n / N)^power.
+
+    What is left of either may be spent at the cap N. Any spending is sound; it decides which images stop when.
+
+    Attributes:
+        share, power: of alpha.
+        beta: probability of giving up, at any look, when p is at least c_K / N, the proportion that still claims at
+            the cap N; in (0, 1). It costs certificates, not soundness.
+        beta_share, beta_power: of beta.
+
+    Example:
+        >>> SQUARE_ROOT.of_alpha(np.array([25, 100]), 0.01).tolist()
+        [0.0025, 0.01]
+    """
+
+    share: float
+    power: float
+    beta: float
+    beta_share: float
+    beta_power: float
+
+    def of_alpha(self, looks: Ints, alpha: float) -> Floats:
+        """How much of `alpha` may be spent up to each look (K,)."""
+        return _spent(looks, alpha, self.share, self.power)
+
+    def of_beta(self, looks: Ints, beta: float) -> Floats:
+        """How much of `beta` may be spent up to each look (K,)."""
+        return _spent(looks, beta, self.beta_share, self.beta_power)
+
+
+def _spent(looks: Ints, level: float, share: float, power: float) -> Floats:
+    passed = looks / looks[-1]
+    spent = share * level * (np.sqrt(passed) if power == 0.5 else passed**power)  # no power is a root to the last bit
+    spent[-1] = level
+    return np.asarray(spent)
+
+
+# Replayed on published logs, sqrt(n) saves more samples than ln(n) and loses fewer certificates: it leaves more for the
+# late looks, where images near their threshold are decided, and easy images need little at the early ones.
+SQUARE_ROOT = Spending(share=0.5, power=0.5, beta=0.01, beta_share=0.5, beta_power=0.5)
+# This comes within a tenth of the fewest samples that any test with these errors takes (benchmarks/fewest_samples.py).
+# What runs long lies near its threshold, and most of that is better given up before the cap: an image whose p is
+# c_K / N, which the cap itself would certify every other time, is given up every fifth time.
+LATE = Spending(share=0.4, power=0.7, beta=0.2, beta_share=1.0, beta_power=1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Boundary:
     """The decisions about p > p0 = 1 - q0 at each look: all counts are of successes so far.
@@ -45,7 +93,9 @@ class Boundary:
     give_up: Ints
 
 
-def boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> Boundary:
+def boundary(
+    q0: float, looks: ArrayLike, alpha: float, beta: float | None = None, spending: Spending = SQUARE_ROOT
+) -> Boundary:
     """The exact boundary for p > p0 = 1 - q0 that spends `alpha` over `looks`.
 
     P(successes >= claim at any look) <= alpha for every p <= p0, whether one obeys `give_up` or not, and whether
@@ -55,8 +105,8 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> B
         q0: failure probability at the threshold, in (0, 1): Phi(-r / sigma) for a radius r.
         looks: samples so far, increasing (K,).
         alpha: probability of a false claim, in [1e-15, 1).
-        beta: probability of giving up, at any look, when p is at least c_K / N, the proportion that still claims at
-            the cap N; in (0, 1). It costs certificates, not soundness.
+        beta: in place of the one of `spending`.
+        spending: of alpha and beta over the looks.
 
     Raises:
         InputError: an argument is out of its range.
@@ -67,24 +117,14 @@ def boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> B
         >>> boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()  # successes that show p > 1/2
         [23, 42, 57]
     """
+    beta = spending.beta if beta is None else beta
     looks = check_question(q0, looks, alpha, beta)
-    failures = _largest_counts(q0, 1.0 - q0, looks, spending(looks, alpha))
+    failures = _largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))
     claim = looks - failures
-    give_up = np.minimum(_given_up(int(failures[-1]), looks, beta), claim - 1)
+    give_up = np.minimum(_given_up(int(failures[-1]), looks, spending.of_beta(looks, beta)), claim - 1)
     for counts in (looks, claim, give_up):
         counts.flags.writeable = False  # one table is shared by all who ask for it
     return Boundary(float(q0), float(alpha), looks, claim, give_up)
-
-
-def spending(looks: Ints, alpha: float) -> Floats:
-    """How much of `alpha` may be spent up to each look (K,): half along sqrt(n), the rest at the cap.
-
-    Replayed on published logs, sqrt(n) saves more samples than ln(n) and loses fewer certificates: it leaves more for
-    the late looks, where images near their threshold are decided, and easy images need little at the early ones.
-    """
-    spent = 0.5 * alpha * np.sqrt(looks / looks[-1])
-    spent[-1] = alpha
-    return np.asarray(spent)
 
 
 def smallest_cap(q0: float, alpha: float) -> int:
@@ -186,14 +226,14 @@ def _largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
     return counts
 
 
-def _given_up(failures: int, looks: Ints, beta: float) -> Ints:
+def _given_up(failures: int, looks: Ints, spent: Floats) -> Ints:
     """Largest successes at which one gives up (K,), where `failures` is the most that still claims at the cap."""
     if failures < 0:
         return looks  # nothing can claim
     if failures == 0:
         return looks - 1  # one failure is too many
     n = int(looks[-1])
-    return _largest_counts((n - failures) / n, failures / n, looks, spending(looks, beta))
+    return _largest_counts((n - failures) / n, failures / n, looks, spent)
 
 
 def _window(n: int, p: float, q: float, cut: float) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import warnings
 from contextlib import suppress
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -16,7 +17,14 @@ from numpy.typing import ArrayLike
 
 from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundaries import Boundary, boundary, check_question, crossing_probability, spending
+from randsmooth.bounds.boundaries import (
+    SQUARE_ROOT,
+    Boundary,
+    Spending,
+    boundary,
+    check_question,
+    crossing_probability,
+)
 from randsmooth.caches import cache_folder
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, Note
@@ -27,8 +35,10 @@ MOST_BYTES = 2**24  # of a table; one of ten thousand looks takes a sixteenth
 _one_at_a_time = Lock()  # threads share the name under which a file is written first; processes do not
 
 
-def cached_boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.01) -> Boundary:
-    """The same as `boundary(q0, looks, alpha, beta)`, read from disk if it was computed before.
+def cached_boundary(
+    q0: float, looks: ArrayLike, alpha: float, beta: float | None = None, spending: Spending = SQUARE_ROOT
+) -> Boundary:
+    """The same as `boundary(q0, looks, alpha, beta, spending)`, read from disk if it was computed before.
 
     Boundaries are kept in the folder `boundaries` of $RANDSMOOTH_CACHE or, if that is not set, of the user's cache
     folder. A file that is damaged, was made for other arguments, or whose crossing probability exceeds alpha is
@@ -42,24 +52,26 @@ def cached_boundary(q0: float, looks: ArrayLike, alpha: float, beta: float = 0.0
         >>> cached_boundary(0.5, [32, 64, 96], alpha=0.05).claim.tolist()
         [23, 42, 57]
     """
+    beta = spending.beta if beta is None else beta
     looks = check_question(q0, looks, alpha, beta)
     with _one_at_a_time:
-        return _remembered(float(q0), tuple(looks.tolist()), float(alpha), float(beta))
+        return _remembered(float(q0), tuple(looks.tolist()), float(alpha), float(beta), spending)
 
 
 @lru_cache(maxsize=1024)
-def _remembered(q0: float, looks: tuple[int, ...], alpha: float, beta: float) -> Boundary:
+def _remembered(q0: float, looks: tuple[int, ...], alpha: float, beta: float, spending: Spending) -> Boundary:
     counts = np.array(looks, np.int64)
-    question = _question(q0, counts, alpha, beta)
+    question = _question(q0, counts, alpha, beta, spending)
     path = _path(question)
-    return _read(path, question, q0, counts, alpha) or _made(path, question, q0, counts, alpha, beta)
+    return _read(path, question, q0, counts, alpha) or _made(path, question, q0, counts, alpha, beta, spending)
 
 
-def _question(q0: float, looks: Ints, alpha: float, beta: float) -> dict[str, Any]:
-    """What a table answers, to the last digit; stored beside the answer."""
-    spent = [part.hex() for part in spending(looks, alpha).tolist()]
+def _question(q0: float, looks: Ints, alpha: float, beta: float, spending: Spending) -> dict[str, Any]:
+    """What a table answers, to the last digit; stored beside the answer. The first spending of all is not named."""
+    spent = [part.hex() for part in spending.of_alpha(looks, alpha).tolist()]
     levels = {"q0": q0.hex(), "alpha": alpha.hex(), "beta": beta.hex()}
-    return {"format": FORMAT, **levels, "looks": looks.tolist(), "spending": spent}
+    kind = {} if spending == SQUARE_ROOT else {"kind": {name: part.hex() for name, part in asdict(spending).items()}}
+    return {"format": FORMAT, **levels, "looks": looks.tolist(), "spending": spent} | kind
 
 
 def _path(question: dict[str, Any]) -> Path:
@@ -120,9 +132,11 @@ def _check_level(claim: Ints, looks: Ints, q0: float, alpha: float) -> None:
         raise ValueError(f"it claims falsely with probability {level:.3g}, more than alpha={alpha}")
 
 
-def _made(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float, beta: float) -> Boundary:
+def _made(
+    path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float, beta: float, spending: Spending
+) -> Boundary:
     """A new table, checked, and written to `path` if that can be."""
-    table = boundary(q0, looks, alpha, beta)
+    table = boundary(q0, looks, alpha, beta, spending)
     try:
         _check_level(table.claim, table.looks, q0, alpha)
     except ValueError as error:
@@ -145,9 +159,11 @@ def check(path: Path) -> str:
         stored = parse_json(content.partition(b"\n")[2], path)
         q0, alpha, beta = (float.fromhex(stored[key]) for key in ("q0", "alpha", "beta"))
         looks = check_question(q0, stored["looks"], alpha, beta)
-        question = _question(q0, looks, alpha, beta)
+        kind = stored.get("kind")
+        spending = SQUARE_ROOT if kind is None else Spending(**{key: float.fromhex(it) for key, it in kind.items()})
+        question = _question(q0, looks, alpha, beta, spending)
         claim, _ = _opened(content, question, looks)
         _check_level(claim, looks, q0, alpha)
-    except (OSError, ValueError, TypeError, KeyError, OverflowError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise InputError(f"{path} is damaged or no boundary of this version ({shown(error)}): delete it") from None
     return f"boundary of {len(looks)} looks; it is as it was written, and claims falsely with probability <= {alpha}"

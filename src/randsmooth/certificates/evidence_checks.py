@@ -29,6 +29,7 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
     num_classes = evidence.counts.shape[1] - header.lumped
     _check_classes(header, num_classes)
     _check_sums("counts0", counts0, np.full(len(evidence.idx), header.selected), evidence.idx)
+    _check_marks(header, evidence, label)
     _check_paths(header, rule, evidence, label)
     _check_labels(header, label, num_classes, evidence.idx)
     _check_known("picked class", evidence.picked, num_classes, evidence.idx)
@@ -51,12 +52,22 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
         raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
 
 
+def _check_marks(header: Header, evidence: Evidence, label: Ints) -> None:
+    """Raise InputError unless, where no samples picked a class, it is the one that the header's settings bound."""
+    if header.n0 != 0:
+        return
+    wrong = np.flatnonzero(evidence.picked != (label if header.label_aware else evidence.counts.argmax(axis=1)))
+    if len(wrong):
+        what = "label" if header.label_aware else "most frequent class"
+        raise InputError(f"image {evidence.idx[wrong[0]]} marks another class than its {what}: the table is damaged")
+
+
 def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
     """Raise InputError unless each path is one that the rule allows, is complete, and ends in the image's counts.
 
-    Under a label-aware header, images whose picked class is not the label have no path.
+    Where n0 samples picked a class under a label-aware header, images whose class is not the label have no path.
     """
-    walked = (evidence.picked == label) | (not header.label_aware)
+    walked = (evidence.picked == label) | (not header.gives_up_others)
     paths = [path.tolist() if walks else [] for path, walks in zip(evidence.paths, walked, strict=True)]
     _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
     n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]

@@ -46,7 +46,7 @@ def _counted(table: Certificates) -> dict[str, Any]:
     if table.header.bound == "any-class":
         shown = {"most_frequent" if name == "picked" else name: values for name, values in shown.items()}
     lists = {"path": [path.tolist() for path in table.paths or ()]} if table.paths is not None else {}
-    if table.header.n0 is not None:
+    if table.header.n0:
         lists["counts0"] = counts0[:, : table.num_classes].tolist()
     if table.header.lumped:
         shown["n"] = counts.sum(axis=1)

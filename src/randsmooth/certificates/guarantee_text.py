@@ -11,6 +11,7 @@ from randsmooth.certificates.rules import Rule, make_rule
 from randsmooth.errors import InputError, Note
 
 LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
+LABEL_TESTED = " For evaluation only: no class was picked, the samples test each image's label."
 FOREIGN = (
     " That holds if the counts, which another program made, are of independent samples of Gaussian noise of this sigma"
 )
@@ -54,7 +55,7 @@ def guarantee_of(header: Header) -> str:
         >>> print(guarantee_of(Header(sigma=0.5, n=1000, alpha=0.001)))
         Each certificate is wrong with probability at most 0.001: 1000 samples per image, p_A is bounded by ...
     """
-    aware = LABEL_AWARE if header.label_aware else ""
+    aware = (LABEL_AWARE if header.n0 != 0 else LABEL_TESTED) if header.label_aware else ""
     picked = "" if header.bound == "any-class" else PICKED
     return rule_of(header).guarantee() + aware + (f"{FOREIGN}{picked}." if header.source else "")
 

@@ -13,8 +13,9 @@ from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 
 # 1: of the rule `tolerance` about half of the certificates lie within it (see `ToleranceV1`).
+# 3: the rules `radius`, `grid` and `union` spent alpha earlier, and gave up later (see `GridV3`).
 # 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
-VERSION = 3
+VERSION = 4
 WITH_DIGESTS = 3  # from this format on, a file without digests has lost them
 CLOPPER_PEARSON = "clopper-pearson"
 OLD_BOUND = "Clopper-Pearson, one-sided"  # what the first tables called it, before there was another
@@ -39,12 +40,15 @@ class Header(FrozenRecord):
     Attributes:
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         n0, n: samples per image that picked the class, and the most further ones, which bounded its probability.
-            Counts of another program may come without n0: counts0 then marks the class that it picked with a 1.
+            Counts of another program may come without n0, and n0 = 0 says that no samples picked a class: counts0 then
+            marks with a 1 the class that the other samples bound. With n0 = 0 that is the label, under a label-aware
+            header, else the most frequent one.
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A, of the fixed rule (see `CONFIDENCE_BOUNDS`).
         rule: how many samples each image takes (see `make_rule`).
         guarantee: what a certificate says, in one sentence; on reading it is made anew from the rule.
-        label_aware: an image whose picked class is not its label took no further samples. For evaluation only.
+        label_aware: an image whose picked class is not its label took no further samples; with n0 = 0, the label itself
+            was tested. For evaluation only.
         source: where the counts come from, if another program made them (see `from_counts`).
         lumped: whether only the picked class was counted; the last column then counts all other answers together.
         seed: seed of the noise streams.
@@ -128,7 +132,12 @@ class Header(FrozenRecord):
     @property
     def selected(self) -> int:
         """What the counts0 of an image add up to: n0, or the 1 that marks the class; 0 where neither is known."""
-        return int(self.source is not None) if self.n0 is None else self.n0
+        return self.n0 or int(self.source is not None or self.n0 == 0)
+
+    @property
+    def gives_up_others(self) -> bool:
+        """Whether an image took no further samples once the class that n0 samples picked was not its label."""
+        return self.label_aware and self.n0 != 0
 
     @property
     def columns(self) -> int:

@@ -46,7 +46,7 @@ def _check_whole(name: str, value: int, least: int, most: int, usual: int) -> No
 NUMBERS: dict[str, Callable[[Any], object]] = {
     "sigma": bounds.check_sigma,
     "alpha": bounds.check_level,
-    "n0": lambda n0: check_samples("n0", n0),
+    "n0": lambda n0: check_samples("n0", n0, least=0),
     "n": lambda n: check_samples("n", n),
     "seed": lambda seed: _check_whole("seed", seed, -SEED, SEED - 1, 0),
     "batch": lambda batch: _check_whole("batch", batch, 1, BATCH, 256),

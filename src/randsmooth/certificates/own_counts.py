@@ -103,7 +103,7 @@ def from_counts(
         n0=counted.n0,
         n=judged.n,
         alpha=alpha,
-        bound=getattr(judged, "bound", None),
+        bound=judged.stated_bound,
         rule=rule,
         source=source or origin or ARRAYS,
         lumped=counted.lumped,

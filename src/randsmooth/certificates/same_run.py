@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
 from randsmooth.certificates.machine import OF_THE_MACHINE
+from randsmooth.certificates.rules import kind_of_rule
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, setting
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
-COMPATIBLE = (2, 3)  # format versions whose counts mean the same
+COMPATIBLE = (2, 3, 4)  # format versions whose counts mean the same, where the rule is the same (see `Rule.as_of`)
 
 # The settings that a user gives, in the order in which an error names them; `selection` stands for take and skip.
 SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection", "shard", "resize", "crop")
@@ -111,6 +112,17 @@ def as_begun(begun: Header | None, now: Header) -> Header:
     return now.having(**{name: getattr(begun, name) for name in OF_THE_MACHINE})
 
 
+def in_format_of(begun: Header | None, now: Header) -> Header:
+    """`now` in the format of the run that it resumes, where that can be: so its images stop as those before did.
+
+    Example:
+        >>> in_format_of(Header(version=3, rule="grid"), Header(rule="grid")).version
+        3
+    """
+    usable = begun is not None and begun.version in COMPATIBLE
+    return now.having(version=begun.version) if begun is not None and usable else now
+
+
 def _sentences(
     begun: Header, now: Header, names: list[str], classifier: ClassifierDifference | None, sides: Sides
 ) -> list[str]:
@@ -185,7 +197,7 @@ def _differing_fields(begun: Header, now: Header) -> list[str]:
     """Names of the fields that differ, without `behaviour` and those that only follow from another difference."""
     names = [*SETTINGS, "model", *NEEDED, *FOLLOWS_FROM]
     differ = [name for name in dict.fromkeys(names) if _comparable(begun, name) != _comparable(now, name)]
-    if begun.version in COMPATIBLE and now.version in COMPATIBLE and "version" in differ:
+    if "version" in differ and _compatible(begun, now):
         differ.remove("version")
     if all("identity" in (header.model or {}) for header in (begun, now)) and "model" in differ:
         differ.remove("model")  # `classifier_difference` compares identities; how equal models were trained may differ
@@ -193,6 +205,14 @@ def _differing_fields(begun: Header, now: Header) -> list[str]:
     return [
         name for name in differ if not FOLLOWS_FROM.get(name, set()) & set(differ) or (name == "bound" and own_bound)
     ]
+
+
+def _compatible(begun: Header, now: Header) -> bool:
+    """Whether the rows of both may share a table, although their formats differ."""
+    if not {begun.version, now.version} <= {*COMPATIBLE}:
+        return False
+    kinds = {kind_of_rule(each.rule, n=each.n or 1, version=each.version)[0] for each in (begun, now)}
+    return len(kinds) == 1 or begun.rule != now.rule  # which is told
 
 
 def _comparable(header: Header, name: str) -> Any:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import typing
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.limits import check_facts
-from randsmooth.certificates.rules import CONFIDENCE_BOUNDS, ConfidenceBound, check_samples, kind_of_rule, make_rule
+from randsmooth.certificates.rules import (
+    ANY_CLASS,
+    CONFIDENCE_BOUNDS,
+    ConfidenceBound,
+    check_samples,
+    kind_of_rule,
+    make_rule,
+)
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
@@ -48,7 +56,11 @@ class CertificationSettings(FrozenRecord):
         description="Standard deviation of the noise, for pixels in [0, 1]. (default: the one that the model was "
         "trained with)",
     )
-    n0: int = Field(default=100, description="Samples per image that select the class to certify.")
+    n0: int = Field(
+        default=100,
+        description="Samples per image that select the class to certify. 0: none do. Then --rule radius=R certifies "
+        "whichever class proves R, and with --label-aware every rule tests the label itself.",
+    )
     n: int = Field(
         default=100_000, description="Further samples per image, at most, that bound the probability of that class."
     )
@@ -61,7 +73,8 @@ class CertificationSettings(FrozenRecord):
     )
     label_aware: bool = Field(
         default=False,
-        description="Stop where the class picked is not the label. For evaluation only, and the table says so.",
+        description="Stop where the class picked is not the label; with --n0 0, test the label and pick none. For "
+        "evaluation only, and the table says so.",
     )
     sound: bool = Field(
         default=False,
@@ -91,10 +104,28 @@ class CertificationSettings(FrozenRecord):
         check_facts((name, getattr(self, name)) for name in CertificationSettings.model_fields)
         check_budget(self.n0, self.n, self.alpha)
         if self.sigma is None:
-            kind_of_rule(self.rule, n=self.n, bound=self.bound, seed=self.seed or 0)
+            kind_of_rule(self.rule, n=self.n, bound=self.judging_bound, seed=self.seed or 0)
         else:
             self.stopping_rule()
         return self
+
+    @property
+    def judging_bound(self) -> ConfidenceBound:
+        """The bound that the rule is asked for: one that holds for any class where neither n0 nor the label picks one.
+
+        Raises:
+            InputError: the rule has none, or `bound` is another.
+        """
+        if self.n0 or self.label_aware:
+            return self.bound
+        kind, _ = kind_of_rule(self.rule, n=self.n)
+        own = {field.name for field in fields(kind)}
+        if "bound" not in own or ANY_CLASS not in kind.takes or self.bound not in (CONFIDENCE_BOUNDS[0], ANY_CLASS):
+            raise InputError(
+                f"n0=0 leaves no samples to pick a class, and rule={shown(repr(self.rule))}, bound={self.bound} does "
+                "not hold for any class: give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
+            )
+        return ANY_CLASS
 
     @property
     def known_sigma(self) -> float:
@@ -106,7 +137,7 @@ class CertificationSettings(FrozenRecord):
     def stopping_rule(self) -> Rule:
         """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
         return make_rule(
-            self.rule, sigma=self.known_sigma, n=self.n, alpha=self.alpha, bound=self.bound, seed=self.seed or 0
+            self.rule, sigma=self.known_sigma, n=self.n, alpha=self.alpha, bound=self.judging_bound, seed=self.seed or 0
         )
 
 
@@ -120,7 +151,7 @@ def check_budget(n0: int, n: int, alpha: float) -> None:
         randsmooth.errors.InputError: alpha=0.001 needs n >= 10 to certify anything; got n=9
     """
     bounds.check_level(alpha)
-    check_samples("n0", n0)
+    check_samples("n0", n0, least=0)
     check_samples("n", n)
     least = bounds.smallest_n(alpha)
     if n < least:

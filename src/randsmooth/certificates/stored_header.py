@@ -26,7 +26,7 @@ def parse_header(text: str | bytes, path: Path) -> Header:
         >>> parse_header('{"version": 99}', Path("run.parquet"))
         Traceback (most recent call last):
             ...
-        randsmooth.errors.InputError: run.parquet is in format 99; this randsmooth reads formats 1 to 3: upgrade it
+        randsmooth.errors.InputError: run.parquet is in format 99; this randsmooth reads formats 1 to 4: upgrade it
     """
     if len(text) > HEADER:
         raise InputError(f"{path} has a damaged header: it takes {len(text):,} bytes; expected at most {HEADER:,}")

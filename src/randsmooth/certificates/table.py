@@ -41,7 +41,8 @@ class Certificates:
         predict: (N,) certified class, or ABSTAIN (-1).
         radius: (N,) certified L2 radius in units of pixels in [0, 1]; 0 where abstained.
         seconds: (N,) time that each image took.
-        counts0: (N, K) how often each class came out in the n0 samples that picked the class; None for a log.
+        counts0: (N, K) how often each class came out in the n0 samples that picked the class; None for a log. Where
+            there were none it marks the class with a 1 (see `Header.n0`).
         counts: (N, K) how often each class came out in the samples that bound p_A; None for a log. Both have one more
             column, for all other answers, where only the picked class was counted (see `Header.lumped`).
         paths: for each image, how often the picked class had come out at each look; None as for counts.
@@ -107,7 +108,7 @@ class Certificates:
     def samples(self) -> Ints:
         """(N,) how many samples each image took, including those that picked the class, where they are known."""
         counts0, counts = self.evidence()
-        picking = 0 if self.header.n0 is None else counts0.sum(axis=1)
+        picking = counts0.sum(axis=1) if self.header.n0 else 0
         return np.asarray(picking + counts.sum(axis=1))
 
     @property
@@ -160,12 +161,15 @@ class Certificates:
                 "made for its n and alpha; to judge at others, certify with --rule fixed"
             )
         judged = _judged(self.header, n, alpha, seed)
+        if judged.n != self.header.n:
+            counts = thin(counts, judged.n or 0, seed)
+            counts0 = _most_frequent(counts) if judged.n0 == 0 and not judged.label_aware else counts0
         return from_evidence(
             judged,
             idx=self.idx,
             label=self.label,
             counts0=counts0,
-            counts=counts if judged.n == self.header.n else thin(counts, judged.n or 0, seed),
+            counts=counts,
             seconds=self.seconds,
             machine=self.machine,
             image=self.image,
@@ -243,6 +247,13 @@ def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> He
         notes += (judged_at(header.alpha, alpha),)
         judged = judged.having(alpha=alpha, notes=notes)
     return judged if header.guarantee is None else judged.having(guarantee=guarantee_of(judged))
+
+
+def _most_frequent(counts: Ints) -> Ints:
+    """(N, K) a 1 for the most frequent class of each row of `counts`."""
+    marks = np.zeros_like(counts)
+    marks[np.arange(len(counts)), counts.argmax(axis=1)] = 1
+    return marks
 
 
 def thin(counts: Ints, n: int, seed: int) -> Ints:

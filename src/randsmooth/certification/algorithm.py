@@ -19,7 +19,7 @@ class ImageEvidence:
     """The evidence of one image.
 
     Attributes:
-        counts0: (K,) class counts of the samples that picked the class.
+        counts0: (K,) class counts of the samples that picked the class; a 1 for the class where there were none.
         counts: (K,) class counts of the samples that bound its probability.
         path: how often the picked class had come out at each look.
     """
@@ -41,9 +41,15 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
 
     With a `label`, an image whose picked class is another takes no further samples, since it can no longer be both
     certified and correct. `until` may stop a sequential rule at any of its looks.
+
+    Where n0 is 0, the class is the label, which was fixed beforehand. Without one, it is the most frequent class at
+    each look, by a rule that holds for any class.
     """
     first = rule.next_look([])
     assert first is not None
+    if n0 == 0:
+        (counts,) = yield [SampleRange(ESTIMATE, 0, first, rule.block)]
+        return (yield from _looks(rule, counts, None, label, until))
     if label is None:
         counts0, counts = yield [SampleRange(SELECT, 0, n0, rule.block), SampleRange(ESTIMATE, 0, first, rule.block)]
     else:
@@ -51,12 +57,27 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
         if int(counts0.argmax()) != label:
             return ImageEvidence(counts0, np.zeros_like(counts0), np.zeros(0, np.int64))
         (counts,) = yield [SampleRange(ESTIMATE, 0, first, rule.block)]
-    picked, drawn = int(counts0.argmax()), first
-    path = [int(counts[picked])]
+    return (yield from _looks(rule, counts, counts0, int(counts0.argmax()), until))
+
+
+def _looks(
+    rule: Rule, counts: NDArray[np.int64], counts0: NDArray[np.int64] | None, picked: int | None, until: Until | None
+) -> Steps[ImageEvidence]:
+    """The looks from the first on, which has the `counts`; of the class `picked`, or else of the most frequent one."""
+    path = [came_out(counts, picked)]
     while (look := rule.next_look(path)) is not None:
+        drawn = int(counts.sum())
         if until is not None and until(rule.claim(path), drawn):
             break
         (more,) = yield [SampleRange(ESTIMATE, drawn, look, rule.block)]
-        counts, drawn = counts + more, look
-        path.append(int(counts[picked]))
+        counts = counts + more
+        path.append(came_out(counts, picked))
+    if counts0 is None:
+        counts0 = np.zeros_like(counts)
+        counts0[counts.argmax() if picked is None else picked] = 1
     return ImageEvidence(counts0, counts, np.array(path, np.int64))
+
+
+def came_out(counts: NDArray[np.int64], picked: int | None) -> int:
+    """How often the class `picked` is among `counts` (K,), or the most frequent one if there is none."""
+    return int(counts.max() if picked is None else counts[picked])

@@ -26,7 +26,7 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     rule, backend = settings.stopping_rule(), engine.prepare(shape)
     block = rule.block or usual_block(shape)
     decided: dict[str, Any] = {"backend": backend.name, "precision": backend.arithmetic, "batch": engine.size}
-    decided |= {"seed": engine.seed, "bound": getattr(rule, "bound", None)}
+    decided |= {"seed": engine.seed, "bound": rule.stated_bound}
     addressed = f"addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
     decided |= {
         "notes": rule.notes,

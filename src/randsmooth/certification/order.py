@@ -9,6 +9,7 @@ from typing import Any
 
 from randsmooth import data, models
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard
+from randsmooth.certificates.same_run import in_format_of
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
@@ -81,7 +82,7 @@ class Order:
         indices = selected if self.shard is None else self.shard.share(selected)
         about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
         header = make_header(smoothed, base, images, indices, **about, **self._part())
-        header = self._with_source(header)
+        header = in_format_of(self.begun, self._with_source(header))
         notes = [
             *differences(base, smoothed.sigma, dataset, header),
             *chosen(smoothed.engine, header, len(indices)),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth import bounds
-from randsmooth.certificates import ABSTAIN, check_budget
+from randsmooth.certificates import ABSTAIN, check_budget, check_samples
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.jobs import SampleRange
 from randsmooth.certification.scheduler import not_finite, sum_over_samples
@@ -95,6 +95,7 @@ def certify_soft(
     """
     n0, n, betas = whole("n0", n0), whole("n", n), tuple(float(beta) for beta in betas)
     check_betas(betas)
+    check_samples("n0", n0)
     check_budget(n0, n, alpha)
     if bound not in MEAN_BOUNDS:
         raise unknown("bound", bound, MEAN_BOUNDS)

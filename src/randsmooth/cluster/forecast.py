@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from randsmooth.certificates import Header, make_rule, rule_of
+from randsmooth.certificates import CONFIDENCE_BOUNDS, CertificationSettings, Header, rule_of
 from randsmooth.certification.order import Order
 from randsmooth.certification.prepared import Prepared
 from randsmooth.cluster.pilot import Pilot, fly
@@ -21,6 +21,7 @@ from randsmooth.progress import Progress, chosen_progress
 from randsmooth.versions import versions
 
 RIVALS = ("fixed", "tolerance=0.05", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
+USUAL_N0 = int(CertificationSettings.model_fields["n0"].default)
 WIDE = 3.0  # high over low, from which on a note says how to narrow the limits
 
 
@@ -192,12 +193,13 @@ def _shared(alone: Span, pilot: Pilot, n: int, k: int) -> Span:
 
 def _rivals(header: Header, replay: Replay, many: int) -> dict[str, Span]:
     """Mean samples of an image under other rules, for those that the budget allows."""
-    assert header.sigma is not None and header.n is not None and header.alpha is not None
     found = {}
     for text in (*RIVALS, f"radius={header.sigma:g}"):
-        try:
-            rule = make_rule(text, sigma=header.sigma, n=header.n, alpha=header.alpha)
-        except InputError:
-            continue  # such as a tolerance that so few samples cannot keep
-        found[text] = replay.of_rule(rule, many)
+        for n0 in (header.n0 or 0, USUAL_N0):  # a rule may need samples to pick the class where this one needs none
+            try:
+                rule = header.settings.having(rule=text, bound=CONFIDENCE_BOUNDS[0], n0=n0).stopping_rule()
+            except InputError:
+                continue  # such as a tolerance that so few samples cannot keep
+            found[text] = replay.of_rule(rule, many, n0)
+            break
     return found

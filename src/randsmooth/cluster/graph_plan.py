@@ -134,7 +134,7 @@ def _certification(step: Step, recipe: Recipe, speeds: Speeds) -> float:
     total = spec.sizes[str(step.options.get("split", "test"))]
     images = take or (math.ceil(total / skip) if skip else total)
     usual = CertificationSettings.model_fields
-    n0, n = (int(step.options.get(key) or usual[key].default) for key in ("n0", "n"))
+    n0, n = (int(step.options.get(key, usual[key].default)) for key in ("n0", "n"))
     return float(images * (n0 + n) * speeds.of(recipe.arch, spec).forward)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from randsmooth.bounds import finite_mean_interval
 from randsmooth.certificates import Rule, rule_of
-from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.algorithm import ESTIMATE, SELECT, came_out
 from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.prepared import Prepared
 from randsmooth.certification.scheduler import Scheduler
@@ -42,6 +42,8 @@ class PilotImage:
         drawn: samples so far that bound p_A, and `successes` among them.
         samples: how many samples the image takes, with those that pick the class; None where that is not known yet.
         points: (samples, successes) where they were counted.
+        counts: (K,) class counts of the samples that bound p_A.
+        label: the class to test where n0 is 0; None if it is the one that is picked, or the most frequent.
     """
 
     index: int
@@ -52,11 +54,13 @@ class PilotImage:
     successes: int = 0
     samples: int | None = None
     points: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    counts: NDArray[np.int64] | None = None
+    label: int | None = None
 
     @property
-    def class_(self) -> int:
-        assert self.picked is not None
-        return int(self.picked.argmax())
+    def class_(self) -> int | None:
+        """The class whose probability is bounded; None for whichever is the most frequent."""
+        return self.label if self.picked is None else int(self.picked.argmax())
 
     @property
     def least(self) -> int:
@@ -66,7 +70,8 @@ class PilotImage:
     def add(self, stops: Sequence[int], counts: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> None:
         """Counts (len(stops), K) of further samples, up to each of `stops`."""
         for stop, row in zip(stops, counts, strict=True):
-            self.drawn, self.successes = stop, self.successes + int(row[self.class_])
+            self.counts = row if self.counts is None else self.counts + row
+            self.drawn, self.successes = stop, came_out(self.counts, self.class_)
             self.points.append((self.drawn, self.successes))
 
     def successes_after(self, samples: int) -> int:
@@ -135,7 +140,7 @@ class Flight:
         self.prepared, self.seconds, self.start = prepared, seconds, time.perf_counter()
         self.order = np.random.default_rng(seed).permutation(prepared.facts.indices).tolist()
         header = prepared.facts.header
-        self.rule, self.n0, self.label_aware = rule_of(header), header.n0 or 0, header.label_aware
+        self.rule, self.n0, self.header = rule_of(header), header.n0 or 0, header
         self.images: list[PilotImage] = []
         self.begun: list[Job[None]] = []
         self.marks: list[tuple[float, int]] = []
@@ -149,9 +154,10 @@ class Flight:
         """A job an image, as the scheduler has room for them."""
         batches = self.prepared.images.batches([torch.tensor([index]) for index in self.order])
         for index, (x, y) in zip(self.order, batches, strict=True):
-            image = PilotImage(index, self.n0)
+            label = int(y[0]) if self.header.label_aware else None
+            image = PilotImage(index, self.n0, label=None if self.n0 else label)
             self.images.append(image)
-            self.begun.append(Job(index, x[0], self.steps(image, int(y[0]) if self.label_aware else None)))
+            self.begun.append(Job(index, x[0], self.steps(image, label if self.n0 else None)))
             yield self.begun[-1]
             if self.enough():
                 break
@@ -179,21 +185,27 @@ class Flight:
 
     def limits(self) -> tuple[float, float]:
         """The interval of the mean samples of an image; where the rule takes the same number of each, that number."""
-        if _is_last(self.rule, PilotImage(0, self.n0), self.rule.next_look([]) or 0) and not self.label_aware:
+        if (
+            _is_last(self.rule, PilotImage(0, self.n0), self.rule.next_look([]) or 0)
+            and not self.header.gives_up_others
+        ):
             return (float(self.n0 + self.rule.n),) * 2
         return finite_mean_interval(self.finished(), len(self.order), ALPHA, largest=self.n0 + self.rule.n)
 
     def steps(self, image: PilotImage, label: int | None) -> Steps[None]:
         """The steps of certifying an image, as in `certify_steps`, until it is known how many samples they take.
 
+        With a `label`, an image whose picked class is another is finished.
+
         Where the next look is the last whatever it will show, its samples are not drawn, but for a few that measure
         p_A: with the rule "fixed" that is the first look, with "tolerance" the second. Looks are drawn in pieces,
         between which the image is given up if time is up.
         """
         stops = [] if label is not None else self._stops(image, self.rule.next_look([]) or 0)
-        select = SampleRange(SELECT, 0, image.n0, self.rule.block)
-        image.picked, *first = yield [select, *self._ranges(image, stops)]
-        image.add(stops, first)
+        select = [SampleRange(SELECT, 0, image.n0, self.rule.block)] if image.n0 else []
+        first = yield [*select, *self._ranges(image, stops)]
+        image.picked = first[0] if select else None
+        image.add(stops, first[len(select) :])
         self._count(image.n0 + image.drawn)
         if label is not None and image.class_ != label:
             image.samples = image.n0

@@ -35,17 +35,17 @@ class Replay:
         ends = [_end(rule, image.path, self._p(image, rng), rng) for _ in range(PATHS // 10)]
         return float(np.mean([max(image.least, image.n0 + end) for end in ends]))
 
-    def of_rule(self, rule: Rule, total: int) -> Span:
-        """Mean samples of `total` images under a rule, with those that pick the class."""
+    def of_rule(self, rule: Rule, total: int, n0: int) -> Span:
+        """Mean samples of `total` images under a rule, with n0 that pick the class."""
         rng, samples = np.random.default_rng(self.seed), []
         for k in range(max(PATHS, len(self.images))):
             image = self.images[k % len(self.images)]
             settled = image.drawn == 0 and image.samples is not None  # of a wrong class, where labels are looked at
-            samples.append(image.n0 + (0 if settled else _end(rule, [], self._p(image, rng), rng)))
+            samples.append(n0 + (0 if settled else _end(rule, [], self._p(image, rng), rng)))
         per_image = [np.mean(samples[i :: len(self.images)]) for i in range(len(self.images))]
         chance = np.var(per_image) / len(per_image) + np.var(samples) / total  # of the pilot's choice, and of the run
         reach = 1.96 * float(np.sqrt(chance))
-        mean, most = float(np.mean(samples)), self.images[0].n0 + rule.n
+        mean, most = float(np.mean(samples)), n0 + rule.n
         return Span(mean, max(0.0, mean - reach), min(float(most), mean + reach))
 
     def _p(self, image: PilotImage, rng: np.random.Generator) -> float:

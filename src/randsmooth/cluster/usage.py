@@ -47,11 +47,12 @@ def usage_of(header: Header, many: int, taken: Sequence[float], pilot: Pilot) ->
 
 def _row(image: PilotImage, samples: float) -> JournalRow:
     """A row as the run will write it, with counts of the same length in letters."""
-    picked = np.zeros(1, np.int64) if image.picked is None else image.picked
+    seen = image.counts if image.picked is None else image.picked
+    picked = np.zeros(1, np.int64) if seen is None else seen
     share = max(0.0, samples - image.n0) / max(1, int(picked.sum()))
     counts = np.rint(picked * share).astype(np.int64)
     path = np.array([*image.path, image.successes], np.int64)
-    return JournalRow(image.index, 0, picked, counts, path, 0.123456)
+    return JournalRow(image.index, 0, picked if image.n0 else np.minimum(picked, 1), counts, path, 0.123456)
 
 
 def _memory() -> int:

@@ -89,8 +89,8 @@ def certified_shares(table: CertificatesLike, radii: NDArray[np.float64]) -> NDA
 def knows_abstention(table: CertificatesLike) -> bool:
     """Whether `table` determines the share of abstentions.
 
-    A label-aware one does not: an image whose picked class missed the label took no further samples, so that it is
-    unknown whether it would have been certified, wrongly, or abstained on.
+    A label-aware one does not: of an image whose picked class missed the label, or whose label alone was tested, it is
+    unknown whether another class would have been certified, wrongly, or abstained on.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -117,8 +117,8 @@ def abstention(table: CertificatesLike) -> Estimate:
     table = as_certificates(table)
     if not knows_abstention(table):
         raise InputError(
-            f"{table.name or 'this table'} is label-aware: images whose picked class is not their label took no "
-            "further samples, so it is unknown on how many the certification abstains; certify without --label-aware"
+            f"{table.name or 'this table'} is label-aware: no class but the label was tested, so it is unknown on how "
+            "many images the certification abstains; certify without --label-aware"
         )
     return share(table.predict == ABSTAIN)
 

@@ -201,7 +201,7 @@ def _require_fixed(table: Certificates) -> None:
             f"{name} was certified by --rule {header.rule}, whose looks are made for its n and alpha; to judge at "
             "others, certify with --rule fixed"
         )
-    if header.label_aware:
+    if header.gives_up_others:
         raise InputError(
             f"{name} is label-aware: an image whose picked class is not its label took no samples, so it cannot be "
             "judged at another budget; certify without --label-aware"

@@ -70,7 +70,7 @@ def knows_p_a(table: CertificatesLike) -> bool:
         return False
     if table.is_log:
         return None not in (header.sigma, header.n, header.alpha) and tells_p_a(header)
-    return not (table.rule.sequential or header.label_aware or _may_be_half(table).any())
+    return not (table.rule.sequential or header.gives_up_others or _may_be_half(table).any())
 
 
 def p_a(table: CertificatesLike) -> ImageProbabilities:
@@ -120,7 +120,7 @@ def _why_unknown(table: Certificates) -> str:
             f"as soon as --rule {table.header.rule} was satisfied",
             "with --rule fixed or tolerance",
         ),
-        (table.header.label_aware, "where the label was missed", "without --label-aware"),
+        (table.header.gives_up_others, "where the label was missed", "without --label-aware"),
     ]
     if not any(applies for applies, _, _ in reasons):
         return f"{_called(table)}: only the picked class was counted, so that p_A is unknown where it is not the label"

@@ -2,6 +2,7 @@ from .anytime import Anytime as Anytime
 from .base import Claim as Claim
 from .base import Evidence as Evidence
 from .base import Rule as Rule
+from .choices import ANY_CLASS as ANY_CLASS
 from .choices import CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS
 from .choices import MOST_SAMPLES as MOST_SAMPLES
 from .choices import ConfidenceBound as ConfidenceBound

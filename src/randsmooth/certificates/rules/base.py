@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.choices import MOST_SAMPLES, MOST_WATCHED
+from randsmooth.certificates.rules.choices import (
+    ANY_CLASS,
+    CONFIDENCE_BOUNDS,
+    MOST_SAMPLES,
+    MOST_WATCHED,
+    ConfidenceBound,
+)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -104,6 +110,7 @@ class Rule(ABC):
         sequential: whether samples stop as soon as the question is answered, so that they do not measure p_A.
         most: the largest n that the rule allows.
         block: samples between looks are a multiple of this; None if only the last look matters.
+        takes: which bounds a user may ask for, of a rule with a field `bound`.
 
     Example:
         >>> from randsmooth.certificates import make_rule
@@ -118,6 +125,7 @@ class Rule(ABC):
     sequential: ClassVar[bool] = True
     most: ClassVar[int] = MOST_SAMPLES
     block: ClassVar[int | None] = None
+    takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
     sigma: float
     n: int
     alpha: float
@@ -126,6 +134,16 @@ class Rule(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a user should know before a run under this rule, such as radii that it leaves out."""
         return ()
+
+    @property
+    def any_class(self) -> bool:
+        """Whether the claim holds for the class that the same samples picked: a path tells of the most frequent."""
+        return self.stated_bound == ANY_CLASS
+
+    @property
+    def stated_bound(self) -> str | None:
+        """The bound as a header states it; None for a rule that has one only."""
+        return getattr(self, "bound", None)
 
     @classmethod
     def as_of(cls, version: int | None) -> type[Self]:
@@ -141,7 +159,7 @@ class Rule(ABC):
         """How many samples to draw in all before the next decision; None if there are enough.
 
         Args:
-            path: how often the picked class had come out at each look so far.
+            path: how often the picked class had come out at each look so far; where none was picked, the most frequent.
         """
 
     @abstractmethod

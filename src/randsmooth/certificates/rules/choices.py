@@ -10,13 +10,14 @@ from randsmooth.errors import InputError
 
 ConfidenceBound = Literal["clopper-pearson", "two-sided", "randomised", "any-class"]
 CONFIDENCE_BOUNDS: tuple[ConfidenceBound, ...] = get_args(ConfidenceBound)
+ANY_CLASS: ConfidenceBound = "any-class"
 
 MOST_SAMPLES = 10**9  # more than anybody would draw of one image
 MOST_WATCHED = 10**7  # of a rule that looks on the way: e-processes are accurate so far, and tables take seconds
 
 
-def check_samples(name: str, n: object, most: int = MOST_SAMPLES) -> None:
-    """Raise InputError unless `n`, called `name`, is a whole number of samples from 1 to `most`.
+def check_samples(name: str, n: object, most: int = MOST_SAMPLES, *, least: int = 1) -> None:
+    """Raise InputError unless `n`, called `name`, is a whole number of samples from `least` to `most`.
 
     Example:
         >>> check_samples("n0", 100)
@@ -25,7 +26,8 @@ def check_samples(name: str, n: object, most: int = MOST_SAMPLES) -> None:
         ...
         randsmooth.errors.InputError: n0=0 must be a whole number of samples from 1 to 1,000,000,000; ...
     """
-    if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= int(n) <= most:
+    if isinstance(n, bool) or not isinstance(n, Integral) or not least <= int(n) <= most:
         raise InputError(
-            f"{name}={shown(repr(n))} must be a whole number of samples from 1 to {most:,}; n0=100, n=100000 are usual"
+            f"{name}={shown(repr(n))} must be a whole number of samples from {least} to {most:,}; "
+            "n0=100, n=100000 are usual"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from randsmooth.certificates.rules.base import (
     possible,
     way_out,
 )
-from randsmooth.certificates.rules.choices import MOST_WATCHED
+from randsmooth.certificates.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 from randsmooth.errors import InputError
 
 GRAIN = 32  # looks come after whole numbers of these
@@ -49,6 +49,7 @@ class Grid(Rule):
     name: ClassVar[str] = "grid"
     block: ClassVar[int | None] = GRAIN
     most: ClassVar[int] = MOST_WATCHED
+    spending: ClassVar[bounds.Spending] = bounds.LATE
     step: float = 0.25
 
     def __post_init__(self) -> None:
@@ -66,6 +67,11 @@ class Grid(Rule):
                 f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under {self.name}: allow "
                 f"n >= {bounds.smallest_cap(0.5, self.alpha)}"
             )
+
+    @classmethod
+    def as_of(cls, version: int | None) -> type[Self]:
+        before = {Grid: GridV3, OneRadius: OneRadiusV3, Union: UnionV3}
+        return cls if version is None or version > 3 else before.get(cls, cls)  # type: ignore[return-value]
 
     @cached_property
     def looks(self) -> Ints:
@@ -96,7 +102,8 @@ class Grid(Rule):
     @cached_property
     def _tables(self) -> tuple[Ints, Ints]:
         """(R, K) successes that claim each radius at each look, and successes at which it is given up."""
-        tables = [bounds.cached_boundary(self._q0(r), self.looks, self.alpha) for r in self.radii]
+        made = bounds.any_class_boundary if self.any_class else bounds.cached_boundary
+        tables = [made(self._q0(r), self.looks, self.alpha, spending=self.spending) for r in self.radii]
         return np.stack([t.claim for t in tables]), np.stack([t.give_up for t in tables])
 
     @property
@@ -143,6 +150,8 @@ class OneRadius(Grid):
 
     Attributes:
         radius: in units of pixels in [0, 1].
+        bound: "any-class" where no other samples pick a class: whichever crosses is certified, at a price of a
+            thousandth of alpha (see `bounds.any_class_boundary`). Radius 0 and its neighbourhood have no such test.
 
     Example:
         >>> rule = OneRadius(sigma=0.5, n=1000, alpha=0.001, radius=0.5)
@@ -151,7 +160,9 @@ class OneRadius(Grid):
     """
 
     name: ClassVar[str] = "radius"
+    takes: ClassVar[tuple[ConfidenceBound, ...]] = ("clopper-pearson", ANY_CLASS)
     radius: float = 0.5
+    bound: ConfidenceBound = "clopper-pearson"
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.radius < np.inf:
@@ -163,6 +174,21 @@ class OneRadius(Grid):
                 f"alpha={self.alpha:g}, even if all agree: "
                 f"{way_out(least, bounds.largest_radius(self.n, self.alpha, self.sigma))}"
             )
+        if self.any_class:
+            self._check_any_class()
+
+    def _check_any_class(self) -> None:
+        try:
+            assert len(self._tables)
+        except InputError:
+            raise InputError(
+                f"radius={self.radius:g} is too small at sigma={self.sigma:g} for samples that pick no class first: "
+                "several classes may come near it. Let n0 samples pick the class (--n0 100), or ask for a larger radius"
+            ) from None
+
+    @property
+    def stated_bound(self) -> str | None:
+        return self.bound if self.bound == ANY_CLASS else None
 
     @cached_property
     def radii(self) -> tuple[float, ...]:
@@ -175,7 +201,7 @@ class OneRadius(Grid):
     def guarantee(self) -> str:
         return (
             f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
-            f"exact group-sequential test of radius {self.radius:g} alone."
+            f"exact group-sequential test of radius {self.radius:g} alone{', for any class' if self.any_class else ''}."
         )
 
 
@@ -205,3 +231,21 @@ class Union(Grid):
             return 0
         claim = self.claim(path)
         return sum(r < claim.radius for r in self.radii) if claim.q < 0.5 else 0
+
+
+class GridV3(Grid):
+    """The rule of tables up to format 3, which spent alpha earlier and gave up later. It is kept to read them."""
+
+    spending: ClassVar[bounds.Spending] = bounds.SQUARE_ROOT
+
+
+class OneRadiusV3(OneRadius):
+    """As `GridV3`, for one radius."""
+
+    spending: ClassVar[bounds.Spending] = bounds.SQUARE_ROOT
+
+
+class UnionV3(Union):
+    """As `GridV3`, for the radii of union, whose images were given up later."""
+
+    spending: ClassVar[bounds.Spending] = bounds.SQUARE_ROOT

@@ -140,7 +140,7 @@ def _taken(kind: type[Rule], name: str, bound: str, seed: int) -> dict[str, Any]
     if bound not in CONFIDENCE_BOUNDS:
         raise unknown("bound", shown(bound), CONFIDENCE_BOUNDS)
     own = {field.name for field in fields(kind)}
-    if bound != CONFIDENCE_BOUNDS[0] and "bound" not in own:
+    if bound != CONFIDENCE_BOUNDS[0] and ("bound" not in own or bound not in kind.takes):
         raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
     return {key: value for key, value in {"bound": bound, "seed": seed}.items() if key in own}
 

@@ -134,11 +134,8 @@ def _rule_remark(table: Certificates) -> str:
     """How many samples a table took whose rule may stop before n, and which figures it does not give therefore."""
     header = table.header
     no_p_a = "" if metrics.knows_p_a(table) else "; p_A is not measured"
-    aware = (
-        "; samples stopped where the label was missed, so that abstention is not known: for evaluation only"
-        if header.label_aware
-        else ""
-    )
+    how = "samples stopped where the label was missed" if header.gives_up_others else "only the label was tested"
+    aware = f"; {how}, so that abstention is not known: for evaluation only" if header.label_aware else ""
     return (
         f"{table.name} was certified by --rule {header.rule} with {table.samples.mean():,.0f} samples per image on "
         f"average, of at most {(header.n0 or 0) + (header.n or 0):,}{_lower_bounds(header.rule)}{no_p_a}{aware}."

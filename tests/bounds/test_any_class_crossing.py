@@ -1,0 +1,132 @@
+"""The boundary that any class may cross: exact error rates of all classes together."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
+from randsmooth.bounds.any_class_crossing import PREMIUM, _grows, price
+from randsmooth.bounds.binomial import Ints
+from randsmooth.errors import InputError
+
+
+def tail(r: float) -> float:
+    """q0 of a radius of `r` sigma."""
+    return float(special.ndtr(-r))
+
+
+def falsely_crossed(claim: Ints, n: Ints, p: tuple[float, ...], p0: float) -> float:
+    """P(some class of probability <= p0 crosses at some look), by following the counts of all classes together."""
+    false = [k for k, share in enumerate(p) if share <= p0]
+    alive: dict[tuple[int, ...], float] = {(0,) * len(p): 1.0}
+    crossed = 0.0
+    for c, m in zip(claim.tolist(), np.diff(n, prepend=0).tolist(), strict=True):
+        steps = [x for x in product(range(m + 1), repeat=len(p) - 1) if sum(x) <= m]
+        drawn = {(*x, m - sum(x)): float(stats.multinomial.pmf((*x, m - sum(x)), m, p)) for x in steps}
+        after: dict[tuple[int, ...], float] = {}
+        for counts, mass in alive.items():
+            for more, chance in drawn.items():
+                now = tuple(a + b for a, b in zip(counts, more, strict=True))
+                after[now] = after.get(now, 0.0) + mass * chance
+        crossed += sum(mass for counts, mass in after.items() if max(counts[k] for k in false) >= c)
+        alive = {counts: mass for counts, mass in after.items() if max(counts[k] for k in false) < c}
+    return crossed
+
+
+SMALL = np.array([6, 12, 18])
+
+
+@pytest.mark.parametrize(("q0", "alpha"), [(0.35, 0.2), (0.3, 0.1), (0.2, 0.3)])
+def test_all_classes_together_cross_falsely_no_more_often_than_two_at_p0_and_q0(q0: float, alpha: float) -> None:
+    """The theorem, whether or not its price is affordable: at the boundary of full alpha."""
+    p0, claim = 1.0 - q0, boundary(q0, SMALL, alpha).claim
+    assert _grows(claim, SMALL, q0)
+    worst = crossing_probability(claim, SMALL, q0) + crossing_probability(claim, SMALL, p0)
+    two = [(p, 1.0 - p) for p in np.linspace(0.5, p0, 8)] + [(0.9, 0.1)]
+    three = [(1 / 3, 1 / 3, 1 / 3), (0.5, 0.25, 0.25), (p0, q0 / 2, q0 / 2), (0.45, 0.45, 0.1)]
+    found = [falsely_crossed(claim, SMALL, p, p0) for p in (*two, *three)]
+    assert max(found) <= worst * (1.0 + 1e-9)
+    assert falsely_crossed(claim, SMALL, (p0, q0), p0) > 0.95 * worst  # which it nearly reaches
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.001])
+@pytest.mark.parametrize("r", [0.15, 0.25, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("cap", [1_000, 100_000])
+def test_the_level_is_kept_and_used_at_every_radius(cap: int, r: float, alpha: float) -> None:
+    n, q0 = looks(cap), tail(r)
+    claim = any_class_boundary(q0, n, alpha).claim
+    level = crossing_probability(claim, n, q0) + crossing_probability(claim, n, 1.0 - q0)
+    assert level <= alpha
+    assert level > (0.95 if cap * q0 * (1.0 - q0) > 1600 else 0.4) * alpha
+
+
+def test_the_chance_of_two_classes_grows_with_the_larger() -> None:
+    q0, n = tail(0.25), looks(2_000)
+    claim = any_class_boundary(q0, n, 0.05).claim
+    together = [sum(crossing_probability(claim, n, q) for q in (1.0 - p, p)) for p in np.linspace(0.5, 1.0 - q0, 9)]
+    assert np.all(np.diff(together) > 0)
+
+
+def test_the_price_falls_with_the_radius() -> None:
+    n = looks(100_000)
+    prices = [price(boundary(tail(r), n, 0.001)) / 0.001 for r in (0.0, 0.05, 0.1, 0.25)]
+    assert prices[0] > 0.9  # at radius 0 another class crosses as often: alpha must be halved
+    assert 1e-4 < prices[1] < 1e-2 and 1e-6 < prices[2] < 1e-4 and prices[3] < 1e-7
+
+
+@pytest.mark.parametrize("r", [0.0, 0.01, 0.03])
+def test_near_radius_0_other_samples_must_pick_the_class(r: float) -> None:
+    with pytest.raises(InputError, match=r"so near 1/2.*let other samples pick the class"):
+        any_class_boundary(tail(r), looks(10_000), 0.001)
+
+
+def test_control_at_radius_0_the_boundary_of_one_class_errs_twice_as_often() -> None:
+    claim = boundary(0.5, SMALL, 0.1).claim
+    assert falsely_crossed(claim, SMALL, (0.5, 0.5), 0.5) > 1.5 * crossing_probability(claim, SMALL, 0.5)
+    n, alpha, paths = looks(2_000), 0.05, 20_000
+    counts = np.random.default_rng(0).binomial(np.diff(n, prepend=0), 0.5, size=(paths, n.size)).cumsum(axis=1)
+    crossed = (np.maximum(counts, n - counts) >= boundary(0.5, n, alpha).claim).any(axis=1).mean()
+    assert crossed > 1.7 * alpha
+
+
+@pytest.mark.parametrize("p", [(0.6, 0.4), (0.6, 0.2, 0.2), (0.6, *[0.04] * 10)])
+def test_simulated_classes_cross_falsely_no_more_often_than_alpha(p: tuple[float, ...]) -> None:
+    """At the worst p: the top class a hair below p0, all others far below."""
+    n, alpha, paths = looks(2_000), 0.05, 20_000
+    claim = any_class_boundary(0.4 - 1e-9, n, alpha).claim
+    crossed = _most_frequent(p, n, paths) >= claim
+    assert 0.8 * alpha < crossed.any(axis=1).mean() < alpha + 4.0 * np.sqrt(alpha * (1.0 - alpha) / paths)
+
+
+def _most_frequent(p: tuple[float, ...], n: Ints, paths: int) -> NDArray[np.int64]:
+    """(paths, looks) how often the most frequent class had come out."""
+    rng, counts = np.random.default_rng(1), np.zeros((paths, len(p)), np.int64)
+    most = []
+    for drawn in np.diff(n, prepend=0).tolist():
+        counts = counts + rng.multinomial(drawn, p, size=paths)
+        most.append(counts.max(axis=1))
+    return np.stack(most, axis=1)
+
+
+def test_claims_that_the_proof_does_not_cover_are_found() -> None:
+    n = np.array([10, 20])
+    assert _grows(np.array([11, 20]), n, 0.4)  # a look that cannot claim is no matter
+    assert not _grows(np.array([5, 20]), n, 0.4)  # half of the samples: two classes may cross at once
+    assert not _grows(np.array([52]), np.array([100]), 0.49)  # two of 1/2 may cross more often than p0 and q0
+
+
+def test_giving_up_and_claiming_do_not_meet() -> None:
+    table = any_class_boundary(tail(1.0), looks(5_000), 0.001)
+    assert np.all(table.give_up < table.claim)
+    assert table.alpha == pytest.approx((1.0 - PREMIUM) * 0.001)
+
+
+@pytest.mark.parametrize(
+    ("q0", "alpha", "named"), [(0.0, 0.05, "q0=0.0"), (0.3, 0.0, "alpha"), (0.7, 0.05, "near 1/2")]
+)
+def test_bad_input_is_named(q0: float, alpha: float, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        any_class_boundary(q0, [10, 20], alpha)
