@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"noise", "data"},
     "methods": {"noise", "bounds"},
     "training": {"data", "models", "methods", "noise", "bounds"},
-    "certification": {"models", "noise", "data", "bounds", "certificates"},
+    "certification": {"models", "noise", "data", "bounds", "certificates", "metrics"},
     "papers": {
         *("training", "certification", "metrics", "certificates", "report", "bounds", "cluster"),
         *("data", "models", "methods"),  # what its measured objects hand from one to the other

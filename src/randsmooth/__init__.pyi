@@ -20,6 +20,7 @@ from .certificates import read as read
 from .certification import SmoothedClassifier as SmoothedClassifier
 from .certification import certify as certify
 from .certification import load_model as load_model
+from .certification import measure_accuracy as measure_accuracy
 from .errors import InputError as InputError
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser

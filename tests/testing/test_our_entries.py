@@ -45,6 +45,7 @@ SAMPLES = {  # as they are written, and the most samples of an image that they a
     "fixed": 500,
     "radius=0": 500,
     "radius=0.5": 500,
+    "screen=0.5": 500,
     "grid": 500,
     "grid=0.1": 500,
     "union": 120,

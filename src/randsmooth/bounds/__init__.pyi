@@ -1,6 +1,7 @@
 from .any_class import any_class_tail as any_class_tail
 from .any_class_crossing import any_class_boundary as any_class_boundary
 from .assurance import assured_accuracy as assured_accuracy
+from .assurance import most_failures as most_failures
 from .binomial import (
     check_counts as check_counts,
 )
@@ -44,6 +45,8 @@ from .boundary_cache import cached_boundary as cached_boundary
 from .e_process import e_tail as e_tail
 from .e_process import log_e as log_e
 from .finite_mean import finite_mean_interval as finite_mean_interval
+from .finite_share import enough_drawn as enough_drawn
+from .finite_share import finite_share_interval as finite_share_interval
 from .limits import (
     check_alpha as check_alpha,
 )

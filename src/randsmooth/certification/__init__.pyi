@@ -6,6 +6,7 @@ from .crew import Workers as Workers
 from .dataset import certify as certify
 from .engine import Engine as Engine
 from .exporting import export_model as export_model
+from .measuring import measure_accuracy as measure_accuracy
 from .opening import load_model as load_model
 from .order import Order as Order
 from .prepared import Prepared as Prepared

@@ -110,10 +110,16 @@ def certify(
         num_classes=num_classes,
         model_args=model_args or {},
     )
+    show = chosen_progress(progress)
+    return carry_out(order, out, workers or alone, show, resume=resume, overwrite=overwrite)
+
+
+def carry_out(
+    order: Order, out: Place, workers: Workers, show: Progress, *, resume: bool, overwrite: bool
+) -> Certificates:
+    """Carry out `order` into the file `out`, a path or a URL; the finished table."""
     with delivered(out, resume=resume, overwrite=overwrite) as path:
-        return _carried_out(
-            order, path, workers or alone, chosen_progress(progress), resume=resume, overwrite=overwrite
-        )
+        return _carried_out(order, path, workers, show, resume=resume, overwrite=overwrite)
 
 
 def _carried_out(
@@ -125,6 +131,8 @@ def _carried_out(
         begun = header_of(out)
         order = replace(order.like(begun), begun=begun)
     with workers(order) as crew, show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
+        if order.settings.label_aware and not crew.facts.labelled:
+            raise InputError("label-aware certification needs images with labels, and these have none")
         for note in crew.facts.notes:
             reporter.say(f"note: {note}")
         return certify_images(crew, out, resume=resume, overwrite=overwrite, reporter=reporter)

@@ -28,6 +28,7 @@ class Order:
 
     Attributes:
         model, dataset, settings, split, take, skip, device, identity, num_classes, model_args: as in `certify`.
+        only: positions of the images, and how they were chosen in words, in place of take and skip; None: as these say.
         shard: the share of the images that is asked for; None: all of them.
         command: as in `certify`.
         columns: image_column, label_column, resize and crop, as `data.load` takes them.
@@ -51,6 +52,7 @@ class Order:
     columns: Mapping[str, Any] = field(default_factory=dict)
     take: int | None = None
     skip: int | None = None
+    only: tuple[tuple[int, ...], str] | None = None
     shard: Shard | None = None
     command: tuple[str, ...] | None = None
     device: str = "auto"
@@ -75,10 +77,10 @@ class Order:
             InputError: anything that cannot be used.
         """
         place = models.pick_device(self.device)
-        some = self.take is not None or self.skip is not None
+        some = self.take is not None or self.skip is not None or self.only is not None
         base, dataset, settings, images = self._open(stream=some)
         smoothed = SmoothedClassifier(base, settings, device=place)
-        selected, selection = choose(len(images), self.take, self.skip)
+        selected, selection = self._selected(len(images))
         indices = selected if self.shard is None else self.shard.share(selected)
         about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
         header = make_header(smoothed, base, images, indices, **about, **self._part())
@@ -92,6 +94,12 @@ class Order:
         ]
         return Prepared.of(smoothed, images, indices, header, notes)
 
+    def _selected(self, total: int) -> tuple[list[int], str]:
+        """Positions of the images, and how they were chosen, in words."""
+        if self.only is not None:
+            return list(self.only[0]), self.only[1]
+        return choose(total, self.take, self.skip)
+
     def _part(self) -> dict[str, Any]:
         """What a header says of a shard."""
         return {} if self.shard is None else {"shard": str(self.shard), "command": self.command}
@@ -103,7 +111,7 @@ class Order:
             InputError: what can be known to be unusable without a GPU and without long work.
         """
         *_, images = self._open(stream=True)
-        return len(choose(len(images), self.take, self.skip)[0])
+        return len(self._selected(len(images))[0])
 
     def check_model(self, table: Certificates) -> None:
         """Raise InputError for a model that is another than the one that the certificates in `table` are about."""

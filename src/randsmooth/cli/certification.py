@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from randsmooth.certification.order import Order
 
 
-class WhatToCertify(Settings, CertificationSettings):
-    """The settings that `certify` and `plan` have in common."""
+WORKERS = (
+    "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
+    "counts do not depend on it. (default: one process, this one; with --ray: as many as the nodes have room for)"
+)
+RAY = (
+    "Share the images out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is in. "
+    "Model and data must be there under the same names on every node. (default: none)"
+)
+
+
+class ModelAndImages(Settings):
+    """The settings that say which model is certified, and on which images."""
 
     model: Annotated[str | list[str], BeforeValidator(single)] = argument(
         f"{MODEL} Several with --ensemble.", list[str]
@@ -39,13 +49,18 @@ class WhatToCertify(Settings, CertificationSettings):
     crop: str | None = option(CROP)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
+    device: str = option(DEVICE, "auto")
+    num_classes: int | None = option(NUM_CLASSES)
+    identity: str | None = option(IDENTITY)
+
+
+class WhatToCertify(ModelAndImages, CertificationSettings):
+    """The settings that `certify` and `plan` have in common."""
+
     shard: str | None = option(
         "Certify one share of these images, such as 3/16, the third of every sixteen, into OUT-3-of-16.parquet; "
         "`randsmooth merge` makes one table of all shares."
     )
-    device: str = option(DEVICE, "auto")
-    num_classes: int | None = option(NUM_CLASSES)
-    identity: str | None = option(IDENTITY)
 
     @classmethod
     def epilog(cls) -> str:
@@ -57,14 +72,8 @@ class WhatToCertify(Settings, CertificationSettings):
 class Certify(WhatToCertify):
     """Settings of `randsmooth certify`."""
 
-    workers: int | None = option(
-        "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
-        "counts do not depend on it. (default: one process, this one; with --ray: as many as the nodes have room for)",
-    )
-    ray: str | None = option(
-        "Share the images out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "
-        "in. Model and data must be there under the same names on every node. (default: none)"
-    )
+    workers: int | None = option(WORKERS)
+    ray: str | None = option(RAY)
     out: Place | None = option(
         "Parquet file for the certificates, or its URL (s3://...). (default: MODEL.parquet, or MODEL+DENOISER.parquet)"
     )
@@ -75,17 +84,21 @@ class Certify(WhatToCertify):
 
 def check_names(given: WhatToCertify) -> None:
     """Raise InputError for a backend, model, denoiser, data set or Ray that is not there, before torch is loaded."""
+    if given.shard is not None:
+        Shard.parse(given.shard)
+    check_sources(given, given.backend, given.ray if isinstance(given, Certify) else None)
+
+
+def check_sources(given: ModelAndImages, backend: str | None, ray: str | None) -> None:
+    """Raise InputError for a model, denoiser, data set, backend or Ray that is not there, before torch is loaded."""
     from randsmooth.certification.backends import check_backend
     from randsmooth.cluster.ray_address import check_address, check_installed
     from randsmooth.data.registry import check_dataset
     from randsmooth.models.sources import check_source
 
-    ray = given.ray if isinstance(given, Certify) else None
     if ray is not None:
         check_address(ray)
-    check_backend(given.backend)
-    if given.shard is not None:
-        Shard.parse(given.shard)
+    check_backend(backend)
     check_ensemble(given.model, given.ensemble, given.consensus)
     for source in [given.model] if isinstance(given.model, str) else given.model:
         check_source(source)
@@ -96,7 +109,7 @@ def check_names(given: WhatToCertify) -> None:
         check_installed()
 
 
-def model_of(settings: WhatToCertify) -> tuple[object, dict[str, Any]]:
+def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dict[str, Any]]:
     """The model to certify as `randsmooth.certify` takes it, and its `model_args`."""
     model: object
     if isinstance(settings.model, str):
@@ -107,7 +120,7 @@ def model_of(settings: WhatToCertify) -> tuple[object, dict[str, Any]]:
         rule = settings.ensemble or ""
         model, arguments = ensemble_of(settings.model, rule, settings.consensus, settings.num_classes), {}
     if settings.denoiser is not None:
-        return base_classifier(model, arguments, settings.denoiser, settings.sigma), {}
+        return base_classifier(model, arguments, settings.denoiser, sigma), {}
     return model, arguments
 
 
@@ -115,7 +128,7 @@ def order_of(settings: WhatToCertify) -> Order:
     """What `settings` ask for, as any process can carry it out."""
     from randsmooth.certification.order import Order
 
-    model, arguments = model_of(settings)
+    model, arguments = model_of(settings, settings.sigma)
     of_the_images = {name: getattr(settings, name) for name in ("image_column", "label_column", "resize", "crop")}
     return Order(
         model=model,
@@ -133,17 +146,17 @@ def order_of(settings: WhatToCertify) -> Order:
     )
 
 
-def workers_of(settings: Certify) -> Workers | None:
+def workers_of(workers: int | None, ray: str | None) -> Workers | None:
     """Who certifies, as `randsmooth.certify` takes it."""
-    if settings.ray is not None:
+    if ray is not None:
         from randsmooth.cluster import Ray
 
-        return Ray(settings.ray, settings.workers)
-    if settings.workers is None:
+        return Ray(ray, workers)
+    if workers is None:
         return None
     from randsmooth.cluster import Processes
 
-    return Processes(settings.workers)
+    return Processes(workers)
 
 
 def out_file(settings: Certify) -> Place:

@@ -38,10 +38,10 @@ def run(settings: Certify, progress: Progress) -> Certificates:
     check_names(settings)
     from randsmooth.certification import certify as certify_dataset
 
-    model, arguments = model_of(settings)
+    model, arguments = model_of(settings, settings.sigma)
     of_the_model = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
     values = settings.model_dump(exclude={*of_the_model, "dataset", "out", "ray", "plan"})
-    values |= {"out": out_file(settings), "progress": progress, "workers": workers_of(settings)}
+    values |= {"out": out_file(settings), "progress": progress, "workers": workers_of(settings.workers, settings.ray)}
     if settings.shard is not None:
         values["command"] = command_of(settings)
     return certify_dataset(model, settings.dataset, **values, model_args=arguments)

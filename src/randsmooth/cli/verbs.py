@@ -39,6 +39,10 @@ VERBS = {
         "Make a model folder of a checkpoint of another project, such as locuslab/smoothing, MACER or rs4a.",
     ),
     "certify": Verb("certify:certify", "Certify images of a data set, and keep the evidence in a Parquet file."),
+    "accuracy": Verb(
+        "accuracy:accuracy",
+        "Measure certified accuracy at one radius to a point: a few samples of every image, many of a few images.",
+    ),
     "plan": Verb(
         "plan:plan",
         "Say what a certification will take: samples, time here and on workers, memory, disk, and what other rules "

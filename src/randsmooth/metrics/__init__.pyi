@@ -59,6 +59,10 @@ from .family import compare as compare
 from .family import verdict as verdict
 from .giving_up import GivenUp as GivenUp
 from .giving_up import given_up as given_up
+from .measured import MeasuredAccuracy as MeasuredAccuracy
+from .measured import left_open as left_open
+from .measured import measured_accuracy as measured_accuracy
+from .measured import to_resolve as to_resolve
 from .outcome import (
     AHEAD as AHEAD,
 )

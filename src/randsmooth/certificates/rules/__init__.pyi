@@ -17,4 +17,5 @@ from .registry import kind_of_rule as kind_of_rule
 from .registry import make_rule as make_rule
 from .registry import missing_rule as missing_rule
 from .registry import rule_origin as rule_origin
+from .screen import Screen as Screen
 from .tolerance import Tolerance as Tolerance

@@ -18,6 +18,13 @@ RADIUS = RuleEntry(
     usage="radius=R",
     help="samples until radius R is proved or given up, by an exact sequential test that may stop at any of its looks.",
 )
+SCREEN = RuleEntry(
+    kind=f"{HOME}.screen:Screen",
+    value="radius",
+    required=True,
+    usage="screen=R",
+    help="as radius=R, but an image that is not decided early is left open: the first pass of `randsmooth accuracy`.",
+)
 GRID = RuleEntry(
     kind=f"{HOME}.grid:Grid",
     value="step",

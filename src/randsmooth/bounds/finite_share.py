@@ -1,0 +1,110 @@
+"""An exact interval for how many of finitely many things have a property, of which some were drawn by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from randsmooth.bounds.binomial import Floats
+from randsmooth.bounds.limits import check_alpha
+from randsmooth.errors import InputError
+
+NEAR_HALF = 41  # numbers of hits about half of those drawn at which the length is checked
+ROUNDING = 1e-9  # relative: a tail this little below the level counts as above it, which widens the interval
+
+
+def finite_share_interval(hits: int, drawn: int, total: int, alpha: float) -> tuple[int, int]:
+    """An interval for how many of `total` things have a property, if `hits` of `drawn` have it.
+
+    P(the number lies outside) <= alpha, if the `drawn` were chosen by chance, without replacement, and their number
+    without sight of what they show. The ends are the smallest and the largest number that the exact hypergeometric
+    test at alpha / 2 does not reject, as Clopper and Pearson's are for the binomial distribution: a true number below
+    the lower end would have been rejected, which happens with probability at most alpha / 2; likewise above the upper.
+
+    Args:
+        hits: 0..drawn.
+        drawn: 0..total; from none nothing is known, from all the number itself.
+        total: how many there are.
+        alpha: probability of failure, in (0, 1).
+
+    Raises:
+        InputError: numbers that cannot be, or alpha out of range.
+
+    Source: Buonaccorsi 1987, "A note on confidence intervals for proportions in finite populations".
+
+    Example:
+        >>> finite_share_interval(30, drawn=60, total=800, alpha=0.05)
+        (299, 501)
+        >>> finite_share_interval(30, drawn=60, total=60, alpha=0.05)
+        (30, 30)
+    """
+    check_alpha(alpha)
+    if not 0 <= hits <= drawn <= total:
+        raise InputError(f"hits={hits} of drawn={drawn} of total={total}: each must be at most the next, and none < 0")
+    return _lowest(hits, drawn, total, alpha), total - _lowest(drawn - hits, drawn, total, alpha)
+
+
+def enough_drawn(total: int, width: float, alpha: float) -> int:
+    """How many of `total` things to draw, so that the ends of `finite_share_interval` lie at most `width` apart.
+
+    The interval is longest where about half of those drawn are hits, which is what the number is chosen for.
+
+    Args:
+        total: how many there are.
+        width: in things, >= 0.
+        alpha: probability that the interval fails, in (0, 1).
+
+    Raises:
+        InputError: a total or a width below 0, or alpha out of range.
+
+    Example:
+        >>> enough_drawn(800, width=200, alpha=0.05)
+        62
+        >>> enough_drawn(100, width=100, alpha=0.05), enough_drawn(100, width=0, alpha=0.05)
+        (0, 100)
+    """
+    check_alpha(alpha)
+    if not (total >= 0 and width >= 0.0):
+        raise InputError(f"total={total} and width={width} must not be below 0")
+    few, many = -1, total  # with all of them drawn the ends meet
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if _longest(middle, total, alpha, 1) <= width else (middle, many)
+    while _longest(many, total, alpha, NEAR_HALF) > width:
+        many += 1
+    return many
+
+
+def _longest(drawn: int, total: int, alpha: float, tried: int) -> int:
+    """The largest distance of the ends for up to `tried` numbers of hits about half of the `drawn`.
+
+    The distance falls off to both sides like a parabola, on which whole numbers make steps of one.
+    """
+    most = finite_share_interval(drawn // 2, drawn, total, alpha)
+    reach = drawn / np.sqrt(2.0 * max(1, most[1] - most[0])) + 1.0  # where the parabola has fallen by one
+    hits = np.unique(np.linspace(drawn / 2.0 - reach, drawn / 2.0 + reach, tried).round().clip(0, drawn))
+    ends = [finite_share_interval(int(each), drawn, total, alpha) for each in (*hits, drawn // 2)]
+    return max(high - low for low, high in ends)
+
+
+def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:
+    """The smallest number of things with the property under which `hits` or more of `drawn` are not too unlikely."""
+    low, high = hits - 1, total - drawn + hits  # the tail rises with the number, and is 1 at the largest possible one
+    while high - low > 1:
+        middle = (low + high) // 2
+        kept = _tail(hits, drawn, total, middle) >= 0.5 * alpha * (1.0 - ROUNDING)
+        low, high = (low, middle) if kept else (middle, high)
+    return high
+
+
+def _tail(hits: int, drawn: int, total: int, having: int) -> float:
+    """P(X >= hits) for X of `drawn` things with the property, if `having` of `total` have it (hypergeometric)."""
+    x = np.arange(max(hits, drawn - (total - having)), min(drawn, having) + 1, dtype=np.float64)
+    logs = _log_choose(having, x) + _log_choose(total - having, drawn - x) - _log_choose(total, drawn)
+    return float(np.exp(logs).sum())
+
+
+def _log_choose(n: float, k: ArrayLike) -> Floats:
+    k = np.asarray(k, np.float64)
+    return np.asarray(-np.log1p(n) - special.betaln(n - k + 1.0, k + 1.0))

@@ -1,0 +1,92 @@
+"""`randsmooth accuracy`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from randsmooth import bounds
+from randsmooth.certificates import Precision
+from randsmooth.cli.certification import RAY, WORKERS, ModelAndImages, check_sources, model_of, workers_of
+from randsmooth.cli.certification_options import certification_option
+from randsmooth.cli.denoiser_option import default_out
+from randsmooth.cli.ensemble_option import joined
+from randsmooth.cli.settings import option
+from randsmooth.errors import unknown
+from randsmooth.escape import printable, say, to_json
+from randsmooth.urls import Place, beside, name_of
+
+if TYPE_CHECKING:
+    from randsmooth.metrics import MeasuredAccuracy
+
+FORMATS = ("text", "json")
+
+
+class Accuracy(ModelAndImages):
+    """Settings of `randsmooth accuracy`."""
+
+    radius: float = option("Radius of the certified accuracy, in units of pixels in [0, 1].", ...)
+    within: float = option("Half of the length of its 95% interval, as a share of the images: 0.01 is one point.", 0.01)
+    sigma: float | None = certification_option("sigma")
+    n0: int = certification_option("n0", 100)
+    n: int = certification_option("n", 100_000)
+    alpha: float = certification_option("alpha", 0.001)
+    sound: bool = certification_option("sound", False)
+    backend: str | None = certification_option("backend")
+    precision: Precision = certification_option("precision", "32")
+    batch: int | None = certification_option("batch")
+    seed: int | None = certification_option("seed", stands_for="0")
+    workers: int | None = option(WORKERS)
+    ray: str | None = option(RAY)
+    out: Place | None = option(
+        "Parquet file for the first pass, over all images, or its URL; the second, over some of those left open, goes "
+        "to OUT-open.parquet. (default: MODEL-accuracy-R.parquet)"
+    )
+    resume: bool = option("Go on with an interrupted run into these files.", False)
+    overwrite: bool = option("Discard what is in these files.", False)
+    format: str = option("text or json.", "text")
+
+
+def accuracy(settings: Accuracy) -> None:
+    """Measure certified accuracy at one radius to a point: a few samples of every image, many of a few images.
+
+    It is the figure that `randsmooth certify --rule radius=R` would show for all images. Most of them are decided by a
+    few hundred samples; of those left open so many are chosen by chance, and certified to the end, that the interval
+    is short enough. Whoever needs each image's certificate takes `randsmooth certify`.
+
+    Example: randsmooth accuracy runs/gaussian --radius 0.5 --within 0.01
+    """
+    if settings.format not in FORMATS:
+        raise unknown("format", settings.format, FORMATS)
+    check_sources(settings, settings.backend, settings.ray)
+    from randsmooth.certification import measure_accuracy
+    from randsmooth.progress import console, silent
+
+    out = settings.out or _default_out(settings)
+    model, arguments = model_of(settings, settings.sigma)
+    left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "out", "ray", "format"}
+    values = settings.model_dump(exclude={*left_out, "workers"})
+    values |= {"workers": workers_of(settings.workers, settings.ray), "model_args": arguments}
+    values["progress"] = console if settings.format == "text" else silent
+    measured = measure_accuracy(model, settings.dataset, **values, out=out)
+    if settings.format == "json":
+        say(to_json(asdict(measured), indent=1))
+    else:
+        say("\n".join([*lines(measured), printable(f"certificates in {out}")]))
+
+
+def lines(measured: MeasuredAccuracy) -> list[str]:
+    """What was measured, in sentences."""
+    assured = bounds.round_down(measured.assured, 3)
+    each = measured.samples / measured.images
+    return [
+        f"{measured}, {measured.level:.0%} interval",
+        f"with {measured.level:.0%} confidence at least {assured} of the images are right and robust at that radius",
+        f"{measured.samples:,} samples, {each:,.0f} an image; {measured.left_open:,} images were left open, "
+        f"{measured.resolved:,} of them certified to the end",
+    ]
+
+
+def _default_out(settings: Accuracy) -> Place:
+    file = default_out(joined(settings.model), settings.denoiser)
+    return beside(file, f"{name_of(file).removesuffix('.parquet')}-accuracy-{settings.radius:g}.parquet")

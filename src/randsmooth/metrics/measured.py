@@ -1,0 +1,217 @@
+"""Certified accuracy at one radius of all images, of which only some were certified to the end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.certificates import Certificates, evidence_difference, rule_of
+from randsmooth.certificates.rules import OneRadius, Screen
+from randsmooth.errors import InputError
+from randsmooth.metrics.accuracy import certified, require_labels
+from randsmooth.metrics.estimate import LEVEL, require_images
+
+Ints = NDArray[np.int64]
+
+TINY = 1e-9  # below which a printed end is not moved outward
+OF_THE_PASSES = ("rule", "guarantee", "notes", "selection", "data")  # what the two passes of one question differ in
+
+
+@dataclass(frozen=True)
+class MeasuredAccuracy:
+    """Certified accuracy at one radius of N images.
+
+    Attributes:
+        radius: r, in units of pixels in [0, 1].
+        value: estimated share of the images that the rule `radius=r` certifies with the right class.
+        low, high: the ends of an interval for that share, which holds with probability `level`.
+        assured: with probability `level`, at least this share of the images is classified rightly and robust within
+            `radius`, false certificates allowed for.
+        level: 0.95 unless another was asked for.
+        images: N.
+        left_open: how many the first pass left open.
+        resolved: how many of these were chosen by chance and certified to the end.
+        samples: of both passes.
+
+    Example:
+        >>> measured = MeasuredAccuracy(0.5, 0.41, 0.401, 0.419, 0.4, 0.95, 10_000, 800, 62, 1_500_000)
+        >>> print(measured)
+        certified accuracy at r = 0.5 of 10,000 images: 0.410 (0.401 to 0.419)
+    """
+
+    radius: float
+    value: float
+    low: float
+    high: float
+    assured: float
+    level: float
+    images: int
+    left_open: int
+    resolved: int
+    samples: int
+
+    @property
+    def within(self) -> float:
+        """Half of the interval's length."""
+        return (self.high - self.low) / 2.0
+
+    def __str__(self) -> str:
+        ends = f"{math.floor(1e3 * self.low + TINY) / 1e3:.3f} to {math.ceil(1e3 * self.high - TINY) / 1e3:.3f}"
+        images = f"{self.images:,} image{'' if self.images == 1 else 's'}"
+        return f"certified accuracy at r = {self.radius:g} of {images}: {self.value:.3f} ({ends})"
+
+
+def left_open(screened: Certificates) -> Ints:
+    """Positions of the images that a label-aware table under the rule `screen=R` left open, ascending.
+
+    Raises:
+        InputError: another rule, or a table that is not label-aware.
+
+    Example:
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> counts0, counts = np.array([[20, 0], [20, 0]]), np.array([[64, 0], [352, 48]])
+        >>> header = Header(sigma=0.5, n0=20, n=400, alpha=0.001, rule="screen=0.5", label_aware=True)
+        >>> rule = rule_of(header)
+        >>> rule.horizon
+        400
+    """
+    rule = _screen_of(screened)
+    assert screened.paths is not None
+    open_ = [len(path) > 0 and rule.leaves_open(path.tolist()) for path in screened.paths]
+    return np.sort(screened.idx[np.array(open_, np.bool_)])
+
+
+def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -> Ints:
+    """Which of the images left open to certify to the end, so that certified accuracy is known to `within`.
+
+    Their number depends on how many were left open and on `within` alone, and they are chosen by a hash of the
+    header's seed and their positions, which has nothing to do with the noise: so the interval of `measured_accuracy`
+    holds without a correction. (Choosing anew, by other seeds, until the result pleases would break it.) They are the
+    first of one order: a smaller `within` adds others.
+
+    Args:
+        screened: all images, under the rule `screen=R`, label-aware.
+        within: a share of the images, in (0, 1/2): half of the length that the interval may have.
+        level: probability with which it is to hold.
+
+    Returns:
+        positions, ascending; none where the interval is short enough without them.
+
+    Raises:
+        InputError: as `left_open`; `within` or `level` out of range.
+    """
+    check_within(within, level)
+    in_order = _in_order_of_chance(screened)
+    chosen = bounds.enough_drawn(len(in_order), 2.0 * within * len(screened), 1.0 - level)
+    return np.array(sorted(in_order[:chosen]), np.int64)
+
+
+def measured_accuracy(
+    screened: Certificates, resolved: Certificates | None = None, *, level: float = LEVEL
+) -> MeasuredAccuracy:
+    """Certified accuracy at R of all images, from a first pass over all and a second over some of those left open.
+
+    What is measured is the share of the images that the rule `radius=R`, with the same n, alpha and seed, certifies
+    with the right class: the figure that its table of all images would show. The noise of each image is fixed by its
+    pixels and the seed, so that this share is a fixed number, and only the choice of the images of the second pass is
+    left to chance. C images were certified in the first pass; of the U left open, B would be by the second, of which
+    `bounds.finite_share_interval` tells from the chosen ones. With (C + B) / N lies the share.
+
+    That every certificate may be false is allowed for in `assured`: of N certificates at alpha, whatever the images, at
+    most w are false with probability at least 1 - (1 - level) / 2 (see `bounds.assured_accuracy`), and w / N is
+    subtracted from the lower end, which fails with probability at most (1 - level) / 2.
+
+    Args:
+        screened: all images under the rule `screen=R`, label-aware.
+        resolved: images of `to_resolve` under `radius=R`, otherwise certified likewise; None where there are none.
+        level: probability with which the interval is to hold.
+
+    Raises:
+        InputError: other rules; tables of different classifiers, settings or noise; or images in the second that the
+            first did not leave open, or that were not chosen by `to_resolve`.
+    """
+    rule = _screen_of(screened)
+    require_images(len(screened))
+    open_ = left_open(screened)
+    drawn, hits, samples = 0, 0, int(screened.samples.sum())
+    if resolved is not None:
+        _check_passes(screened, resolved)
+        drawn, hits = len(resolved), int(certified(resolved, rule.radius).sum())
+        samples += int(resolved.samples.sum())
+    N, sure = len(screened), int(certified(screened, rule.radius).sum())
+    low, high = bounds.finite_share_interval(hits, drawn, len(open_), 1.0 - level)
+    guess = len(open_) * hits / drawn if drawn else (low + high) / 2.0
+    false = bounds.most_failures(N, rule.alpha, (1.0 - level) / 2.0)
+    return MeasuredAccuracy(
+        radius=rule.radius,
+        value=(sure + guess) / N,
+        low=(sure + low) / N,
+        high=(sure + high) / N,
+        assured=max(0, sure + low - false) / N,
+        level=level,
+        images=N,
+        left_open=len(open_),
+        resolved=drawn,
+        samples=samples,
+    )
+
+
+def check_within(within: float, level: float = LEVEL) -> None:
+    """Raise InputError unless `within` is a share of the images in (0, 1/2) and `level` a probability in (0, 1)."""
+    if not 0.0 < within < 0.5:
+        raise InputError(f"within={within!r} must lie strictly between 0 and 0.5: 0.01 is one point of accuracy")
+    if not 0.0 < level < 1.0:
+        raise InputError(f"level={level!r} must lie strictly between 0 and 1; 0.95 is usual")
+
+
+def _screen_of(table: Certificates) -> Screen:
+    rule = rule_of(table.header)
+    if not isinstance(rule, Screen) or not table.header.label_aware:
+        raise InputError(
+            f"{table.name or 'the table'} was made by rule {table.header.rule}: the first pass over all images is made "
+            "by screen=R, label-aware (see `measure_accuracy`)"
+        )
+    require_labels(table)
+    return rule
+
+
+def _in_order_of_chance(screened: Certificates) -> list[int]:
+    """Positions of the images left open, in an order that only the seed and the positions decide."""
+    seed = screened.header.seed or 0
+    return sorted(left_open(screened).tolist(), key=lambda i: blake2b(f"left open, {seed}, {i}".encode()).digest())
+
+
+def _check_passes(screened: Certificates, resolved: Certificates) -> None:
+    """Raise InputError unless `resolved` goes on with images that `screened` left open, chosen by `to_resolve`."""
+    first, second, names = screened.header, resolved.header, (screened.name, resolved.name)
+    rule, other = _screen_of(screened), rule_of(second)
+    if type(other) is not OneRadius or other.radius != rule.radius or not second.label_aware:
+        raise InputError(
+            f"{names[1]} was made by rule {second.rule}: the images left open by {first.rule} are certified by "
+            f"radius={rule.radius:g}, label-aware"
+        )
+    facts = {name: getattr(first, name) for name in OF_THE_PASSES}
+    own = {key: value for key, value in (first.behaviour or {}).items() if key == "own images"}  # others in the second
+    facts["behaviour"] = None if second.behaviour is None else second.behaviour | own
+    if differ := evidence_difference(first, second.having(**facts), (f"of {names[0]}", f"of {names[1]}")):
+        raise InputError(f"{names[1]} does not go on with {names[0]}: {differ}")
+    if set(resolved.idx.tolist()) != set(_in_order_of_chance(screened)[: len(resolved)]):
+        raise InputError(f"{names[1]} holds other images than those that chance chose among those left open")
+    _check_same_samples(screened, resolved)
+
+
+def _check_same_samples(screened: Certificates, resolved: Certificates) -> None:
+    """Raise InputError unless the looks of each resolved image begin with those that left it open."""
+    assert screened.paths is not None and resolved.paths is not None
+    begun = dict(zip(screened.idx.tolist(), screened.paths, strict=True))
+    for index, path in zip(resolved.idx.tolist(), resolved.paths, strict=True):
+        if not np.array_equal(path[: len(begun[index])], begun[index]):
+            raise InputError(
+                f"image {index} has other samples in {resolved.name} than in {screened.name}: were they made on "
+                "another processor?"
+            )

@@ -1,0 +1,92 @@
+"""Intervals for a share of finitely many things: SciPy's distribution, exact coverage, and choices that must fail."""
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from randsmooth import bounds
+from randsmooth.bounds import enough_drawn, finite_share_interval
+from randsmooth.errors import InputError
+
+ALPHA = 0.05
+SIZES = [(60, 15), (60, 1), (61, 30), (200, 40), (12, 11)]
+
+
+def intervals(drawn: int, total: int) -> NDArray[np.int64]:
+    """(drawn + 1, 2) ends for every number of hits."""
+    return np.array([finite_share_interval(hits, drawn, total, ALPHA) for hits in range(drawn + 1)])
+
+
+def failing(drawn: int, total: int, ends: ArrayLike) -> NDArray[np.float64]:
+    """(total + 1,) the exact probability, for each true number, that it lies outside."""
+    having, hits, ends = np.arange(total + 1)[:, None], np.arange(drawn + 1), np.asarray(ends)
+    mass = stats.hypergeom.pmf(hits, total, having, drawn)
+    outside = (having < ends[hits, 0]) | (having > ends[hits, 1])
+    return np.asarray((mass * outside).sum(axis=1))
+
+
+@pytest.mark.parametrize(("total", "drawn"), SIZES)
+def test_ends_are_where_scipys_tails_reach_half_of_alpha(total: int, drawn: int) -> None:
+    for hits, (low, high) in enumerate(intervals(drawn, total)):
+        possible = np.arange(hits, total - drawn + hits + 1)
+        kept = possible[
+            (stats.hypergeom.sf(hits - 1, total, possible, drawn) >= ALPHA / 2)
+            & (stats.hypergeom.cdf(hits, total, possible, drawn) >= ALPHA / 2)
+        ]
+        assert (low, high) == (kept.min(), kept.max())
+
+
+@pytest.mark.parametrize(("total", "drawn"), SIZES)
+def test_it_fails_with_probability_alpha_at_most_whatever_the_number(total: int, drawn: int) -> None:
+    worst = failing(drawn, total, intervals(drawn, total)).max()
+    assert worst <= ALPHA
+    if (total, drawn) == (200, 40):
+        assert worst > ALPHA / 2  # the level is used, not given away
+
+
+def test_control_the_normal_interval_fails_too_often() -> None:
+    drawn, total = 40, 200
+    share = np.arange(drawn + 1) / drawn
+    half = 1.96 * np.sqrt(share * (1 - share) / drawn * (1 - drawn / total))
+    assert failing(drawn, total, np.column_stack([total * (share - half), total * (share + half)])).max() > 4 * ALPHA
+
+
+def test_control_looking_after_every_draw_and_stopping_where_it_is_best_fails_too_often() -> None:
+    """Why the number of things drawn must be settled before."""
+    rng, total, having = np.random.default_rng(0), 60, 30
+    tables = {m: intervals(m, total) for m in range(1, 41)}
+    wrong = 0
+    for _ in range(500):
+        seen = np.cumsum(rng.permutation(total)[:40] < having)
+        wrong += any(not tables[m][seen[m - 1]][0] <= having <= tables[m][seen[m - 1]][1] for m in tables)
+    assert wrong / 500 > 2 * ALPHA
+
+
+def test_all_drawn_leave_no_doubt_and_none_leaves_every_doubt() -> None:
+    assert finite_share_interval(7, 20, 20, ALPHA) == (7, 7)
+    assert finite_share_interval(0, 0, 20, ALPHA) == (0, 20)
+    assert finite_share_interval(0, 0, 0, ALPHA) == (0, 0)
+
+
+def test_of_many_it_is_clopper_pearsons() -> None:
+    low, high = finite_share_interval(30, 100, 10**7, ALPHA)
+    assert low / 10**7 == pytest.approx(float(bounds.lower(30, 100, ALPHA / 2)), abs=1e-5)
+    assert high / 10**7 == pytest.approx(float(bounds.upper(30, 100, ALPHA / 2)), abs=1e-5)
+
+
+@pytest.mark.parametrize(("total", "width"), [(200, 30), (200, 60.5), (57, 9), (33, 1), (150, 149)])
+def test_enough_are_drawn_for_every_number_of_hits_and_no_more(total: int, width: float) -> None:
+    chosen = enough_drawn(total, width, ALPHA)
+    longest = [np.ptp(intervals(drawn, total), axis=1).max() for drawn in (chosen, max(0, chosen - 1))]
+    assert longest[0] <= width < longest[1]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    for hits, drawn, total in ((5, 4, 10), (2, 11, 10), (-1, 4, 10)):
+        with pytest.raises(InputError, match="each must be at most the next"):
+            finite_share_interval(hits, drawn, total, ALPHA)
+    with pytest.raises(InputError, match="alpha=0"):
+        finite_share_interval(1, 2, 3, 0.0)
+    with pytest.raises(InputError, match="width=-1"):
+        enough_drawn(10, -1, ALPHA)

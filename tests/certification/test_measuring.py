@@ -1,0 +1,95 @@
+"""Certified accuracy of all images from two passes: the files, what they prove, resumed, and what is refused."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import randsmooth as rs
+from certification.planes import HalfSpace, at_distance
+from certification.runs import StopAfter
+from randsmooth.errors import InputError
+from randsmooth.metrics import MeasuredAccuracy, certified_accuracy, measured_accuracy
+
+R, IMAGES = 0.4, 200
+SETTINGS = rs.CertificationSettings(sigma=0.5, n0=20, n=5000, alpha=0.01)
+DISTANCES = np.random.default_rng(0).uniform(-0.2, 1.2, IMAGES)  # of the planes: a third of them within R
+
+
+@pytest.fixture(scope="module")
+def split() -> tuple[torch.Tensor, torch.Tensor]:
+    return at_distance(DISTANCES.tolist()), torch.ones(IMAGES, dtype=torch.int64)
+
+
+def measure(split: object, out: Path, **more: object) -> MeasuredAccuracy:
+    how = {"radius": R, "within": 0.02, "identity": "half space", "out": out} | more
+    return rs.measure_accuracy(HalfSpace().eval(), split, SETTINGS, **how)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def measured(split: object, tmp_path_factory: pytest.TempPathFactory) -> tuple[MeasuredAccuracy, Path]:
+    out = tmp_path_factory.mktemp("measured") / "a.parquet"
+    return measure(split, out), out
+
+
+def test_it_is_the_figure_of_all_images_for_fewer_samples(
+    split: object, measured: tuple[MeasuredAccuracy, Path], tmp_path: Path
+) -> None:
+    found, _ = measured
+    how = SETTINGS.having(rule=f"radius={R}", label_aware=True)
+    whole = rs.certify(HalfSpace().eval(), split, how, identity="half space", out=tmp_path / "whole.parquet")
+    assert found.low <= certified_accuracy(whole, R).value <= found.high
+    assert found.within < 0.02 + 1e-9 and found.images == IMAGES
+    assert found.assured <= found.low <= found.value <= found.high
+    assert found.assured <= np.mean(DISTANCES >= R)
+    assert found.samples < whole.samples.sum()
+
+
+def test_its_evidence_is_kept_in_two_tables(measured: tuple[MeasuredAccuracy, Path]) -> None:
+    found, out = measured
+    first, second = rs.read(out), rs.read(out.with_name("a-open.parquet"))
+    assert (len(first), len(second)) == (IMAGES, found.resolved) and 0 < found.resolved < found.left_open
+    assert first.header.rule == f"screen={R}" and second.header.rule == f"radius={R}"
+    assert second.header.selection == f"{found.resolved} left open by the first pass over all {IMAGES}"
+    assert measured_accuracy(first, second) == found
+    assert found.samples == first.samples.sum() + second.samples.sum()
+
+
+def test_a_run_cut_short_in_either_pass_goes_on(
+    split: object, measured: tuple[MeasuredAccuracy, Path], tmp_path: Path
+) -> None:
+    out, images = tmp_path / "a.parquet", measured[0].resolved
+    for title, stop in (("certify a", IMAGES // 2), ("certify a-open", images // 2)):
+
+        def stopping(name: str, *told: object, title: str = title, stop: int = stop) -> Any:
+            return nullcontext(StopAfter(stop if name == title else IMAGES))
+
+        with pytest.raises(KeyboardInterrupt):
+            measure(split, out, resume=True, progress=stopping)
+        assert out.exists() is (title == "certify a-open")
+    assert measure(split, out, resume=True) == measured[0]
+    with pytest.raises(InputError, match=r"a.parquet exists. To go on with it"):
+        measure(split, out)
+    assert measure(split, out, overwrite=True, seed=1) != measured[0]
+
+
+def test_what_cannot_be_is_refused_before_any_image(split: tuple[torch.Tensor, torch.Tensor], tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    for refused, named in (
+        ({"rule": "grid"}, r"rule='grid'.*measured by rules of its own"),
+        ({"bound": "randomised"}, "bound='randomised'"),
+        ({"within": 0.7}, "within=0.7"),
+        ({"radius": -1.0}, "radius=-1.0"),
+        ({"radius": 9.0}, "cannot certify radius 9"),
+        ({"out": tmp_path / "a.tsv"}, "must end in .parquet"),
+    ):
+        with pytest.raises(InputError, match=named):
+            measure(split, **{"out": out} | refused)
+    with pytest.raises(InputError, match="needs images with labels"):
+        measure(split[0], out)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,139 @@
+"""Accuracy from two passes: what it covers, how often, and choices that must fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from randsmooth.certificates import Certificates, Header, from_evidence, rule_of
+from randsmooth.errors import InputError
+from randsmooth.metrics import certified_accuracy, left_open, measured_accuracy, to_resolve
+from randsmooth.testing.walks import walks
+
+IMAGES, N, R, WITHIN = 300, 4000, 0.5, 0.03
+HEADER = Header(sigma=0.5, n0=10, n=N, alpha=0.05, rule=f"radius={R}", label_aware=True, seed=0)
+SCREEN = HEADER.having(rule=f"screen={R}")
+
+
+def table(header: Header, paths: list[tuple[int, ...]], name: str) -> Certificates:
+    """Images of two classes, of which the first is picked and right."""
+    rule = rule_of(header)
+    counts = np.array([(path[-1], rule.samples(path) - path[-1]) for path in paths], np.int64)
+    return from_evidence(
+        header,
+        idx=np.arange(len(paths)),
+        label=np.zeros(len(paths), np.int64),
+        counts0=np.tile(np.array([10, 0]), (len(paths), 1)),
+        counts=counts,
+        seconds=np.zeros(len(paths)),
+        paths=[np.array(path, np.int64) for path in paths],
+        name=name,
+    )
+
+
+def both(q: NDArray[np.float64], seed: int) -> tuple[Certificates, Certificates]:
+    """The first pass over images of these failure probabilities, and the table of all of them certified to the end."""
+    paths = walks(rule_of(HEADER), q, np.random.default_rng(seed))
+    screen, cut = rule_of(SCREEN), []
+    for path in paths:
+        k = 0
+        while k < len(path) and screen.next_look(path[:k]) is not None:
+            k += 1
+        cut.append(path[:k])
+    return table(SCREEN, cut, "first"), table(HEADER, paths, "whole")
+
+
+@pytest.fixture(scope="module")
+def passes() -> tuple[Certificates, Certificates]:
+    return both(np.random.default_rng(1).uniform(0.0, 0.35, IMAGES), seed=2)
+
+
+def with_seed(tables: tuple[Certificates, Certificates], seed: int) -> tuple[Certificates, Certificates]:
+    """The same under another seed in the headers, by which chance chooses."""
+    from dataclasses import replace
+
+    first, whole = (replace(each, header=each.header.having(seed=seed)) for each in tables)
+    return first, whole
+
+
+def rows(whole: Certificates, idx: NDArray[np.int64]) -> Certificates:
+    return whole.rows(np.isin(whole.idx, idx)).renamed("second")
+
+
+def test_the_interval_covers_what_the_whole_table_shows(passes: tuple[Certificates, Certificates]) -> None:
+    truth, missed, short = certified_accuracy(passes[1], R).value, 0, 0
+    for seed in range(60):
+        first, whole = with_seed(passes, seed)
+        found = measured_accuracy(first, rows(whole, to_resolve(first, WITHIN)))
+        missed += not found.low <= truth <= found.high
+        short += found.within <= WITHIN
+        assert found.low <= found.value <= found.high and 0 < found.resolved < found.left_open
+    assert short == 60
+    assert missed <= 8  # 3 are expected at most; more than 8 have probability 0.005
+
+
+def test_all_resolved_is_the_whole_table_and_none_is_what_is_left(passes: tuple[Certificates, Certificates]) -> None:
+    first, whole = passes
+    truth = certified_accuracy(whole, R).value
+    every = measured_accuracy(first, rows(whole, left_open(first)))
+    assert every.low == every.value == every.high == pytest.approx(truth)
+    none = measured_accuracy(first)
+    assert none.low == certified_accuracy(first, R).value and none.high - none.low == none.left_open / IMAGES
+    assert none.low < truth < none.high
+
+
+def test_wider_intervals_take_fewer_images_and_a_narrower_one_adds_to_them(
+    passes: tuple[Certificates, Certificates],
+) -> None:
+    first, _ = passes
+    chosen = [set(to_resolve(first, within).tolist()) for within in (0.4, 0.05, 0.02, 0.001)]
+    assert chosen[0] == set() < chosen[1] < chosen[2] < chosen[3] == set(left_open(first).tolist())
+
+
+def test_control_images_chosen_by_their_samples_mislead(passes: tuple[Certificates, Certificates]) -> None:
+    """Those with the most successes are the likeliest to be certified: as if they stood for all that are left open."""
+    from randsmooth import bounds
+
+    first, whole = passes
+    open_, drawn = left_open(first), len(to_resolve(first, WITHIN))
+    assert first.counts is not None
+    likely = open_[np.argsort(-first.counts[open_, 0] / first.counts[open_].sum(axis=1))][:drawn]
+    hits = int((rows(whole, likely).radius >= R).sum())
+    truth = int((rows(whole, open_).radius >= R).sum())
+    low, high = bounds.finite_share_interval(hits, drawn, len(open_), 0.05)
+    assert not low <= truth <= high
+
+
+def test_false_certificates_are_allowed_for() -> None:
+    """Every image a hair below the radius: whatever is certified is false, and nothing may be assured."""
+    from randsmooth import bounds
+
+    q = np.full(60, float(bounds.tail_of_radius(R, 0.5)) + 1e-9)
+    assured, counted = 0, 0
+    for seed in range(30):
+        first, whole = both(q, seed)
+        found = measured_accuracy(first, rows(whole, left_open(first)))
+        assured += found.assured > 0.0
+        counted += found.low > 0.0
+    assert assured <= 5  # 1.5 are expected at most; more than 5 have probability 0.004
+    assert counted > 25  # the lower end itself counts them
+
+
+def test_passes_that_do_not_belong_together_are_refused(passes: tuple[Certificates, Certificates]) -> None:
+    first, whole = passes
+    second = rows(whole, to_resolve(first, WITHIN))
+    with pytest.raises(InputError, match=r"whole was made by rule radius=0.5: the first pass .* screen=R, label-aware"):
+        left_open(whole)
+    with pytest.raises(InputError, match=r"first was made by rule screen=0.5: the images left open"):
+        measured_accuracy(first, first)
+    with pytest.raises(InputError, match=r"second does not go on with first: seed: 0 of first, 5 of second"):
+        measured_accuracy(first, with_seed((first, second), 5)[1])
+    with pytest.raises(InputError, match="other images than those that chance chose"):
+        measured_accuracy(first, rows(whole, left_open(first)[:5]))
+    other = both(np.random.default_rng(1).uniform(0.0, 0.35, IMAGES), seed=3)[1]
+    with pytest.raises(InputError, match="has other samples in second than in first"):
+        measured_accuracy(first, rows(other, second.idx))
+    for within in (0.0, 0.5, -0.01):
+        with pytest.raises(InputError, match=r"must lie strictly between 0 and 0\.5"):
+            to_resolve(first, within)
