@@ -17,3 +17,15 @@ def logs() -> Path:
     if not data or not folder.is_dir():
         pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
     return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests marked `cuda` are skipped where there is no GPU; `make bench-gpu` runs all of them where there is."""
+    needing = [item for item in items if item.get_closest_marker("cuda")]
+    if not needing:
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        for item in needing:
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))

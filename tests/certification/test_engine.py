@@ -297,11 +297,24 @@ def test_a_batch_holds_a_block(shape: tuple[int, ...], least: int) -> None:
     assert counts.sum() == least + 1
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.cuda
 def test_cuda_counts_do_not_depend_on_the_batch(network: nn.Module, image: torch.Tensor) -> None:
     cuda = torch.device("cuda")
     counts = [
         count_classes(Engine(network, sigma=SIGMA, device=cuda, batch=b), image, [("a", 10_000)]) for b in (BLOCK, 4096)
+    ]
+    assert np.array_equal(counts[0], counts[1])
+
+
+@pytest.mark.cuda
+def test_sound_counts_are_the_same_on_cuda() -> None:
+    """Of a model that reads a digit deep inside a pixel, so that every bit of every sample counts."""
+    x = torch.randint(0, 256, (1, 8, 8), generator=torch.Generator().manual_seed(1)) / 255
+    counts = [
+        count_classes(
+            Engine(Digits(), sigma=SIGMA, sound=True, device=torch.device(kind)), x, [("a", 5_000), ("b", 77)]
+        )
+        for kind in ("cpu", "cuda")
     ]
     assert np.array_equal(counts[0], counts[1])
 

@@ -111,7 +111,7 @@ def test_torch_and_openvino_tell_what_they_use() -> None:
     assert other.instructions.startswith("OpenVINO ") and " FP32 " in other.instructions
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.cuda
 def test_cuda_is_named() -> None:
     backend = make_backend("torch", torch.nn.Flatten().eval(), torch.device("cuda"), "32")
     assert backend.processor == torch.cuda.get_device_name()

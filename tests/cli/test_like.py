@@ -88,6 +88,25 @@ def test_predict_like_a_table_of_an_older_version(folder: Path, cli: Run) -> Non
     assert "an older version addressed" in err and "--overwrite" in err
 
 
+def test_a_sound_table_of_an_older_generator(folder: Path, cli: Run) -> None:
+    """It reads as it did and says the same model; a run is not continued with other noise."""
+    table, sound = folder / "sound.parquet", ("--take", 2, "--n", 100, "--sound")
+    assert cli("certify", folder / "model", *sound, "--out", table)[0] == 0
+    header = read(table).header
+    assert header.noise is not None and header.noise.startswith("Gaussian rounded to k/255, exactly, from Philox4x64 ")
+    noise, behaviour = (
+        header.noise.replace("Philox4x64", "NumPy SFC64"),
+        dict.fromkeys(header.behaviour or {}, "sha256:0"),
+    )
+    older = header.model_copy(update={"noise": noise, "behaviour": behaviour})  # whose outputs were for that noise
+    write_parquet(replace(read(table), header=older), table)
+    code, _, err = cli("predict", folder / "model", folder / "image.png", "--n", 200, "--like", table)
+    assert code == 0 and "another generator drew the noise of its outputs" in err
+    code, _, err = cli("certify", folder / "model", *sound, "--out", table, "--resume")
+    assert code == 2 and "noise: 'Gaussian rounded to k/255, exactly, from NumPy SFC64 addressed" in err
+    assert "or drew it from another generator" in err and "another arithmetic" not in err and "--overwrite" in err
+
+
 def test_an_onnx_file_is_certified_and_predicts(folder: Path, cli: Run) -> None:
     pytest.importorskip("onnxruntime")
     model, path = models.load(folder / "model"), folder / "model.onnx"

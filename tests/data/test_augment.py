@@ -46,7 +46,7 @@ def test_same_generator_same_result(kind: str, x: torch.Tensor) -> None:
     assert torch.equal(first, other) == (kind == "none")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.cuda
 def test_a_cpu_generator_gives_the_same_on_cuda(x: torch.Tensor) -> None:
     assert torch.equal(augmented(x.cuda(), "crop-flip", seeded()).cpu(), augmented(x, "crop-flip", seeded()))
     assert augmented(x.cuda(), "crop-flip", torch.Generator("cuda").manual_seed(0)).is_cuda

@@ -49,7 +49,7 @@ def test_a_smoothed_classifier_refuses_it_at_once(monkeypatch: pytest.MonkeyPatc
         SmoothedClassifier(model, sigma=0.5, device="cuda:3")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.cuda
 def test_a_gpu_by_its_number_computes() -> None:
     model = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval()
     smoothed = SmoothedClassifier(model, sigma=0.5, device="cuda:0", seed=0)

@@ -258,7 +258,7 @@ def test_what_changes_no_answer_changes_no_identity() -> None:
     assert identity_of(Holds(torch.device("cpu"))) == identity_of(Holds(torch.device("cuda")))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.cuda
 def test_the_device_changes_no_identity() -> None:
     assert identity_of(plain().cuda()) == identity_of(plain())
 

@@ -58,6 +58,6 @@ def test_fresh_seeds_differ_and_fit_a_float() -> None:
     assert all(0 <= seed < 2**SEED_BITS and int(float(seed)) == seed for seed in seeds)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.cuda
 def test_the_device_does_not_matter() -> None:
     assert address_of(IMAGE.cuda()) == address_of(IMAGE)

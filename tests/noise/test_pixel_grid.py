@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -12,7 +11,9 @@ import torch
 from scipy import stats
 
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, check_on_grid, grid_sampler, perturb
+from randsmooth.noise import Copies, Stream, check_on_grid, grid_sampler, perturb
+from randsmooth.noise.first_looks import OPEN
+from randsmooth.noise.grid_on_device import GridOnDevice
 from randsmooth.noise.pixel_grid import GridSampler
 from randsmooth.noise.thresholds import EXTRA, Thresholds
 
@@ -47,7 +48,7 @@ def test_the_first_look_agrees_with_all_64_bits(sigma: float) -> None:
     prefixes = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     for tail in (0, (1 << 48) - 1, *rng.integers(0, 1 << 48, 3).tolist()):
         cells = made.thresholds.cells(prefixes | np.uint64(tail), lambda: 0)
-        decided = ~np.isnan(made.table)
+        decided = made.table != OPEN
         np.testing.assert_array_equal(cells[decided], made.table[decided])
     assert 0 < np.mean(~decided) < 0.03
 
@@ -99,26 +100,63 @@ def fits(draws: np.ndarray, sigma: float) -> float:
     return float(stats.chisquare(observed, expected * len(draws)).pvalue)
 
 
-def on_host(made: GridSampler, count: int) -> np.ndarray:
-    draws = np.empty(count, np.float32)
-    made.fill_integers(draws, np.random.default_rng(1))
-    return draws
-
-
-def on_device(made: GridSampler, count: int) -> np.ndarray:
-    """J from the code for accelerators, which runs on the CPU too."""
-    out = torch.empty(count // 16, 1, 4, 4)
-    made._perturb_on_device(out, grey(100), Stream(0, "device"))
-    return (out.double() * 255).round().long().numpy().ravel() - 100
-
-
 @pytest.mark.parametrize("sigma", SIGMAS)
-@pytest.mark.parametrize("how", ["host", "device"])
-def test_draws_have_the_law_and_a_wrong_sigma_is_seen(sigma: float, how: str) -> None:
-    made = grid_sampler(sigma)
-    draws = on_host(made, 2_000_000) if how == "host" else on_device(made, 2_000_000)
+def test_draws_have_the_law_and_a_wrong_sigma_is_seen(sigma: float) -> None:
+    draws = np.concatenate(list(grid_sampler(sigma).integers(2000, 1000, Stream(0, "law").philox()))).ravel()
     assert fits(draws, sigma) > 1e-3
     assert fits(draws, 1.01 * sigma) < 1e-6
+
+
+def as_on_a_device(made: GridSampler, device: str = "cpu") -> GridOnDevice:
+    """The code for accelerators, which runs on the CPU too."""
+    return GridOnDevice(made.thresholds, made.low, made.high, torch.device(device))
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+@pytest.mark.parametrize("shape", [(1, 4, 4), (3, 5, 7), (1, 28, 28)])
+@pytest.mark.parametrize("sigma", [0.12, 8.0])
+def test_an_accelerator_draws_what_the_cpu_draws(sigma: float, shape: tuple[int, ...], device: str) -> None:
+    """Also of a number that the first bits leave open, and however the rows of a batch are divided."""
+    made, generator = grid_sampler(sigma), torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (3, *shape), generator=generator) / 255
+    groups = [Copies(x, Stream(7, "a").at(i), n) for i, (x, n) in enumerate(zip(images, (32, 5, 128), strict=True))]
+    out = torch.empty(165, *shape)
+    for part, (x, stream, _) in zip(out.split([32, 5, 128]), groups, strict=True):
+        made.perturb(part, x, stream=stream)
+    drawn = torch.full_like(out, torch.nan, device=device)
+    as_on_a_device(made, device).perturb(drawn, [each._replace(x=each.x.to(device)) for each in groups])
+    assert torch.equal(drawn.cpu(), out)
+
+
+def test_a_number_on_a_threshold_is_drawn_on_alike_on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thresholds that are numbers of this very stream: the host then compares further bits, here as there."""
+    made, stream, x = GridSampler(0.25), Stream(1, "a"), grey(3)
+    bits = stream.philox().words(0, 256 * 4).view("<u2")
+    first_open = bits[made.table[bits] == OPEN][:2]
+    numbers = first_open.astype(np.uint64) << np.uint64(48) | stream.philox().words(1, 2) >> np.uint64(16)
+    prefixes = (made.thresholds.rounded >> np.uint64(48)).tolist()
+    for number, prefix in zip(numbers, first_open.tolist(), strict=True):
+        made.thresholds.rounded[prefixes.index(prefix)] = number  # so that the same places stay open
+    compared: list[int] = []
+
+    def exact(self: Thresholds, j: int, bits: int) -> int:
+        compared.append(j)
+        return int(self.rounded[j - self.first]) << (bits - 64)  # an end of 64 bits: no other digit than 0
+
+    monkeypatch.setattr(Thresholds, "exact", exact)
+    out = torch.empty(2, 256, 1, 4, 4)
+    made.perturb(out[0], x, stream=stream)
+    on_the_host = list(compared)
+    as_on_a_device(made).perturb(out[1], [Copies(x, stream, 256)])
+    assert torch.equal(out[0], out[1])
+    assert len(on_the_host) >= 2 and compared == on_the_host * 2
+
+
+def test_a_shorter_draw_is_the_beginning_of_a_longer_one() -> None:
+    long, short = torch.empty(64, 1, 5, 5), torch.empty(7, 1, 5, 5)
+    for out in (long, short):
+        grid_sampler(0.5).perturb(out, torch.zeros(1, 5, 5), stream=Stream(0, "a"))
+    assert torch.equal(long[:7], short)
 
 
 def test_the_same_integers_are_added_to_every_image() -> None:
@@ -130,11 +168,9 @@ def test_the_same_integers_are_added_to_every_image() -> None:
     assert torch.equal(integers[1] - integers[0], torch.full((50, 1, 4, 4), 255.0, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("how", ["perturb", "_perturb_on_device"])
-def test_values_are_whole_multiples_as_float32_stores_them(how: str) -> None:
-    made, out = grid_sampler(0.5), torch.empty(100, 1, 4, 4)
-    draw: Callable[..., None] = getattr(made, how)
-    draw(out, grey(7), stream=Stream(0, "a"))
+def test_values_are_whole_multiples_as_float32_stores_them() -> None:
+    out = torch.empty(100, 1, 4, 4)
+    grid_sampler(0.5).perturb(out, grey(7), stream=Stream(0, "a"))
     whole = np.rint(out.numpy().astype(np.float64) * 255.0)
     np.testing.assert_array_equal(out.numpy(), (whole.astype(np.float32) / np.float32(255.0)))
     assert abs(whole).max() > 255

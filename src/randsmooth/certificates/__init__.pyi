@@ -92,6 +92,9 @@ from .same_run import (
     evidence_difference as evidence_difference,
 )
 from .same_run import (
+    generator as generator,
+)
+from .same_run import (
     unchecked as unchecked,
 )
 from .selection import Shard as Shard

@@ -29,7 +29,7 @@ NEEDED = {
     "limit them)",
     "versions": "the versions that it was begun with",
     "noise": "the kind of device and the version that it was begun with (an older version addressed the noise in "
-    "another way)",
+    "another way, or drew it from another generator)",
     "classes": "the class names that it was begun with",
     "source": "the program that made its counts",
     "lumped": "the program that counted the picked class alone",
@@ -246,11 +246,23 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
         return False
     if any(getattr(begun, name) != getattr(now, name) for name in ("sigma", "sound", "backend", "batch")):
         return False
+    if begun.sound and generator(begun.noise) != generator(now.noise):  # which drew the noise of these outputs, too
+        return False
     if (begun.precision or "").partition(" ")[0] != (now.precision or "").partition(" ")[0]:
         return False
     images = begun.behaviour.keys() & now.behaviour.keys()
     images -= {"own images"} if begun.data != now.data else set()
     return any(begun.behaviour[name] != now.behaviour[name] for name in images)
+
+
+def generator(noise: str | None) -> str:
+    """What drew the noise that a header describes so, without how a sample's noise is addressed.
+
+    Example:
+        >>> generator("NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)")
+        'NumPy SFC64'
+    """
+    return (noise or "").partition(" addressed")[0]
 
 
 def _there_and_now(begun: Any, now: Any, sides: Sides) -> str:

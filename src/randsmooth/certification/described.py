@@ -30,7 +30,7 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     addressed = f"addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
     decided |= {
         "notes": rule.notes,
-        "noise": f"{_generator(engine)} {addressed}",
+        "noise": f"{generator_of(engine)} {addressed}",
         "device": backend.processor,
         "instructions": backend.instructions,
         "versions": versions(*backend.packages) | rule_origin(settings.rule),
@@ -39,9 +39,11 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     return header.having(guarantee=guarantee_of(header))
 
 
-def _generator(engine: Engine) -> str:
-    generator = "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
-    return f"Gaussian rounded to k/255, exactly, from {generator}" if engine.settings.sound else generator
+def generator_of(engine: Engine) -> str:
+    """What draws the noise, in words."""
+    if engine.settings.sound:
+        return "Gaussian rounded to k/255, exactly, from Philox4x64"  # the same on every device
+    return "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
 
 
 def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
-from randsmooth.noise import Stream, address_of, check_on_grid, grid_sampler, perturb
+from randsmooth.noise import Copies, Stream, address_of, check_on_grid, grid_sampler, perturb
 
 TRIALS = 5
 Keep = Callable[[Segment, NDArray[np.int64]], None]  # what receives the classes of the samples of a segment
@@ -46,10 +46,11 @@ Keep = Callable[[Segment, NDArray[np.int64]], None]  # what receives the classes
 class Engine:
     """Counts the classes that a base classifier gives to noisy copies of images.
 
-    The noise depends on the seed, the image's pixels (`noise.address_of`), the purpose and the kind of device only:
-    equal images share it, and others have none in common. Every batch has the same shape, and images share one where
-    the rows of an answer do not depend on each other to the last bit, which is tried out: so an image's counts do not
-    depend on its neighbours or on the order. Memory is that of one batch, for small images on a CPU of one per thread.
+    The noise depends on the seed, the image's pixels (`noise.address_of`), the purpose and, unless `sound`, the kind of
+    device only: equal images share it, and others have none in common. Every batch has the same shape, and images share
+    one where the rows of an answer do not depend on each other to the last bit, which is tried out: so the counts of an
+    image do not depend on its neighbours or on the order. Memory is that of one batch, for small images on a CPU of one
+    per thread.
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
@@ -82,7 +83,8 @@ class Engine:
         self.sigma, self.seed = sigma, settings.seed or 0
         self.rates: dict[str, float] = {}  # images per second of the backends that "auto" has tried
         self.mixes, self.classes = True, 0
-        self._perturb = grid_sampler(sigma).perturb if settings.sound else partial(perturb, sigma=sigma)
+        self._grid = grid_sampler(sigma) if settings.sound else None
+        self._perturb = partial(perturb, sigma=sigma) if self._grid is None else self._grid.perturb
         self._backend = None if backend == "auto" else make_backend(backend, model, device, settings.precision)
         self._shape: tuple[int, ...] = ()  # of a batch
         self._tried = 0  # samples a batch
@@ -262,15 +264,23 @@ class Engine:
         """
         noisy, samples = self.workers.buffer(self._shape, self.device), [segment.samples for segment in batch]
         drawn, rest = noisy.split([sum(samples), self.size - sum(samples)])
-        for segment, out in zip(batch, drawn.split(samples), strict=True):
-            self._draw(out, segment)
+        self._draw(drawn, batch)
         if not self.backend.padded:
             return self.backend.logits(drawn)
         if not self.mixes:
             rest.zero_()
         return self.backend.logits(noisy)[: sum(samples)]
 
-    def _draw(self, out: Tensor, segment: Segment) -> None:
+    def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
+        """Set `out` (n, C, H, W) to the n samples of a batch."""
+        samples = [segment.samples for segment in batch]
+        if self._grid is not None and samples == [segment.drawn for segment in batch]:
+            self._grid.perturb_together(out, [Copies(segment.x, segment.stream, segment.samples) for segment in batch])
+            return
+        for segment, part in zip(batch, out.split(samples), strict=True):
+            self._draw_segment(part, segment)
+
+    def _draw_segment(self, out: Tensor, segment: Segment) -> None:
         """Set `out` (n, C, H, W) to the samples of a segment."""
         if segment.samples == segment.drawn:
             self._perturb(out, segment.x, stream=segment.stream)

@@ -11,11 +11,12 @@ from randsmooth.certificates import (
     CertificationSettings,
     Header,
     classifier_difference,
+    generator,
     precision_named,
     unchecked,
 )
 from randsmooth.certification.behaviour import on_made_up
-from randsmooth.certification.described import describe_model
+from randsmooth.certification.described import describe_model, generator_of
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
 from randsmooth.versions import versions
@@ -105,6 +106,10 @@ def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: C
         return
     if not header.behaviour:
         return  # samples cost: none was sent to compare answers
+    if header.sound and generator(header.noise) != generator_of(engine):
+        drawn = "another generator drew the noise of its outputs, so that these could not be compared"
+        warnings.warn(f"{called(table)} was made by an older version: {drawn}", Note, stacklevel=2)
+        return
     backend = engine.prepare(shape)
     now = {"device": backend.processor, "instructions": backend.instructions, "batch": engine.size}
     now |= {"backend": backend.name, "precision": backend.arithmetic, "versions": versions(*backend.packages)}

@@ -6,6 +6,7 @@ from .gaussian import fill as fill
 from .gaussian import perturb as perturb
 from .geometry import DAMP as DAMP
 from .geometry import within_ball as within_ball
+from .grid_on_device import Copies as Copies
 from .losses import at_least_float32 as at_least_float32
 from .losses import divergence as divergence
 from .losses import noisy_logits as noisy_logits

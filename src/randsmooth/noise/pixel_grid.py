@@ -3,11 +3,13 @@
 In floating point, x + noise is not Gaussian around x: which numbers can occur depends on x, and an adversary may
 exploit that (Voracek & Hein, ICLR 2023). Here the base classifier is one that first rounds to multiples of 1/255,
 clipped far outside [0, 1]. What such a classifier sees can be drawn exactly, from random integers that are compared
-with thresholds computed to as many digits as each comparison needs.
+with thresholds computed to as many digits as each comparison needs. Those integers are words of a counter-based
+generator, so that a stream gives the same noise on every device.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -16,12 +18,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.errors import InputError
+from randsmooth.noise.first_looks import FIRST, FIRST_BITS, MORE, MORE_BITS, OPEN, beyond, counters, first_looks
+from randsmooth.noise.grid_on_device import Copies, GridOnDevice
+from randsmooth.noise.philox import LANES, Philox
 from randsmooth.noise.stream import Stream
-from randsmooth.noise.thresholds import BITS, Thresholds
+from randsmooth.noise.thresholds import Thresholds
 
 WIDE = 9  # sigmas beyond [0, 1] at which the clip lies: noise reaches it once in 10^19 pixels
-FIRST_BITS = 16  # of a random number decide nearly every pixel by one look into a table
 LARGEST_SIGMA = 8.0
+TOGETHER = 2**17  # pixels that are drawn at a time on a CPU: about as many as its caches hold
 OFF_GRID = 2.0**-15  # of a pixel times 255: what storing k/255 in float32 may round away, and no more
 
 
@@ -74,59 +79,52 @@ class GridSampler:
         self.low, self.high = -reach, 255 + reach
         # The clip of k + J is one of k + J whatever J does beyond these.
         self.thresholds = Thresholds(sigma, first=-reach - 255, last=reach + 255)
-        self.table = _first_looks(self.thresholds)
-        self._on_device: dict[torch.device, Tensor] = {}
+        self.table = first_looks(self.thresholds)
+        self._on_device: dict[torch.device, GridOnDevice] = {}
 
     def perturb(self, out: Tensor, x: Tensor, *, stream: Stream) -> None:
         """Set `out` (n, C, H, W), contiguous float32, to noisy copies of `x` (C, H, W), whose pixels are k/255.
 
-        On the CPU this does not use torch's own threads. A shorter `out` does not hold the first numbers of a longer
-        one. On CUDA a pixel whose 63 random bits equal a threshold (once in 10^16) becomes NaN.
+        On the CPU this does not use torch's own threads. A shorter `out` holds the first numbers of a longer one.
         """
-        if out.device.type != "cpu":
-            self._perturb_on_device(out, x, stream)
+        if out.device.type == "cpu":
+            self._perturb_here(out, x, stream)
+        else:
+            self.perturb_together(out, [Copies(x, stream, len(out))])
+
+    def perturb_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
+        """As `perturb`, for each of `groups` in turn: their samples together are the rows of `out`."""
+        if out.device.type == "cpu":
+            for group, rows in zip(groups, out.split([group.samples for group in groups]), strict=True):
+                self._perturb_here(rows, group.x, group.stream)
             return
-        samples = out.numpy()
-        self.fill_integers(samples, stream.numpy())
-        samples += np.rint(x.numpy() * 255.0)  # whole numbers below 2^24: exact in float32
-        np.clip(samples, self.low, self.high, out=samples)
-        samples /= np.float32(255.0)
+        if out.device not in self._on_device:
+            self._on_device[out.device] = GridOnDevice(self.thresholds, self.low, self.high, out.device)
+        self._on_device[out.device].perturb(out, groups)
 
-    def fill_integers(self, out: NDArray[np.float32], generator: np.random.Generator) -> None:
-        """Fill `out` with J, by 16 random bits each, and 48 more for the few numbers that these do not decide."""
-        bits = generator.bit_generator.random_raw(-(-out.size // 4)).view(np.uint16)[: out.size]
-        drawn = out.reshape(-1)
-        np.take(self.table, bits, out=drawn, mode="clip")  # no place is clipped: that mode needs no second buffer
-        open_places = np.flatnonzero(np.isnan(drawn))
-        more = generator.integers(0, 1 << (BITS - FIRST_BITS), size=len(open_places), dtype=np.uint64)
-        whole = (bits[open_places].astype(np.uint64) << np.uint64(BITS - FIRST_BITS)) | more
-        drawn[open_places] = self.thresholds.cells(whole, lambda: int(generator.integers(0, 1 << 32)))
+    def _perturb_here(self, out: Tensor, x: Tensor, stream: Stream) -> None:
+        k = np.rint(x.numpy().ravel() * 255.0).astype(np.int16)
+        done = 0
+        for whole in self.integers(len(out), x.numel(), stream.philox()):
+            whole += k
+            np.clip(whole, self.low, self.high, out=whole)
+            np.divide(whole, np.float32(255.0), out=out[done : done + len(whole)].view(whole.shape).numpy())
+            done += len(whole)
 
-    def _perturb_on_device(self, out: Tensor, x: Tensor, stream: Stream) -> None:
-        thresholds = self._thresholds_on(out.device)
-        generator = stream.torch(out.device)
-        high, low = (torch.randint(0, 1 << n, out.shape, generator=generator, device=out.device) for n in (31, 32))
-        bits = (high << 32) | low  # 63 bits
-        cells = torch.searchsorted(thresholds, bits, right=True)
-        met = thresholds[(cells - 1).clamp_min(0)] == bits
-        whole = (cells + self.thresholds.first + (x * 255.0).round().long()).clamp_(self.low, self.high)
-        torch.div(whole.float().masked_fill_(met, torch.nan), 255.0, out=out)
+    def integers(self, samples: int, pixels: int, stream: Philox) -> Iterator[NDArray[np.int16]]:
+        """The samples' J, some rows (..., pixels) at a time.
 
-    def _thresholds_on(self, device: torch.device) -> Tensor:
-        """The thresholds to 63 bits, rounded down, on `device`."""
-        if device not in self._on_device:
-            to_63_bits = (self.thresholds.rounded >> np.uint64(1)).astype(np.int64)
-            self._on_device[device] = torch.from_numpy(to_63_bits).to(device)
-        return self._on_device[device]
-
-
-def _first_looks(thresholds: Thresholds) -> NDArray[np.float32]:
-    """(2^16,) the J of all 64-bit numbers that begin with these 16 bits; NaN where they have several.
-
-    They count as undecided also where the first or the last of them equals a threshold.
-    """
-    starts = np.arange(1 << FIRST_BITS, dtype=np.uint64) << np.uint64(BITS - FIRST_BITS)
-    ends = starts + np.uint64((1 << (BITS - FIRST_BITS)) - 1)
-    below = np.searchsorted(thresholds.rounded, starts, side="left")
-    above = np.searchsorted(thresholds.rounded, ends, side="right")
-    return np.where(below == above, below + thresholds.first, np.nan).astype(np.float32)
+        A pixel has 16 random bits, and 48 more in the few places that these leave open.
+        """
+        rows, row, opened, further = max(1, TOGETHER // pixels), counters(pixels) * LANES, 0, beyond(stream)
+        for start in range(0, samples, rows):
+            count = min(rows, samples - start)
+            words = stream.words(FIRST, count * row, start * row).astype("<u8", copy=False)
+            bits = words.view("<u2").reshape(count, -1)[:, :pixels].ravel()
+            drawn = np.take(self.table, bits, mode="clip")  # no place is clipped: that mode checks none
+            places = np.flatnonzero(drawn == OPEN)
+            more = stream.words(MORE, len(places), opened) >> np.uint64(FIRST_BITS)
+            numbers = bits[places].astype(np.uint64) << np.uint64(MORE_BITS) | more
+            drawn[places] = self.thresholds.cells(numbers, further)
+            opened += len(places)
+            yield drawn.reshape(count, pixels)

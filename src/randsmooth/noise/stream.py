@@ -9,6 +9,8 @@ from secrets import randbits
 import numpy as np
 import torch
 
+from randsmooth.noise.philox import Philox
+
 SEED_BITS = 53  # JSON readers that know only floats keep integers up to this size
 
 
@@ -17,7 +19,8 @@ class Stream:
     """A source of random numbers named by (seed, name, position).
 
     Streams that differ in any part give independent numbers. One stream always gives the same numbers on the same
-    kind of device. `Stream(0, "certify").at(address_of(x), block)` is one block of the noise of image x.
+    kind of device, those of `philox` on every kind. `Stream(0, "certify").at(address_of(x), block)` is one block of the
+    noise of image x.
 
     Example:
         >>> stream = Stream(0, "certify").at(7)
@@ -35,11 +38,18 @@ class Stream:
         """The stream at a position below this one."""
         return replace(self, position=self.position + position)
 
-    def sequence(self) -> np.random.SeedSequence:
-        """The whole address, hashed, as entropy: different addresses give different hashes."""
+    def digest(self) -> bytes:
+        """The whole address, hashed to 32 bytes: different addresses give different hashes."""
         address = repr((int(self.seed), self.name, tuple(map(int, self.position))))
-        digest = blake2b(address.encode(), digest_size=32).digest()
-        return np.random.SeedSequence(int.from_bytes(digest, "little"))
+        return blake2b(address.encode(), digest_size=32).digest()
+
+    def sequence(self) -> np.random.SeedSequence:
+        """The digest as entropy."""
+        return np.random.SeedSequence(int.from_bytes(self.digest(), "little"))
+
+    def philox(self) -> Philox:
+        """The counter-based generator at this address, which gives the same words on every device."""
+        return Philox(*np.frombuffer(self.digest(), "<u8").tolist())
 
     def numpy(self) -> np.random.Generator:
         """A NumPy generator, seeded with all 256 bits."""

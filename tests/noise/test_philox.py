@@ -1,0 +1,65 @@
+"""The counter-based generator: its words are those of its paper, in NumPy and in torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from randsmooth.noise import Stream
+from randsmooth.noise.philox import LANES, Philox, computed_words, signed
+
+# Known answers of philox4x64-10 in Random123: (counter, key) -> words.
+ONES = 2**64 - 1
+PI_COUNTER = (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89)
+PI_KEY = (0x452821E638D01377, 0xBE5466CF34E90C6C)
+KNOWN = [
+    ((0, 0, 0, 0), (0, 0), "16554d9eca36314c db20fe9d672d0fdc d7e772cee186176b 7e68b68aec7ba23b"),
+    ((ONES,) * 4, (ONES,) * 2, "87b092c3013fe90b 438c3c67be8d0224 9cc7d7c69cd777b6 a09caebf594f0ba0"),
+    (PI_COUNTER, PI_KEY, "a528f45403e61d95 38c72dbd566e9788 a5a1610e72fd18b5 57bd43b5e52b7fe6"),
+]
+
+
+def in_torch(stream: Philox, part: int, places: torch.Tensor) -> np.ndarray:
+    words = computed_words(torch.tensor(stream.signed()), part, places)
+    return words.numpy().view(np.uint64)
+
+
+@pytest.mark.parametrize(("counter", "key", "words"), KNOWN)
+def test_known_answers(counter: tuple[int, ...], key: tuple[int, ...], words: str) -> None:
+    stream = Philox(*key, *counter[2:])
+    place = torch.tensor(signed((counter[0] - 1) % 2**64))
+    assert [f"{word:016x}" for word in in_torch(stream, signed(counter[1]), place).tolist()] == words.split()
+
+
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_numpy_and_torch_agree(part: int) -> None:
+    stream = Stream(3, "a").at(5).philox()
+    assert np.array_equal(in_torch(stream, part, torch.arange(500)).ravel(), stream.words(part, 500 * LANES))
+
+
+@pytest.mark.parametrize("start", [0, 1, 3, 4, 1001])
+def test_words_from_a_place_on(start: int) -> None:
+    stream = Stream(3, "a").philox()
+    assert np.array_equal(stream.words(1, 50, start), stream.words(1, start + 50)[start:])
+
+
+def test_several_streams_at_once() -> None:
+    streams = [Stream(0, "a").at(i).philox() for i in range(3)]
+    together = computed_words(torch.tensor([each.signed() for each in streams])[:, None], 0, torch.arange(8)[None])
+    for rows, stream in zip(together.numpy().view(np.uint64), streams, strict=True):
+        assert np.array_equal(rows.ravel(), stream.words(0, 8 * LANES))
+
+
+def test_addresses_and_parts_share_no_word() -> None:
+    streams = [Stream(seed, name).at(at).philox() for seed in (0, 1) for name in "ab" for at in (0, 1)]
+    words = [stream.words(part, 1000) for stream in streams for part in (0, 1, 2)]
+    assert len(np.unique(words)) == len(words) * 1000
+
+
+@pytest.mark.cuda
+def test_a_gpu_computes_the_same_words() -> None:
+    cuda, stream = torch.device("cuda"), Stream(0, "a").philox()
+    streams, places = torch.tensor([stream.signed()], device=cuda), torch.arange(1000, device=cuda)[None]
+    words = computed_words(streams, 1, places).cpu().numpy().view(np.uint64)
+    assert np.array_equal(words.ravel(), stream.words(1, 1000 * LANES))
