@@ -1,11 +1,11 @@
-"""A Gaussian training step and Algorithm 1 of Sun et al. (2025) as one writes them down: float32, contiguous.
+"""A training step and Algorithm 1 of Sun et al. (2025) as one writes them down: float32, contiguous.
 
 The networks have the parameter names of ours, so that one's weights load into the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -114,24 +114,25 @@ def train(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     batches: Iterator[tuple[Tensor, Tensor]],
+    objective: Callable[[nn.Module, Tensor, Tensor, list[Tensor]], tuple[Tensor, Tensor]],
     steps: int,
     m: int,
     sigma: float,
 ) -> tuple[float, float]:
-    """`steps` steps under m noises an image; the mean loss and accuracy, which are logged at every step."""
+    """`steps` steps under m noises an image; the mean loss and accuracy, which are logged at every step.
+
+    `objective` gives the loss and the logits of the noisy images from the model, x, y and the noises.
+    """
     losses, accuracies = [], []
     model.train()
     for _ in range(steps):
         x, y = next(batches)
-        noisy = torch.cat([x + sigma * torch.randn_like(x) for _ in range(m)])
-        targets = y.repeat(m)
-        logits = model(noisy)
-        loss = F.cross_entropy(logits, targets)
+        loss, logits = objective(model, x, y, [sigma * torch.randn_like(x) for _ in range(m)])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-        accuracies.append((logits.argmax(1) == targets).float().mean().item())
+        accuracies.append((logits.argmax(1) == y.repeat(m)).float().mean().item())
     return sum(losses) / steps, sum(accuracies) / steps
 
 

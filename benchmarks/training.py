@@ -3,8 +3,9 @@
 python benchmarks/training.py [--device cpu] [--out results/bench/training-cpu.json]
 
 A step is 64 images under 4 noises. Ours is the trainer's own, with its batches, its noise and its log, read every 50
-steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. Amplify's attack is timed
-alone, on a LeNet trained here, with steps so long that half of the noises end misclassified.
+steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. All eight methods are timed on
+LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch. Amplify's attack is also
+timed alone, with steps so long that half of the noises end misclassified.
 
 A GPU's figure (ResNet-110, compiled) comes with the share of the memory bandwidth; bandwidth.py says what is counted.
 """
@@ -15,14 +16,15 @@ import argparse
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.utils.tensorboard import SummaryWriter
 
+import plain_methods
 import plain_step
 from bandwidth import against_bound, bytes_a_step
 from harness import Figure, finish, rate, ratio
@@ -35,6 +37,7 @@ from randsmooth.noise import Stream, draw, sphere_attack
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.joining import make_fabric
+from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, Trainer
 from randsmooth.training.run import new_classifier
 from randsmooth.training.step_log import StepLog
@@ -58,12 +61,13 @@ def load(dataset: str, device: str) -> TensorImages:
 class Ours:
     """The trainer's steps, one epoch after another, logged as the trainer logs them."""
 
-    def __init__(self, recipe: Recipe, model: Classifier, writer: SummaryWriter) -> None:
+    def __init__(self, recipe: Recipe, model: Classifier, folder: Path, loggers: LoggerGroup) -> None:
         images, schedule = load(recipe.dataset, recipe.device), recipe.build_method().schedule()
-        fabric, folder = make_fabric(recipe), Path(writer.log_dir)
+        fabric = make_fabric(recipe)
         self.trainer = Trainer(recipe, images, model, schedule, folder, fabric, Silent())
         self.trainer.model.train()
-        self.batches, self.writer = self._batches(), writer
+        self.objective = schedule.objective(recipe.epochs - 1)
+        self.batches, self.loggers = self._batches(), loggers
 
     def _batches(self) -> Iterator[tuple[int, int, tuple[Tensor, Tensor, Tensor]]]:
         for epoch in itertools.count():
@@ -71,12 +75,21 @@ class Ours:
                 yield epoch, step, batch
 
     def run(self, steps: int) -> None:
-        objective = self.trainer.schedule.objective(0)
-        log = StepLog(0, 1, steps, self.writer)
+        log = StepLog(0, 1, steps, self.loggers)
         for done, (epoch, step, (indices, x, y)) in enumerate(itertools.islice(self.batches, steps), start=1):
-            log.add(self.trainer.step(objective, x, y, indices, epoch, step), len(x))
+            log.add(self.trainer.step(self.objective, x, y, indices, epoch, step), len(x))
             if done % LOG_EVERY == 0 or done == steps:
                 log.flush()
+
+
+@contextmanager
+def training(recipe: Recipe, model: Classifier) -> Iterator[Ours]:
+    """Our side, which logs to TensorBoard."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_loggers(["tensorboard"], LoggedRun(Path(folder), {})) as loggers,
+    ):
+        yield Ours(recipe, model, Path(folder), loggers)
 
 
 class Plain:
@@ -90,9 +103,11 @@ class Plain:
         images = load(recipe.dataset, recipe.device)
         augment = images.spec.augment == "crop-flip"
         self.batches = plain_step.batches(images.pixels.cpu(), images.labels, IMAGES, augment, recipe.device)
+        last = recipe.build_method().schedule().objective(recipe.epochs - 1)
+        self.objective = partial(plain_methods.METHODS[recipe.method], sigma=SIGMA, values=asdict(last))
 
     def run(self, steps: int) -> None:
-        plain_step.train(self.model, self.optimizer, self.batches, steps, M, SIGMA)
+        plain_step.train(self.model, self.optimizer, self.batches, self.objective, steps, M, SIGMA)
 
 
 def plain(ours: Classifier) -> plain_step.Normalized:
@@ -107,8 +122,9 @@ def plain(ours: Classifier) -> plain_step.Normalized:
 
 @dataclass(frozen=True)
 class Step:
-    """Gaussian training of a network on its data, how many steps make a round, and how much faster ours must be."""
+    """Training of a network on its data, how many steps make a round, and how much faster ours must be."""
 
+    method: str
     dataset: str
     arch: str
     precision: str
@@ -120,14 +136,14 @@ class Step:
     @property
     def name(self) -> str:
         compiled = ", compiled" if self.compile else ""
-        return f"training samples a second, {self.arch}, {self.precision}{compiled}, {self.device}"
+        return f"training samples a second, {self.method}, {self.arch}, {self.precision}{compiled}, {self.device}"
 
     def recipe(self) -> Recipe:
         settings = TrainingSettings(
-            method="gaussian",
+            method=self.method,
             sigma=SIGMA,
             arch=self.arch,
-            set={"m": M, "batch": SAMPLES},
+            set={"k" if self.method == "macer" else "m": M, "batch": SAMPLES},
             precision=self.precision,
             compile=self.compile,
         )
@@ -137,10 +153,11 @@ class Step:
         """Both sides take the same number of steps a round."""
         recipe = self.recipe()
         model = new_classifier(recipe, data.describe(self.dataset))
+        if self.method != "gaussian":
+            model.load_state_dict(trained_lenet().state_dict())
         moved = bytes_a_step(model, model.shape, SAMPLES)
         theirs = Plain(recipe, model)
-        with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
-            ours = Ours(recipe, model, writer)
+        with training(recipe, model) as ours:
             return ratio(
                 self.name,
                 ours=lambda: rate(self.steps * SAMPLES, lambda: ours.run(self.steps)),
@@ -224,22 +241,32 @@ class Walks:
 
 @cache
 def trained_walks() -> Walks:
-    """On a LeNet after 300 Gaussian steps."""
-    recipe = Step("mnist", "lenet", "32", 300, target=0.0).recipe()
-    model = new_classifier(recipe, data.describe("mnist"))
-    with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
-        Ours(recipe, model, writer).run(300)
-    return Walks(model, load("mnist", "cpu"))
+    return Walks(trained_lenet(), load("mnist", "cpu"))
 
+
+@cache
+def trained_lenet() -> Classifier:
+    """After 300 Gaussian steps."""
+    recipe = Step("gaussian", "mnist", "lenet", "32", 300, target=0.0).recipe()
+    model = new_classifier(recipe, data.describe("mnist"))
+    with training(recipe, model) as ours:
+        ours.run(300)
+    return model
+
+
+STEPS = {"smoothadv": 5, "smoothmix": 10, "cat-rs": 10, "amplify": 10}  # in a round; the others take 50
 
 CASES = (
-    Step("mnist", "lenet", "bf16-mixed", 50, 3.0),
-    Step("mnist", "lenet", "32", 50, 1.4),
-    Step("cifar10-jpeg", "resnet20", "bf16-mixed", 4, 2.2),
-    Step("cifar10-jpeg", "resnet20", "32", 4, 1.4),
+    *(
+        Step(method, "mnist", "lenet", precision, STEPS.get(method, 50), target)
+        for precision, target in (("bf16-mixed", 3.0), ("32", 2.0))
+        for method in plain_methods.METHODS
+    ),
+    Step("gaussian", "cifar10-jpeg", "resnet20", "bf16-mixed", 4, 2.2),
+    Step("gaussian", "cifar10-jpeg", "resnet20", "32", 4, 1.4),
     Attack("bf16-mixed", 2.5),
     Attack("32", 1.4),
-    Step("cifar10-jpeg", "resnet110", "bf16-mixed", 50, 4.0, device="cuda", compile=True),
+    Step("gaussian", "cifar10-jpeg", "resnet110", "bf16-mixed", 50, 4.0, device="cuda", compile=True),
 )
 
 

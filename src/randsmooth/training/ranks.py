@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 import torch
@@ -15,10 +16,12 @@ from torch.distributed import distributed_c10d
 
 from randsmooth.data.augment import Place
 from randsmooth.errors import InputError, setting
+from randsmooth.training.shared_sums import SharedSums, bytes_for, offered, taken
 
 T = TypeVar("T")
 
 ROLL_CALL = 2.0  # seconds in which the ranks that are left tell each other that they are
+MANY = 2**14  # numbers from which on shared memory sums them in less time than a socket
 
 
 class RankLost(RuntimeError):
@@ -76,6 +79,8 @@ class Ranks:
         self.standing_in = False  # this rank has no image in the present step
         self.hosts: list[str] = []
         self.calls_roll = True  # to find out who is lost, where no rank watches the others
+        self._shared: SharedSums | None = None
+        self._can_share = self.device.type == "cpu"
 
     @classmethod
     def of(cls, fabric: Fabric) -> Ranks:
@@ -120,6 +125,43 @@ class Ranks:
         there = values.to(self.device)
         self.together(lambda: torch.distributed.all_reduce(there))
         return there
+
+    @torch.no_grad()
+    def sum_in_place(self, pieces: Sequence[Tensor]) -> None:
+        """Make each of the `pieces`, float32 on the device, its sum over all ranks."""
+        most = sum(piece.numel() for piece in pieces)
+        if (shared := self._memory_for(most)) is not None:
+            return shared.sum(pieces, self._wait)
+        flat = self.sum(torch.cat([piece.flatten() for piece in pieces]))
+        for piece, summed in zip(pieces, flat.split([piece.numel() for piece in pieces]), strict=True):
+            piece.copy_(summed.view_as(piece))
+
+    def _memory_for(self, most: int) -> SharedSums | None:
+        """What sums `most` numbers on one machine; None for a few, or where the ranks have no memory in common."""
+        if most < MANY or not self._can_share:
+            return None
+        if self._shared is None or self._shared.most < most:
+            self._shared = self._share(most)
+            self._can_share = self._shared is not None
+        return self._shared
+
+    def _share(self, most: int) -> SharedSums | None:
+        """Memory that all ranks have; None if one of them cannot see it."""
+        if len(set(self.hosts)) != 1:
+            return None
+        own = offered(bytes_for(self.number, most)) if self.is_first else None
+        memory, told = own if own is not None else (None, None)
+        offer = self.first(lambda: told)
+        if not self.is_first and offer is not None:
+            memory = taken(offer)
+        seen = self.sum(torch.tensor([0.0 if memory is None else 1.0]))
+        if self.is_first and offer is not None:
+            os.close(offer.descriptor)
+        return None if memory is None or float(seen) < self.number else SharedSums(memory, self.rank, self.number, most)
+
+    def _wait(self) -> None:
+        """Until all ranks are here."""
+        self.together(lambda: torch.distributed.all_reduce(torch.zeros(1)))
 
     def first(self, act: Callable[[], T]) -> T:
         """What `act` gives to the first rank, which alone calls it, for all ranks; its error is raised by all of them.

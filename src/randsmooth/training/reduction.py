@@ -1,4 +1,4 @@
-"""One step of several ranks as one: gradients, statistics and what is logged are summed in one flat tensor."""
+"""One step of several ranks as one: gradients, statistics and what is logged are summed in one go."""
 
 from __future__ import annotations
 
@@ -31,13 +31,9 @@ def reduce_step(ranks: Ranks, model: nn.Module, loss: Loss, part: Part) -> dict[
     statistics = [each for each in both if each is not None]
     weights = _weights(logged, loss, part)
     sums = torch.stack([*logged.values()]) * weights
-    pieces = [*gradients, *(each * part.weight for each in statistics), sums, weights]
-    flat = ranks.sum(torch.cat([piece.flatten() for piece in pieces]))
-    reduced = flat.split([piece.numel() for piece in pieces])
-    with torch.no_grad():
-        for there, summed in zip([*gradients, *statistics], reduced, strict=False):
-            there.copy_(summed.view_as(there))
-    sums, weights = reduced[-2:]
+    for each in statistics:
+        each.mul_(part.weight)
+    ranks.sum_in_place([*gradients, *statistics, sums, weights])
     return dict(zip(logged, sums / torch.where(weights > 0, weights, 1.0), strict=True))
 
 

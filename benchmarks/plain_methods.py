@@ -1,0 +1,177 @@
+"""The eight objectives as one writes them down from their papers: float32, contiguous, a noise after the other.
+
+Each takes the model, images x (B, C, H, W) in [0, 1], labels y (B,), m noises of the shape of x, sigma and the method's
+hyperparameters by name. It returns the loss to minimise and the logits (m * B, K) of the noisy images.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import plain_step
+
+Answer = tuple[Tensor, Tensor]
+Objective = Callable[..., Answer]
+
+
+def gaussian(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """Cross-entropy under noise."""
+    logits = _noisy(model, x, noises)
+    return F.cross_entropy(logits, y.repeat(len(noises))), logits
+
+
+def stability(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """Cross-entropy of the clean image, and of its noisy predictions to the clean one."""
+    clean, logits = model(x), _noisy(model, x, noises)
+    target = clean.softmax(1).repeat(len(noises), 1)
+    agreement = -(target * logits.log_softmax(1)).sum(1).mean()
+    return F.cross_entropy(clean, y) + values["lbd"] * agreement, logits
+
+
+def consistency(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """Gaussian training, the divergence of the mean prediction from each, and the mean's entropy."""
+    m = len(noises)
+    logits = _noisy(model, x, noises)
+    mean = logits.view(m, len(x), -1).softmax(2).mean(0)
+    divergence = F.kl_div(logits.log_softmax(1), mean.repeat(m, 1), reduction="batchmean")
+    entropy = -(mean * (mean + 1e-20).log()).sum(1).mean()
+    loss = F.cross_entropy(logits, y.repeat(m))
+    return loss + values["lbd"] * divergence + values["eta"] * entropy, logits
+
+
+def macer(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """-log of the mean prediction, and a hinge on the radius of images that are right."""
+    logits = _noisy(model, x, noises)
+    each = logits.view(len(noises), len(x), -1)
+    classification = F.nll_loss((each.softmax(2).mean(0) + 1e-20).log(), y)
+    top, classes = (values["beta"] * each).softmax(2).mean(0).topk(2)
+    quantiles = torch.distributions.Normal(0.0, 1.0).icdf(top[classes[:, 0] == y])
+    xi = quantiles[:, 0] - quantiles[:, 1]
+    counted = torch.isfinite(xi) & (xi < values["gamma"])
+    robustness = sigma / 2 * (values["gamma"] - xi[counted]).sum() / len(x)
+    return classification + values["lbd"] * robustness, logits
+
+
+def smoothadv(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """Gaussian training at the attacked images."""
+    steps, eps = values["T"], values["eps"]
+    points = _pgd(model, x, y, noises, steps, 2 * eps / steps, eps)
+    return gaussian(model, points, y, noises, sigma=sigma, values=values)
+
+
+def smoothmix(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """Gaussian training, and a less certain target on the way from the one-step adversary to the attacked image."""
+    m, start = len(noises), x
+    attacked = _pgd(model, x, y, noises, values["T"], values["alpha"], math.inf)
+    if values["start"]:
+        start = x + (_pgd(model, x, y, noises, 1, values["alpha"], math.inf) - x).renorm(2, 0, values["start"])
+    logits = _noisy(model, start, noises)
+    mean = logits.view(m, len(x), -1).softmax(2).mean(0)
+    share = torch.rand(len(x)) / 2
+    target = (1 - share[:, None]) * mean + share[:, None] / mean.shape[1]
+    mixture = (1 - share.view(-1, 1, 1, 1)) * start + share.view(-1, 1, 1, 1) * attacked
+    mixed = _noisy(model, mixture, noises).log_softmax(1)
+    divergence = F.kl_div(mixed, target.repeat(m, 1), reduction="none").sum(1).view(m, -1)
+    right = (mean.argmax(1) == y).float()
+    return F.cross_entropy(logits, y.repeat(m)) + values["eta"] * (right * divergence).mean(), logits
+
+
+def cat_rs(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """The K smallest of m cross-entropies, and the worst attacked one of images that are right under all noises."""
+    m = len(noises)
+    logits = _noisy(model, x, noises)
+    right = (logits.argmax(1) == y.repeat(m)).view(m, -1)
+    losses = F.cross_entropy(logits, y.repeat(m), reduction="none").view(m, -1).sort(0).values
+    k = torch.distributions.Binomial(m, right.float().mean(0)).sample().clamp(min=1)
+    easiest = torch.arange(m)[:, None] < k
+    low = torch.where(easiest, losses, (losses + math.log(values["p0"])).clamp(min=0)).mean()
+    moved = _ball(model, x.repeat(m, 1, 1, 1), y.repeat(m), torch.cat(noises), values["T"], values["eps"])
+    attacked = F.cross_entropy(_noisy(model, x, list(moved.chunk(m))), y.repeat(m), reduction="none").view(m, -1)
+    high = (right.all(0) * attacked.max(0).values).mean()
+    return low + values["lbd"] * high, logits
+
+
+def amplify(
+    model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], *, sigma: float, values: Mapping[str, Any]
+) -> Answer:
+    """Gaussian training under noises that were moved on their spheres."""
+    m = len(noises)
+    moved = plain_step.attack(
+        model, x.repeat(m, 1, 1, 1), y.repeat(m), torch.cat(noises), steps=values["T"], eps=values["eps"]
+    )
+    return gaussian(model, x, y, list(moved.chunk(m)), sigma=sigma, values=values)
+
+
+METHODS: dict[str, Objective] = {
+    "gaussian": gaussian,
+    "stability": stability,
+    "consistency": consistency,
+    "macer": macer,
+    "smoothadv": smoothadv,
+    "smoothmix": smoothmix,
+    "cat-rs": cat_rs,
+    "amplify": amplify,
+}
+
+
+def _noisy(model: nn.Module, x: Tensor, noises: list[Tensor]) -> Tensor:
+    """(m * B, K)"""
+    logits: Tensor = model(torch.cat([x + noise for noise in noises]))
+    return logits
+
+
+def _pgd(model: nn.Module, x: Tensor, y: Tensor, noises: list[Tensor], steps: int, step: float, eps: float) -> Tensor:
+    """The images after steps along the unit gradient of -log of the mean prediction for the label."""
+    model.eval()
+    points = x
+    for _ in range(steps):
+        points = points.detach().requires_grad_()
+        mean = _noisy(model, points, noises).view(len(noises), len(x), -1).softmax(2).mean(0)
+        loss = F.nll_loss(mean.clamp(min=1e-20).log(), y, reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, points)
+        points = (points.detach() + step * gradient / _length(gradient)).clamp(0, 1)
+        if eps < math.inf:
+            points = x + (points - x).renorm(2, 0, eps)
+    model.train()
+    return points
+
+
+def _ball(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, steps: int, eps: float) -> Tensor:
+    """The noises after steps along the unit gradient of their cross-entropy, in a ball, with the moments they had."""
+    model.eval()
+    std, mean = torch.std_mean(noise, dim=(1, 2, 3), keepdim=True)
+    moved = noise
+    for _ in range(steps):
+        moved = moved.detach().requires_grad_()
+        loss = F.cross_entropy(model(x + moved), y, reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, moved)
+        moved = moved.detach() + 2 * eps / steps * gradient / _length(gradient)
+        moved = noise + (moved - noise).renorm(2, 0, eps)
+        now, centre = torch.std_mean(moved, dim=(1, 2, 3), keepdim=True)
+        moved = (moved - centre) * std / now + mean
+    model.train()
+    return moved
+
+
+def _length(v: Tensor) -> Tensor:
+    return v.flatten(1).norm(dim=1).view(-1, 1, 1, 1) + 1e-12
