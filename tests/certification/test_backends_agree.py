@@ -19,7 +19,7 @@ from torch import nn
 from randsmooth import models
 from randsmooth.certificates import Precision
 from randsmooth.certification import Engine, count_classes
-from randsmooth.certification.backends import BACKENDS, candidates, fastest, make_backend
+from randsmooth.certification.backends import BACKENDS, Way, candidates, fastest, make_backend
 from randsmooth.certification.backends.folding import fold_batch_norm
 from randsmooth.certification.backends.openvino_backend import computes
 from randsmooth.certification.backends.torch_backend import Torch
@@ -159,8 +159,9 @@ def test_a_precision_that_openvino_does_not_compute_in_is_refused(fails: bool, m
     monkeypatch.setattr("openvino.Core", lambda: core)
     with pytest.raises(InputError, match=r"precision=bf16: OpenVINO does not compute in bfloat16 .* torch backend"):
         make_backend("openvino", network("small-cnn"), CPU, "bf16")
-    backend, rates = fastest(["torch", "openvino"], network("small-cnn"), CPU, "bf16", lambda made: 1.0)
-    assert (backend.name, rates) == ("torch", {"torch": 1.0})
+    ways = [Way("torch", "bf16"), Way("openvino", "bf16")]
+    backend, rates = fastest(ways, network("small-cnn"), CPU, lambda made: 1.0)
+    assert (backend.name, rates) == ("torch", {ways[0]: 1.0})
 
 
 BFLOAT16 = """
@@ -283,14 +284,16 @@ def test_auto_keeps_the_usual_one_unless_another_is_clearly_faster(rate: float, 
     pytest.importorskip("openvino")
     model, rates = network("small-cnn"), {"torch": 100.0, "openvino": rate}
     assert candidates(model, CPU) == list(rates)
-    backend, told = fastest(list(rates), model, CPU, "32", lambda made: rates[made.name])
-    assert (backend.name, told) == (chosen, rates)
+    ways = [Way(name, "32") for name in rates]
+    backend, told = fastest(ways, model, CPU, lambda made: rates[made.name])
+    assert (backend.name, told) == (chosen, dict(zip(ways, rates.values(), strict=True)))
 
 
 def test_auto_says_what_it_tried() -> None:
     engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto")
     backend = engine.prepare(SHAPES["small-cnn"])
-    assert backend.name in engine.rates and set(engine.rates) <= set(BACKENDS)
+    assert (backend.name, "32") in engine.rates and {way.backend for way in engine.rates} <= set(BACKENDS)
+    assert {way.precision for way in engine.rates} == {"32"}  # another precision is another classifier
 
 
 class Shifted(Torch):

@@ -21,10 +21,12 @@ from randsmooth.certificates.settings import LARGE
 from randsmooth.certification.backends import (
     CLEARLY,
     Backend,
+    Way,
     candidates,
     fastest,
     make_backend,
     usual_backend,
+    weighed,
 )
 from randsmooth.certification.checks import check_repeats, rows_stand_alone
 from randsmooth.certification.segments import (
@@ -78,14 +80,17 @@ class Engine:
         **fields: Any,
     ) -> None:
         settings = settings_from(CertificationSettings, settings, fields)
-        sigma, backend = settings.known_sigma, settings.backend or usual_backend(model)
+        sigma = settings.known_sigma
         self.settings, self.model, self.device = settings, model, device
         self.sigma, self.seed = sigma, settings.seed or 0
-        self.rates: dict[str, float] = {}  # images per second of the backends that "auto" has tried
+        self.rates: dict[Way, float] = {}  # images per second of what "auto" has tried
         self.mixes, self.classes = True, 0
         self._grid = grid_sampler(sigma) if settings.sound else None
         self._perturb = partial(perturb, sigma=sigma) if self._grid is None else self._grid.perturb
-        self._backend = None if backend == "auto" else make_backend(backend, model, device, settings.precision)
+        self._backend: Backend | None = None
+        if not settings.chooses:
+            (way,) = self._ways()
+            self._backend = make_backend(way.backend, model, device, way.precision)
         self._shape: tuple[int, ...] = ()  # of a batch
         self._tried = 0  # samples a batch
         self._most: int | None = None  # samples a batch, where more did not fit into memory
@@ -183,12 +188,12 @@ class Engine:
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
     def _choose(self, shape: Sequence[int]) -> int:
-        """Take the fastest backend; the batch that it is fastest with, unless the settings give one.
+        """Take the fastest backend and precision; the batch that it is fastest with, unless the settings give one.
 
         A metered model is not measured: it has its usual backend.
         """
-        names = candidates(self.model, self.device)
-        usual = make_backend(names[0], self.model, self.device, self.settings.precision)
+        ways = self._ways()
+        usual = make_backend(ways[0].backend, self.model, self.device, ways[0].precision)
         batch = self._batch_for(usual, shape)
         if usual.metered:
             self._backend = usual
@@ -197,15 +202,23 @@ class Engine:
         def measure(backend: Backend, batch: int = batch) -> float:
             return images_a_second(backend, self._workers_for(backend, shape), (batch, *shape))
 
-        self._backend, self.rates = fastest(names, self.model, self.device, self.settings.precision, measure)
+        self._backend, self.rates = fastest(ways, self.model, self.device, measure)
+        best = Way(self._backend.name, self._backend.precision)
         for larger in larger_batches(batch, shape) if self.settings.batch is None else ():
             try:
                 rate = measure(self._backend, larger)
             except torch.OutOfMemoryError:
                 break
-            if rate > CLEARLY * self.rates[self._backend.name]:
-                batch, self.rates[self._backend.name] = larger, rate
+            if rate > CLEARLY * self.rates[best]:
+                batch, self.rates[best] = larger, rate
         return batch
+
+    def _ways(self) -> list[Way]:
+        """The backends and precisions that the settings leave open, the usual ones first."""
+        backend, precision = self.settings.backend or usual_backend(self.model), self.settings.precision
+        names = candidates(self.model, self.device) if backend == "auto" else [backend]
+        precisions = weighed(self.device) if precision == "auto" else (precision,)
+        return [Way(name, each) for each in precisions for name in names]
 
     def receive(self, x: Tensor) -> Tensor:
         """An image (C, H, W) on the device, checked; the engine is ready for its shape. Errors as `prepare`."""

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth import data, models
-from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard
+from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard, precision_named
 from randsmooth.certificates.same_run import in_format_of
+from randsmooth.certification.backends import Way, slow_format
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
@@ -62,13 +63,16 @@ class Order:
     begun: Header | None = None
 
     def like(self, header: Header | None) -> Order:
-        """The order with the backend and the batch of a run that was begun, where its own settings leave them open."""
+        """The order with backend, precision and batch of a run that was begun, where its settings leave them open."""
         if header is None or header.backend is None:
             return self
         settings = self.settings
         backend = header.backend if settings.backend in (None, "auto") else settings.backend
+        precision = settings.precision
+        if precision == "auto" and header.precision is not None:
+            precision = precision_named(header.precision)
         batch = header.batch if settings.batch is None else settings.batch
-        return replace(self, settings=settings.having(backend=backend, batch=batch))
+        return replace(self, settings=settings.having(backend=backend, precision=precision, batch=batch))
 
     def prepare(self) -> Prepared:
         """What it comes to in this process: model and data opened, the backend chosen and the model tried out.
@@ -153,14 +157,16 @@ def completed(
 
 
 def chosen(engine: Engine, header: Header, images: int) -> list[str]:
-    """What the backend `auto` chose, in words; of an endpoint, what the run may cost."""
+    """What `auto` chose, or that the precision asked for is slow here; of an endpoint, what the run may cost."""
     if engine.backend.metered:
         samples = images * ((header.n0 or 0) + (header.n or 0))
         return [f"the endpoint is sent {samples:,} images at most, in {-(-samples // engine.size):,} requests"]
+    slow = [] if (said := slow_format(engine.backend)) is None else [said]
     if not engine.rates:
-        return []
-    rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in engine.rates.items())
-    return [f"backend {engine.backend.name}, batches of {engine.size} (images per second: {rates})"]
+        return slow
+    rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
+    way = Way(engine.backend.name, engine.backend.precision)
+    return [f"backend {way}, batches of {engine.size} (images per second: {rates})", *slow]
 
 
 def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], str]:

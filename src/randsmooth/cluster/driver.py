@@ -73,9 +73,9 @@ class Member:
 class Driver:
     """A crew of workers behind a transport.
 
-    What the first ones agree on is the run (see `Agreement`); others are left out with a note. Where the backend is
-    "auto", the first worker chooses it for all. One that dies gives its images back and is started again, unless it
-    dies TRIES times without an answer in between.
+    What the first ones agree on is the run (see `Agreement`); others are left out with a note. Where the backend or the
+    precision is "auto", the first worker chooses it for all. One that dies gives its images back and is started again,
+    unless it dies TRIES times without an answer in between.
     """
 
     def __init__(self, transport: Transport, order: Order, clock: Callable[[], float] = time.monotonic) -> None:
@@ -143,7 +143,7 @@ class Driver:
         unlike = unlike_this_program(event.worker, event.versions)
         if unlike is not None:
             self._leave_out(event.worker, unlike)
-        elif self.order.settings.backend == "auto" and self._preparing:
+        elif self.order.settings.chooses and self._preparing:
             self._waiting.append(event.worker)
         else:
             self._prepare([event.worker])

@@ -3,10 +3,13 @@ from .base import frozen as frozen
 from .base import own_copy as own_copy
 from .base import refused as refused
 from .choose import CLEARLY as CLEARLY
+from .choose import Way as Way
 from .choose import candidates as candidates
 from .choose import fastest as fastest
 from .choose import make_backend as make_backend
+from .choose import slow_format as slow_format
 from .choose import usual_backend as usual_backend
+from .choose import weighed as weighed
 from .folding import fold_batch_norm as fold_batch_norm
 from .registry import BACKENDS as BACKENDS
 from .registry import check_backend as check_backend

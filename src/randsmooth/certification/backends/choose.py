@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
-from randsmooth.certificates import PRECISIONS, Precision
+from randsmooth.certificates import ARITHMETICS, PRECISIONS, Precision
 from randsmooth.certification.backends.base import Backend
+from randsmooth.certification.backends.processor import lacks_bfloat16
 from randsmooth.certification.backends.registry import BACKENDS, check_backend
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import ForeignModel
 
 CLEARLY = 1.15  # another backend must be faster by this factor, so that two runs on one machine choose alike
+
+
+class Way(NamedTuple):
+    """A way to run a base classifier: the name of a backend, and its precision.
+
+    Example:
+        >>> print(Way("torch", "32"), Way("openvino", "bf16"), sep=", ")
+        torch, openvino in bfloat16
+    """
+
+    backend: str
+    precision: Precision
+
+    def __str__(self) -> str:
+        return self.backend if self.precision == "32" else f"{self.backend} in {ARITHMETICS[self.precision]}"
 
 
 def make_backend(name: str, model: nn.Module | ForeignModel, device: torch.device, precision: Precision) -> Backend:
@@ -60,34 +77,61 @@ def candidates(model: nn.Module | ForeignModel, device: torch.device) -> list[st
     return [usual, *(name for name in others if name != usual and BACKENDS[name].installed())]
 
 
+def weighed(device: torch.device) -> tuple[Precision, ...]:
+    """The precisions that `auto` weighs: float32, and the shorter format for which `device` has units.
+
+    Example:
+        >>> weighed(torch.device("cpu"))
+        ('32', 'bf16')
+    """
+    return ("32", "fp16") if device.type == "cuda" and lacks_bfloat16(device) else ("32", "bf16")
+
+
+def slow_format(backend: Backend) -> str | None:
+    """What to say before a run whose precision the processor computes in slowly, with the better choice; else None.
+
+    Example:
+        >>> slow_format(make_backend("torch", nn.Flatten(), torch.device("cpu"), "32")) is None
+        True
+    """
+    slow = lacks_bfloat16(backend.device) if backend.precision == "bf16" else None
+    if slow is None:
+        return None
+    if backend.device.type == "cuda":
+        return f"{slow} has no units for bfloat16 and computes in it slowly: --precision fp16 is faster"
+    return (
+        f"{slow} has no units for bfloat16 and computes in it slowly: --precision 32 with --backend auto is faster, an "
+        "int8 model (`randsmooth quantise`) faster still"
+    )
+
+
 def fastest(
-    names: Sequence[str],
+    ways: Sequence[Way],
     model: nn.Module | ForeignModel,
     device: torch.device,
-    precision: Precision,
     measure: Callable[[Backend], float],
-) -> tuple[Backend, dict[str, float]]:
-    """The fastest backend, and images per second of each that could be tried, as `measure` finds them.
+) -> tuple[Backend, dict[Way, float]]:
+    """The fastest way to run `model`, and images per second of each that could be tried, as `measure` finds them.
 
-    The first of `names` is taken unless another is clearly faster. One that cannot run the model is left out, but for
+    The first of `ways` is taken unless another is clearly faster. One that cannot run the model is left out, but for
     the first.
 
     Example:
         >>> model, cpu = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval(), torch.device("cpu")
-        >>> backend, rates = fastest(["torch"], model, cpu, "32", lambda backend: 100.0)
-        >>> backend.name, rates
-        ('torch', {'torch': 100.0})
+        >>> backend, rates = fastest([Way("torch", "32")], model, cpu, lambda backend: 100.0)
+        >>> backend.name, list(rates.values())
+        ('torch', [100.0])
     """
     made, rates = {}, {}
-    for name in names:
+    for way in ways:
         try:
-            backend = make_backend(name, model, device, precision)
-            made[name], rates[name] = backend, measure(backend)
+            backend = make_backend(way.backend, model, device, way.precision)
+            made[way], rates[way] = backend, measure(backend)
         except InputError:
-            if name == names[0]:
+            if way == ways[0]:
                 raise
-    best = names[0]
-    for name in made:
-        if rates[name] > CLEARLY * rates[best]:
-            best = name
+    best = ways[0]
+    for way in made:
+        if rates[way] > CLEARLY * rates[best]:
+            best = way
     return made[best], rates

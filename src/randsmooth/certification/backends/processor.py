@@ -35,6 +35,7 @@ LEVELS = {
 EQUIVALENT = {"AVX10_1_512": "AVX512_CORE_FP16", "AVX10_1_512_AMX": "AVX512_CORE_AMX"}
 EQUIVALENT |= {"AVX10_1_512_AMX_FP16": "AVX512_CORE_AMX_FP16"}
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # the first one that is set counts
+AMPERE = (8, 0)  # the compute capability from which on NVIDIA's GPUs have units for bfloat16
 RECORDED = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_DEFAULT_FPMATH_MODE")  # as they are, where set
 
 
@@ -60,6 +61,17 @@ def highest(limit: str | None = None) -> str:
     allowed = set(_up_to(limit)) if limit else set(LEVELS)
     had = [name for name in LEVELS if name in allowed and _has(name)]
     return had[-1] if had else platform.machine()
+
+
+def lacks_bfloat16(device: torch.device) -> str | None:
+    """What computes on `device`, in words, where it has no units for bfloat16; None if it has, or that is not known.
+
+    A limit on oneDNN's instruction set (ONEDNN_MAX_CPU_ISA) counts, since torch does not use what lies beyond it.
+    """
+    if device.type == "cuda":
+        return None if torch.cuda.get_device_capability(device) >= AMPERE else torch.cuda.get_device_name(device)
+    level = onednn().split()[1]  # of other processors than x86, the architecture
+    return f"this processor ({level})" if level in LEVELS and "AVX512_CORE_BF16" not in _up_to(level) else None
 
 
 def with_torch(device: torch.device) -> str:

@@ -1,0 +1,107 @@
+"""What a run says of precisions: that one is slow here, and what each would give where it may choose."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from certification.runs import StopAfter, same
+from cli.run import Run
+from randsmooth import certify, models, read
+from randsmooth.certification import Engine, backends, engine
+from randsmooth.certification.backends import Way, processor
+from randsmooth.models import Classifier
+
+CPU = torch.device("cpu")
+SLOW = r"has no units for bfloat16 and computes in it slowly: --precision 32 with --backend auto is faster"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """The folder of an untrained model of digits."""
+    torch.manual_seed(0)
+    told = {"dataset": "digits", "sigma": 0.25}
+    classes = [str(i) for i in range(10)]
+    models.save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "m")
+    return tmp_path / "m"
+
+
+@pytest.mark.skipif(not processor.features().get("avx2"), reason="the limits are those of x86 processors with AVX2")
+def test_a_run_in_bfloat16_says_where_the_processor_has_no_units_for_it(
+    model: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    options = ("--take", 1, "--n", 50, "--overwrite", "--out", model.parent / "a.parquet")
+    slow = cli("certify", model, "--precision", "bf16", *options)
+    assert slow.code == 0 and re.search(rf"note: this processor \(AVX2\) {SLOW}", slow.out), slow
+    assert "has no units" not in cli("certify", model, *options).out
+    if processor.highest() not in ("AVX2", "AVX512_CORE", "AVX512_CORE_VNNI"):
+        monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "")
+        assert "has no units" not in cli("certify", model, "--precision", "bf16", *options).out
+
+
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        *((each, True) for each in ("SSE41", "AVX2", "AVX512_CORE_VNNI")),
+        *((each, False) for each in ("AVX512_CORE_BF16", "AVX512_CORE_AMX")),
+        ("aarch64", False),  # nothing is known
+    ],
+)
+def test_which_processors_lack_the_units(level: str, said: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "onednn", lambda: f"oneDNN {level}")
+    assert processor.lacks_bfloat16(CPU) == (f"this processor ({level})" if said else None)
+
+
+@pytest.mark.parametrize(("capability", "told"), [((7, 5), "a Turing"), ((8, 0), None), ((9, 0), None)])
+def test_older_gpus_are_told_to_use_fp16(
+    capability: tuple[int, int], told: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a Turing")
+    cuda = torch.device("cuda")
+    assert processor.lacks_bfloat16(cuda) == told
+    assert backends.weighed(cuda) == ("32", "fp16" if told else "bf16")
+
+
+@pytest.mark.parametrize(("faster", "chosen"), [(1.1, "32"), (1.2, "bf16")])
+def test_auto_weighs_precisions_where_it_is_told_to(
+    faster: float, chosen: str, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rate(backend: Any, *_: object) -> float:
+        return 100.0 * faster if backend.precision == "bf16" else 100.0
+
+    monkeypatch.setattr(engine, "images_a_second", rate)
+    made = Engine(models.load(model), sigma=0.5, device=CPU, backend="torch", precision="auto")
+    assert made.prepare((1, 8, 8)).precision == chosen
+    assert set(made.rates) == {Way("torch", "32"), Way("torch", "bf16")}
+
+
+def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
+    model: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, whole = model.parent / "a.parquet", model.parent / "whole.parquet"
+    options = ("--take", 3, "--n", 50, "--precision", "auto")
+    told = cli("certify", model, *options, "--out", whole).out
+    assert re.search(
+        r"note: backend torch( in bfloat16)?, batches of \d+ \(images per second: .*torch in bfloat16 \d", told
+    )
+
+    other = {"float32": "bf16", "bfloat16": "32"}[str(read(whole).header.precision)]
+    with pytest.raises(KeyboardInterrupt):
+        stops = lambda *_: nullcontext(StopAfter(1))  # noqa: E731
+        certify(model, take=3, n=50, precision=other, batch=128, out=out, progress=stops)
+    assert cli("certify", model, *options, "--resume", "--out", out).code == 0
+    certify(model, take=3, n=50, precision=other, batch=128, out=whole, overwrite=True)
+    assert same(read(out), read(whole))
+
+
+def test_no_other_precision_is_weighed_unasked(model: Path) -> None:
+    made = Engine(models.load(model), sigma=0.5, device=CPU, backend="auto", batch=128)
+    made.prepare((1, 8, 8))
+    assert {way.precision for way in made.rates} == {"32"}
