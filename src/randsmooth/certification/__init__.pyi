@@ -10,6 +10,8 @@ from .measuring import measure_accuracy as measure_accuracy
 from .opening import load_model as load_model
 from .order import Order as Order
 from .prepared import Prepared as Prepared
+from .quantising import Quantised as Quantised
+from .quantising import quantise as quantise
 from .refutation import Attacks as Attacks
 from .refutation import attack as attack
 from .resumable_run import certify_images as certify_images

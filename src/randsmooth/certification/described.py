@@ -57,7 +57,7 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
     known |= {} if called is None else {"called": called}
     known |= {"notes": list(notes)} if (notes := models.notes_of(model)) else {}
     if isinstance(model, ForeignModel):
-        return known | {"arch": model.kind}
+        return models.provenance_of(model) | known | {"arch": model.kind}
     inner = models.unwrapped(model)
     if isinstance(inner, Denoised):
         return known | inner.facts()

@@ -43,4 +43,13 @@ def check_onnx(path: Path) -> str:
     from randsmooth.models import OnnxModel
 
     model = OnnxModel(path)
-    return f"ONNX file for images of shape {model.shape}; it has no digest, and ONNX Runtime opens it"
+    return f"{model.kind} for images of shape {model.shape}; it has no digest, and ONNX Runtime opens it"
+
+
+def check_ir(path: Path) -> str:
+    """Also that the weights beside it are those that it was written with, where it says which these are."""
+    from randsmooth.models import IrModel
+
+    model = IrModel(path)
+    weights = "its weights are those that it was written with" if model.quantised else "it has no digest"
+    return f"{model.kind} for images of shape {model.shape}; {weights}, and OpenVINO opens it"

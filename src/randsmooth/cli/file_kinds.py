@@ -11,7 +11,14 @@ from randsmooth import certificates
 from randsmooth.atomic import is_scrap
 from randsmooth.bounds import boundary_cache
 from randsmooth.certificates.files import OTHERS
-from randsmooth.cli.file_checks import check_checkpoint, check_configuration, check_model, check_onnx, check_teacher
+from randsmooth.cli.file_checks import (
+    check_checkpoint,
+    check_configuration,
+    check_ir,
+    check_model,
+    check_onnx,
+    check_teacher,
+)
 
 FIRST = 4096  # bytes at the beginning of a file that show what it is
 MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
@@ -46,6 +53,10 @@ def _is_boundary(path: Path) -> bool:
     return path.suffix == ".json" and (path.parent.name == "boundaries" or BOUNDARY.match(_first(path)) is not None)
 
 
+def _is_ir(path: Path) -> bool:
+    return path.suffix == ".xml" and path.with_suffix(".bin").exists()
+
+
 def _first(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(FIRST)
@@ -60,6 +71,7 @@ KINDS = {
     "boundary": Kind(_is_boundary, boundary_cache.check, True),
     "configuration": Kind(_is_configuration, check_configuration, False),
     "ONNX file": Kind(lambda path: path.suffix == ".onnx", check_onnx, False),
+    "OpenVINO IR": Kind(_is_ir, check_ir, False),
     "log": Kind(_is_log, certificates.check_file, False),
 }
 

@@ -89,6 +89,10 @@ VERBS = {
         "export:export",
         "Write certificates as a TSV log, or a model as an ONNX file or a program of torch.export.",
     ),
+    "quantise": Verb(
+        "quantise:quantise",
+        "Make an int8 model of a base classifier, calibrated on noisy training images: faster on CPUs.",
+    ),
     "verify": Verb(
         "verify:verify", "Say what files are, and whether their digests show that they are as they were written."
     ),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from randsmooth.errors import unknown
 from randsmooth.models.canonical import digest
 from randsmooth.models.foreign_model import ForeignModel
+from randsmooth.models.graph_record import provenance_in
 from randsmooth.models.image_input import ImageInput
 
 
@@ -36,6 +37,7 @@ class GraphFile(ForeignModel):
         batch: N where the file fixes it, else None.
         num_classes: K where the file says it, else None.
         asked: what its user said of the graph, in place of what it shows: the output, the layout.
+        provenance: how its model was trained and quantised, where randsmooth wrote the file and so it says.
 
     Example:
         >>> from randsmooth.models import IrModel, OnnxModel
@@ -51,10 +53,17 @@ class GraphFile(ForeignModel):
     shape: tuple[int, int, int]
     batch: int | None
     asked: dict[str, str]
+    provenance: dict[str, Any]
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        return f"{self.form}, labels only" if self.labels else self.form
+        form = f"{self.form} in int8" if self.quantised else self.form
+        return f"{form}, labels only" if self.labels else form
+
+    @property
+    def quantised(self) -> bool:
+        """Whether `randsmooth quantise` wrote the file."""
+        return bool(self.provenance.get("quantised"))
 
     def identity(self) -> str:
         """The hash of the files, and of what its user said of them."""
@@ -65,6 +74,9 @@ class GraphFile(ForeignModel):
 
     def _takes(self, taken: ImageInput) -> None:
         self.input, self.batch, self.shape, self.notes = taken, taken.batch, taken.shape, taken.notes
+
+    def _says(self, record: dict[str, Any]) -> None:
+        self.provenance = provenance_in(record)
 
     def _gives(self, ports: Sequence[Port], place: int) -> None:
         port = ports[place]

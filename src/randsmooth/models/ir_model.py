@@ -10,6 +10,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 from randsmooth.models.graph_file import GraphFile, Port, asked, chosen
+from randsmooth.models.graph_record import KEY, WEIGHTS, parse_record
 from randsmooth.models.image_input import LAYOUTS, ImageInput
 from randsmooth.models.place import check_file
 
@@ -66,14 +67,30 @@ class IrModel(GraphFile):
             ImageInput.of_axes(graph.inputs[0].get_node().get_friendly_name(), TAKEN[kind], axes, self.path, layout)
         )
         self._gives(ports, place)
+        self._says(self._record(graph))
 
     def weights_hash(self) -> str:
         """SHA-256 of the hashes of both files."""
         hashed = hashlib.sha256()
         for path in (Path(self.path), self.weights):
-            with path.open("rb") as file:
-                hashed.update(hashlib.file_digest(file, "sha256").digest())
+            hashed.update(_digest(path).digest())
         return f"sha256:{hashed.hexdigest()}"
+
+    def _record(self, graph: Any) -> dict[str, Any]:
+        """What the file says of how it was made. InputError where the weights are not those it was written with."""
+        text = graph.get_rt_info([KEY]).astype(str) if graph.has_rt_info([KEY]) else None
+        record = parse_record(text, self.path)
+        if record.get(WEIGHTS, digest := f"sha256:{_digest(self.weights).hexdigest()}") != digest:
+            raise InputError(
+                f"{self.weights} is not the file of weights that {self.path} was written with: it is damaged, or of "
+                "another model; both are written by `randsmooth quantise`"
+            )
+        return record
+
+
+def _digest(path: Path) -> Any:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256")
 
 
 def _axes(port: Any) -> tuple[int | None, ...]:

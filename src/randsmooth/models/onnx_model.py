@@ -9,6 +9,7 @@ from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
 from randsmooth.models.graph_file import GraphFile, Port, asked, chosen
+from randsmooth.models.graph_record import KEY, parse_record
 from randsmooth.models.image_input import ImageInput
 from randsmooth.models.onnx_external import external_files
 from randsmooth.models.place import check_file
@@ -66,6 +67,7 @@ class OnnxModel(GraphFile):
             # Without the fallback, which prints a message and tries the same again.
             session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
             inputs, outputs = session.get_inputs(), session.get_outputs()
+            record = session.get_modelmeta().custom_metadata_map.get(KEY)
             taken = ", ".join(f"{each.name} {each.type}{each.shape}" for each in inputs)  # raises for names in bytes
             given = ", ".join(f"{each.name} {each.type}{each.shape}" for each in outputs) or "nothing"
         except Exception as error:  # ONNX Runtime's own errors have no other base class in common
@@ -78,6 +80,7 @@ class OnnxModel(GraphFile):
             raise InputError(f"{path} gives {shown(given)} first; expected logits (N, K), which are floats")
         self._takes(ImageInput.of_axes(inputs[0].name, TAKEN[inputs[0].type], inputs[0].shape, self.path, layout))
         self._gives(ports, place)
+        self._says(parse_record(record, self.path))
 
     def weights_hash(self) -> str:
         """SHA-256 of the file's bytes; if other files hold weights, of this hash and of their names and hashes."""

@@ -64,6 +64,7 @@ MODEL_FACTS = {
     "versions": "versions at the training",
     "mean": "mean of the pixels, subtracted by the model",
     "std": "standard deviation of the pixels, divided by in the model",
+    "quantised": "quantised to int8: from which model, on what images",
     "classifier": "classifier behind the denoiser",
     "denoiser": "denoiser, before the classifier",
     "source": "what made the model",

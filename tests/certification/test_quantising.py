@@ -1,0 +1,227 @@
+"""Models in int8: made of others on noisy training images, and base classifiers of their own from then on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from randsmooth import certify, data, models, read
+from randsmooth.certification import export_model, load_model, quantise
+from randsmooth.certification.backends import make_backend, processor
+from randsmooth.certification.calibration import noisy_batches
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+from randsmooth.noise import Stream
+from randsmooth.origin import install_command
+
+CPU = torch.device("cpu")
+SIGMA = 0.5
+KINDS = [pytest.param("net.onnx", "onnx"), pytest.param("net.xml", "openvino", marks=pytest.mark.slow)]
+
+
+def trained() -> Classifier:
+    """A small network that knows digits a little: a few steps on noisy images."""
+    torch.manual_seed(0)
+    told = {"dataset": "digits", "sigma": SIGMA, "method": "gaussian"}
+    model = Classifier(arch="small-cnn", classes=[str(i) for i in range(10)], shape=[1, 8, 8], provenance=told)
+    optimiser = torch.optim.Adam(model.parameters(), 3e-3)
+    x, y = data.load("digits", "train").batch(torch.arange(1024))
+    for step in range(60):
+        noise = SIGMA / 2 * torch.randn(x.shape, generator=torch.Generator().manual_seed(step))
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(model(x + noise), y).backward()
+        optimiser.step()
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def original() -> Classifier:
+    return trained()
+
+
+@pytest.mark.parametrize(("name", "backend"), KINDS)
+def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(
+    name: str, backend: str, original: Classifier, tmp_path: Path
+) -> None:
+    if name.endswith(".xml"):
+        pytest.importorskip("nncf")
+    made = quantise(original, out=tmp_path / name, images=100)
+    found = made.agreement
+    assert found is not None and made.split == "test" and found.images == 364
+    assert found.both is not None and found.only_before is not None and found.only_after is not None
+    assert found.both > 100 and found.same > 0.95 * found.images
+    assert found.both + found.only_before + found.only_after <= found.images
+
+    model = load_model(made.path)
+    x = torch.cat([noisy for noisy, _ in noisy_batches(data.load("digits", "test"), SIGMA, Stream(1, "t"), 128)])
+    with torch.inference_mode():
+        float32 = make_backend("torch", original, CPU, "32").logits(x)
+        int8 = make_backend(backend, model, CPU, "32").logits(x)
+    share = float((int8 - float32).abs().mean() / float32.abs().mean())
+    assert 1e-3 < share < 0.1  # rounded to 8 bits: neither float32 nor something else
+    assert models.identity_of(model) != models.identity_of(original)
+
+    table = certify(made.path, take=3, n=100, out=tmp_path / "a.parquet")  # it knows its data set and its sigma
+    told: dict[str, Any] = read(tmp_path / "a.parquet").header.model or {}
+    assert table.header.sigma == SIGMA and table.header.dataset == "digits" and "in int8" in told["arch"]
+    assert told["method"] == "gaussian" and told["quantised"]["of"] == models.identity_of(original)
+    assert told["quantised"]["images"] == 100 and told["quantised"]["sigma"] == SIGMA
+    with pytest.raises(InputError, match="in int8 already: quantise the one that it was made of"):
+        quantise(made.path, out=tmp_path / f"again-{name}")
+
+
+@pytest.mark.parametrize(("name", "backend"), KINDS)
+def test_the_same_command_makes_the_same_model(name: str, backend: str, original: Classifier, tmp_path: Path) -> None:
+    if name.endswith(".xml"):
+        pytest.importorskip("nncf")
+    files = [quantise(original, out=tmp_path / str(i) / name, images=50, compare=0, seed=i // 2).path for i in range(3)]
+    first, again, other = (models.identity_of(load_model(path)) for path in files)
+    assert first == again != other  # another seed, other noise, other ranges
+
+
+def test_ranges_are_those_of_noisy_images(original: Classifier, tmp_path: Path) -> None:
+    """The control is calibrated on nearly clean images: noise then leaves the ranges."""
+    noisy, clean = (
+        quantise(original, out=tmp_path / f"{sigma}.onnx", sigma=sigma, compare=0).path for sigma in (1.0, 1e-3)
+    )
+    x = torch.cat([x for x, _ in noisy_batches(data.load("digits", "test"), 1.0, Stream(1, "t"), 128)])
+    with torch.inference_mode():
+        truth = make_backend("torch", original, CPU, "32").logits(x)
+        apart = [
+            float((make_backend("onnx", load_model(path), CPU, "32").logits(x) - truth).abs().mean())
+            for path in (noisy, clean)
+        ]
+    assert 2 * apart[0] < apart[1]
+
+
+def test_other_onnx_files_are_quantised_too(original: Classifier, tmp_path: Path) -> None:
+    export_model(original, onnx=tmp_path / "float.onnx")
+    made = quantise(tmp_path / "float.onnx", "digits", out=tmp_path / "net.onnx", sigma=SIGMA, images=50)
+    assert made.agreement is not None and made.agreement.same > 0.95 * made.agreement.images
+
+
+class Clipped(nn.Module):
+    """Nothing that could be quantised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("known_by", torch.ones(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.flatten(1).clamp(0, 1)[:, :10]
+
+
+def consensus() -> models.Ensemble:
+    members = [nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(3)]
+    return models.Ensemble(members, consensus=2)
+
+
+def asked(images: np.ndarray) -> np.ndarray:
+    return np.zeros(len(images), int)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"split": "test"}, "split='test': an int8 model is calibrated on training images"),
+        ({"dataset": "mnist"}, "there are no training images to calibrate on: "),
+        ({"dataset": None}, "the model does not say its dataset; give one"),
+        ({"images": 0}, "images=0 must be at least 1; 300 is usual"),
+        ({"sigma": -1.0}, "sigma=-1.0 must be a finite number > 0"),
+        ({"out": "net.pt"}, "net.pt must end in .xml (for an OpenVINO IR) or .onnx"),
+        ({"model": asked}, "the model is a Python function asked; only torch modules in Python and ONNX files can be"),
+        ({"model": consensus()}, "asks some members only where the first ones differ"),
+        ({"model": Clipped().eval()}, "no layer of the model can be quantised"),
+    ],
+)
+def test_what_cannot_be_quantised_is_refused(
+    change: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path / "none"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.chdir(tmp_path)
+    linear = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+    given: dict[str, Any] = {"model": linear, "dataset": "digits", "out": "net.onnx", "sigma": SIGMA} | change
+    with pytest.raises(InputError) as refused:
+        quantise(**given)
+    assert message in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_nncf_the_extra_is_named(original: Classifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nncf", None)
+    with pytest.raises(InputError) as missing:
+        quantise(original, out=tmp_path / "net.xml")
+    assert install_command("int8") in str(missing.value) and "NET.onnx needs ONNX Runtime alone" in str(missing.value)
+
+
+def test_images_without_a_split_or_labels_are_compared_on_those_left_over(original: Classifier, tmp_path: Path) -> None:
+    x, _ = data.load("digits", "train").batch(torch.arange(60))
+    made = quantise(original, x, out=tmp_path / "a.onnx", images=20)
+    assert made.agreement is not None and made.agreement.images == 40
+    assert made.agreement.both is None and made.agreement.difference is None
+    assert quantise(original, x, out=tmp_path / "b.onnx", images=60).agreement is None  # none is left
+
+
+def test_weights_of_another_model_are_refused(original: Classifier, tmp_path: Path) -> None:
+    """An IR is two files: the graph knows the weights that it was written with."""
+    openvino, bytes_of = pytest.importorskip("openvino"), Path.read_bytes
+    graph = openvino.convert_model(original, example_input=torch.zeros(2, 1, 8, 8), input=[(-1, 1, 8, 8)])
+    path = tmp_path / "net.xml"
+    openvino.save_model(graph, path, compress_to_fp16=False)
+    digest = hashlib.sha256(bytes_of(path.with_suffix(".bin"))).hexdigest()
+    graph.set_rt_info(json.dumps({"trained": {"sigma": SIGMA}, "weights": f"sha256:{digest}"}), ["randsmooth"])
+    openvino.save_model(graph, path, compress_to_fp16=False)
+    assert models.provenance_of(load_model(path)) == {"sigma": SIGMA}
+    damaged = bytearray(bytes_of(path.with_suffix(".bin")))
+    damaged[100] ^= 1
+    path.with_suffix(".bin").write_bytes(damaged)
+    with pytest.raises(InputError, match=r"net.bin is not the file of weights that .*net.xml was written with"):
+        load_model(path)
+
+
+# Counts of sound certification of an int8 model, in a process of its own, since oneDNN reads the limit once.
+COUNTS = """
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import torch
+from randsmooth import CertificationSettings, data
+from randsmooth.certification import Engine, count_classes, load_model
+
+torch.set_num_threads(int(sys.argv[2]))
+settings = CertificationSettings(sigma=0.5, sound=True, batch=256, backend="openvino")
+engine = Engine(load_model(sys.argv[1]), settings, device=torch.device("cpu"))
+x, _ = data.load("digits", "test").batch(torch.arange(20))
+print([count_classes(engine, image, [("a", 2000)]).tolist() for image in x])
+print(engine.answers(list(x), "b").numpy().tobytes().hex())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not processor.features().get("avx2"), reason="the limits are those of x86 processors with AVX2")
+def test_an_int8_ir_gives_the_same_sound_counts_with_any_instructions(original: Classifier, tmp_path: Path) -> None:
+    """Also the same logits, to the last bit. The control is the same network in float32."""
+    pytest.importorskip("nncf")
+    export_model(original, onnx=tmp_path / "float.onnx")
+    found = {}
+    for path in (quantise(original, out=tmp_path / "net.xml", compare=0).path, tmp_path / "float.onnx"):
+        for limit, threads in (("ALL", 1), ("AVX512_CORE", 2), ("AVX2", 1), ("SSE41", 1)):
+            command = [sys.executable, "-c", COUNTS, str(path), str(threads)]
+            env = os.environ | {"ONEDNN_MAX_CPU_ISA": limit}
+            done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+            found[path.name, limit] = done.stdout
+    assert len({answer for (name, _), answer in found.items() if name == "net.xml"}) == 1
+    assert len({answer for (name, _), answer in found.items() if name == "float.onnx"}) > 1
