@@ -15,6 +15,7 @@ from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certification import certify_soft, soft_accuracies
 from randsmooth.certification.soft import smallest_soft_n
 from randsmooth.errors import InputError
+from randsmooth.noise import Stream, address_of, perturb
 
 SIGMA = 0.5
 DISTANCES = [0.02, 0.3, -0.3, 0.8, -1.5]
@@ -80,6 +81,26 @@ def test_infinite_beta_is_the_hard_classifier_on_the_same_noise(smoothed: Smooth
     assert np.all(soft.radius[0] <= hard.radius)  # Bernstein is looser than Clopper-Pearson
 
 
+def test_betting_takes_each_sample_by_its_number_and_is_recorded(smoothed: SmoothedClassifier) -> None:
+    """Whatever the batches, and whichever samples share one: as if they had come one by one."""
+    x, n = at_distance([0.3]), 1000
+    soft = certify_soft(smoothed, x, n=n, betas=(2.0, math.inf), bound="betting")
+    stream = Stream(0, "certify/estimate").at(address_of(x[0]))
+    blocks = [torch.empty(min(128, n - start), *x.shape[1:]) for start in range(0, n, 128)]
+    for block, noisy in enumerate(blocks):
+        perturb(noisy, x[0], SIGMA, stream=stream.at(block))
+    scores = torch.softmax(2.0 * smoothed.model(torch.cat(blocks)).double(), dim=1)[:, 1]  # type: ignore[operator]
+    assert soft.lower[0, 0] == pytest.approx(float(bounds.betting_lower(scores.numpy(), 0.001)), abs=1e-6)
+    assert soft.bound == "betting" and soft.radius == pytest.approx(bounds.radius(soft.lower, SIGMA))
+    for batch in (160, 640):
+        other = SmoothedClassifier(Slope().eval(), sigma=SIGMA, batch=batch, seed=0)
+        again = certify_soft(other, x, n=n, betas=(2.0, math.inf), bound="betting")
+        assert again.lower == pytest.approx(soft.lower, abs=1e-6)
+    plain = certify_soft(smoothed, x, n=n, betas=(2.0, math.inf))
+    assert plain.bound == "bernstein" and np.all(plain.lower < soft.lower)
+    assert np.array_equal(plain.mean, soft.mean) and np.array_equal(plain.picked, soft.picked)
+
+
 def test_an_image_does_not_feel_its_neighbours_or_the_batch(smoothed: SmoothedClassifier) -> None:
     together = certify_soft(smoothed, at_distance(DISTANCES), n=700, betas=BETAS)
     alone = certify_soft(smoothed, at_distance(DISTANCES[3:4]), n=700, betas=BETAS)
@@ -90,7 +111,7 @@ def test_an_image_does_not_feel_its_neighbours_or_the_batch(smoothed: SmoothedCl
     assert other.mean[0] == pytest.approx(together.mean[1], abs=1e-6)
 
 
-@pytest.mark.parametrize("bound", ["bernstein", "hoeffding"])
+@pytest.mark.parametrize("bound", ["bernstein", "hoeffding", "betting"])
 def test_it_holds_its_level(smoothed: SmoothedClassifier, bound: str) -> None:
     """Bounds above the true mean are as rare as alpha says; without their slack, half of them are."""
     images, n, truth = 400, 300, true_mean(0.3, 2.0)
@@ -126,7 +147,7 @@ def test_what_cannot_be_is_refused(smoothed: SmoothedClassifier) -> None:
         soft_accuracies(smoothed, x, [1], [-0.5])
 
 
-@pytest.mark.parametrize("bound", ["bernstein", "hoeffding"])
+@pytest.mark.parametrize("bound", ["bernstein", "hoeffding", "betting"])
 def test_the_least_n_is_named(smoothed: SmoothedClassifier, bound: str) -> None:
     least = smallest_soft_n(bound, 0.001)
     sure = at_distance([1.7])

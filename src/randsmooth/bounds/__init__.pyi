@@ -2,6 +2,7 @@ from .any_class import any_class_tail as any_class_tail
 from .any_class_crossing import any_class_boundary as any_class_boundary
 from .assurance import assured_accuracy as assured_accuracy
 from .assurance import most_failures as most_failures
+from .betting import betting_lower as betting_lower
 from .binomial import (
     check_counts as check_counts,
 )

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -22,6 +22,8 @@ from randsmooth.certification.segments import Segment, segments, take_batch
 from randsmooth.errors import InputError
 from randsmooth.models import EndpointError
 from randsmooth.noise import Stream, address_of
+
+U = TypeVar("U")
 
 AHEAD = 8  # batches in the queue below which another image joins, if that is two for every worker at least
 
@@ -228,17 +230,33 @@ def sum_over_samples(engine: Engine, x: Tensor, samples: SampleRange, of: Callab
     Raises:
         InputError: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
     """
+    return reduce(torch.add, (part for _, part in answered_samples(engine, x, samples, of)))
+
+
+def answered_samples(
+    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor], U]
+) -> Iterator[tuple[NDArray[np.int64], U]]:
+    """For each batch of one image's `samples`: their numbers (B,), counted from the first, and `of(logits)` (B, K).
+
+    Which samples share a batch depends on its size, the number of a sample does not. Arguments and errors as
+    `sum_over_samples`.
+    """
     stream = Stream(engine.seed, samples.name).at(address_of(x))
     queue = deque(segments(0, engine.receive(x), stream, samples))
+    ends = np.cumsum([0, *(segment.samples for segment in queue)]).tolist()
+    start_of = {segment.stream: start for segment, start in zip(queue, ends, strict=False)}
     batches = []
     while queue:
         batches.append(take_batch(queue, engine.size, mix=engine.mixes, cut=engine.cuts))
-    answered = partial(_answered, engine, of)
-    return reduce(torch.add, engine.workers.map(answered, batches))
+    numbers = [
+        np.concatenate([start_of[part.stream] + part.skip + np.arange(part.samples) for part in batch])
+        for batch in batches
+    ]
+    return zip(numbers, engine.workers.map(partial(_answered, engine, of), batches), strict=True)
 
 
 @torch.inference_mode()
-def _answered(engine: Engine, of: Callable[[Tensor], Tensor], batch: Sequence[Segment]) -> Tensor:
+def _answered(engine: Engine, of: Callable[[Tensor], U], batch: Sequence[Segment]) -> U:
     return of(engine.logits(batch))
 
 

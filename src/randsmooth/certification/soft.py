@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -16,13 +15,13 @@ from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget, check_samples
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.jobs import SampleRange
-from randsmooth.certification.scheduler import not_finite, sum_over_samples
+from randsmooth.certification.scheduler import answered_samples, not_finite, sum_over_samples
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-MEAN_BOUNDS = ("bernstein", "hoeffding")  # on the mean of values in [0, 1]
+MEAN_BOUNDS = ("bernstein", "hoeffding", "betting")  # on the mean of values in [0, 1]
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ class SoftCertified:
         mean: (S, B, K) of the softmax over n samples.
         variance: (S, B, K) of the same, with n - 1 in the denominator.
         n: samples per image.
+        lower: (S, B) lower bound on the mean softmax of the picked class.
+        bound: which bound that is.
 
     Example:
         >>> import torch
@@ -53,6 +54,8 @@ class SoftCertified:
     mean: Floats
     variance: Floats
     n: int
+    lower: Floats
+    bound: str
 
 
 def certify_soft(
@@ -77,13 +80,14 @@ def certify_soft(
         n: other samples that bound the mean softmax of that class, at least 2.
         alpha: probability of a wrong certificate, per image and beta.
         betas: inverse temperatures, > 0; math.inf is allowed.
-        bound: "bernstein" (empirical) or "hoeffding".
+        bound: "bernstein" (empirical), "hoeffding" or "betting", which certifies the largest radii. It takes the
+            samples one by one, in the order of their numbers, which depends on no batch, device or score.
 
     Raises:
         InputError: a beta that is not positive, another bound, or as `SmoothedClassifier.certify`.
 
     Source: Zhai et al. 2020 (MACER), algorithm 2. All of alpha goes to the picked class: the others' means add up to
-        one minus its own.
+        one minus its own. The bounds are those of `bounds`: `bernstein_lower`, `hoeffding_lower`, `betting_lower`.
 
     Example:
         >>> import torch
@@ -101,17 +105,21 @@ def certify_soft(
         raise unknown("bound", bound, MEAN_BOUNDS)
     if n < (least := smallest_soft_n(bound, alpha)):
         raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
-    seen = [_sums(smoothed, number, image, (n0, n), betas) for number, image in enumerate(smoothed.checked(x))]
-    sums0, (sums, squares) = np.stack([s[0] for s in seen], 1), np.stack([s[1] for s in seen], 2)
-    picked, mean = sums0.argmax(axis=-1), np.clip(sums / n, 0.0, 1.0)
+    keep = bound == "betting"
+    seen = [_seen(smoothed, i, image, (n0, n), betas, keep=keep) for i, image in enumerate(smoothed.checked(x))]
+    sums, squares = (np.stack([each.moments[part] for each in seen], axis=1) for part in (0, 1))
+    picked, mean = np.stack([each.picked for each in seen], axis=1), np.clip(sums / n, 0.0, 1.0)
     variance = bounds.sample_variance(sums, squares, n)
     own, spread = (np.take_along_axis(a, picked[..., None], -1)[..., 0] for a in (mean, variance))
-    if bound == "hoeffding":
+    if bound == "betting":
+        lower = np.stack([bounds.betting_lower(each.scores, alpha) for each in seen], axis=1)
+    elif bound == "hoeffding":
         lower = bounds.hoeffding_lower(own, n, alpha)
     else:
         lower = bounds.bernstein_lower(own, spread, n, alpha)
     radius = bounds.radius(lower, smoothed.sigma)
-    return SoftCertified(betas, np.where(radius > 0.0, picked, ABSTAIN), radius, picked, mean, variance, n)
+    predict = np.where(radius > 0.0, picked, ABSTAIN)
+    return SoftCertified(betas, predict, radius, picked, mean, variance, n, lower, bound)
 
 
 def check_betas(betas: Sequence[float]) -> None:
@@ -122,16 +130,40 @@ def check_betas(betas: Sequence[float]) -> None:
 
 def smallest_soft_n(bound: str, alpha: float) -> int:
     """Smallest n at which n values of 1 certify a radius above 0."""
+    if bound == "betting":
+        n = bounds.smallest_n(alpha)
+        while not bounds.betting_lower(np.ones(n), alpha) > 0.5:
+            n += 1
+        return n
     if bound == "hoeffding":
         return math.floor(-2.0 * math.log(alpha)) + 1
     return math.floor(14.0 / 3.0 * math.log(2.0 / alpha)) + 2
 
 
-def moments(logits: Tensor, betas: Sequence[float]) -> Tensor:
-    """(2, S, K) sums and sums of squares over (B, K) logits of their softmax at each beta, in float64."""
-    logits = logits.double()
-    soft = torch.stack([_softmax(logits, beta) for beta in betas])
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of one image.
+
+    Attributes:
+        picked: (S,) class with the largest mean softmax over the n0 samples.
+        moments: (2, S, K) sums and sums of squares of the softmax over the n samples.
+        scores: (S, n) softmax of the picked class, in the order of the samples' numbers; (S, 0) where not asked for.
+    """
+
+    picked: Ints
+    moments: Floats
+    scores: Floats
+
+
+def moments(soft: Tensor) -> Tensor:
+    """(2, S, K) sums and sums of squares over the B samples of softmax probabilities (S, B, K)."""
     return torch.stack([soft.sum(dim=1), soft.square().sum(dim=1)])
+
+
+def softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
+    """(S, B, K) softmax of (B, K) logits at each beta, in float64."""
+    logits = logits.double()
+    return torch.stack([_softmax(logits, beta) for beta in betas])
 
 
 def _softmax(logits: Tensor, beta: float) -> Tensor:
@@ -142,18 +174,34 @@ def _softmax(logits: Tensor, beta: float) -> Tensor:
     return torch.softmax(beta * logits, dim=1)
 
 
-def _sums(
-    smoothed: SmoothedClassifier, number: int, x: Tensor, budget: tuple[int, int], betas: Sequence[float]
-) -> tuple[Floats, Floats]:
-    """(S, K) sums over the n0 samples, and (2, S, K) sums and squares over the n."""
-    of, engine = partial(moments, betas=betas), smoothed.engine
-    ranges = [SampleRange(name, 0, samples) for name, samples in zip((SELECT, ESTIMATE), budget, strict=True)]
-    first = sum_over_samples(engine, x, ranges[0], of).cpu().numpy()
+def _seen(
+    smoothed: SmoothedClassifier,
+    number: int,
+    x: Tensor,
+    budget: tuple[int, int],
+    betas: Sequence[float],
+    *,
+    keep: bool,
+) -> Seen:
+    """Sums over an image's samples, and with `keep` the scores of its picked class one by one."""
+    engine, (n0, n) = smoothed.engine, budget
+    first = sum_over_samples(engine, x, SampleRange(SELECT, 0, n0), lambda logits: moments(softmaxes(logits, betas)))
     if engine.backend.votes:
         raise InputError(
             "the model answers with labels, which have no softmax: certify its votes, with SmoothedClassifier.certify"
         )
-    second = sum_over_samples(engine, x, ranges[1], of).cpu().numpy()
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+    picked = first[0].argmax(dim=1)
+
+    def of(logits: Tensor) -> tuple[Tensor, Tensor]:
+        soft = softmaxes(logits, betas)
+        own = soft.take_along_dim(picked[:, None, None], dim=2)[..., 0]
+        return moments(soft), own if keep else own[:, :0]
+
+    total, scores = torch.zeros_like(first), np.zeros((len(betas), n if keep else 0))
+    for numbers, (part, own) in answered_samples(engine, x, SampleRange(ESTIMATE, 0, n), of):
+        total += part
+        if keep:
+            scores[:, numbers] = own.cpu().numpy()
+    if not bool(first.isfinite().all() and total.isfinite().all()):
         raise not_finite(f"noisy copies of image {number}")
-    return first[0], second
+    return Seen(picked.cpu().numpy(), total.cpu().numpy(), scores.clip(0.0, 1.0))
