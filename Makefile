@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-slow fuzz lint format bench drills clean
+.PHONY: demo test test-slow fuzz lint format bench bench-gpu drills clean
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -53,6 +53,10 @@ bench: $(DEV)
 	@missed=0; for benchmark in startup certification int8 training savings wallclock plan memory report leaderboard driver; do \
 		PYTHONPATH=tests $(BIN)/python benchmarks/$$benchmark.py || missed=1; \
 	done; exit $$missed
+
+# BENCH_GPU="--device cpu --tiny" tries the command without a GPU
+bench-gpu: $(DEV)
+	PYTHONPATH=tests $(BIN)/python benchmarks/gpu.py --out runs/bench/gpu.json $(BENCH_GPU)
 
 # kill -9, full disks and more, against the commands: DRILLS_TIMES=20 DRILLS_SEED=0 DRILLS="kill -9,disk full"
 drills: $(DEV)

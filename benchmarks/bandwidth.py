@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import torch
 from torch import nn
 
+from randsmooth.models.residual import Block
+
 # Bytes a second, by a part of the device's name.
-BANDWIDTHS = {"H200": 4.8e12}
+BANDWIDTHS = {"H200": 4.8e12, "H100 80GB HBM3": 3.35e12, "H100 PCIe": 2.04e12, "A100-SXM4-80GB": 2.04e12}
+COPIED = 2**28  # numbers that are copied to measure the bandwidth: a GiB, which no cache holds
 
 HALF, SINGLE = 2, 4
 ACTIVATION = 5 * HALF
@@ -32,14 +37,39 @@ def bytes_a_step(model: nn.Module, shape: tuple[int, ...], samples: int) -> int:
     return samples * (numbers * ACTIVATION + pixels * NOISE) + weights * WEIGHT
 
 
-def bytes_an_answer(model: nn.Module, shape: tuple[int, ...], precision: str) -> int:
-    """The bytes of the logits of one noisy image of `shape` (C, H, W): the least, with everything fused that can be.
+def bytes_an_answer(model: nn.Module, shape: tuple[int, ...], precision: str, *, epilogues: bool = True) -> int:
+    """The bytes of the logits of one noisy image of `shape` (C, H, W), with everything fused that can be.
 
     Outputs of ReLUs, written and read: a convolution, its batch norm, the shortcut's addition and the ReLU are one
-    kernel. Noise in float32, written and read, with the image added in passing. The weights serve a whole batch.
+    kernel. What a residual block adds is read once more. Noise in float32, written and read, with the image added in
+    passing. The weights serve a whole batch.
+
+    Args:
+        epilogues: whether a convolution's kernel does what follows it up to the ReLU. Otherwise that is a kernel of its
+            own, as compilers make it, and the convolution's output is written and read as well.
     """
     number = SINGLE if precision == "32" else HALF
-    return 2 * number * _outputs(model, shape, (nn.ReLU,)) + torch.Size(shape).numel() * NOISE
+    twice = _outputs(model, shape, (nn.ReLU,) if epilogues else (nn.ReLU, nn.Conv2d))
+    return number * (2 * twice + _outputs(model, shape, (Block,))) + torch.Size(shape).numel() * NOISE
+
+
+def measured_bandwidth(device: torch.device, numbers: int = COPIED) -> float:
+    """Bytes a second that `device` reads and writes when it copies a tensor: the best of a few times."""
+    source = torch.zeros(numbers, device=device)
+    target, times = torch.empty_like(source), []
+    for _ in range(5):
+        settle(device)
+        start = time.perf_counter()
+        target.copy_(source)
+        settle(device)
+        times.append(time.perf_counter() - start)
+    return 2 * SINGLE * numbers / min(times)
+
+
+def settle(device: torch.device) -> None:
+    """Wait until `device` has done all that it was asked for."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
 
 
 def _outputs(model: nn.Module, shape: tuple[int, ...], kinds: tuple[type[nn.Module], ...]) -> int:
