@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from randsmooth import testing
-from randsmooth.certificates import RULES
+from randsmooth.certificates import RULES, make_rule
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
@@ -62,6 +62,10 @@ def test_the_table_covers_all_rules() -> None:
 @pytest.mark.parametrize("text", SAMPLES)
 def test_rules(text: str) -> None:
     testing.check_rule(text, n=SAMPLES[text])
+
+
+def test_the_rule_of_whichever_class() -> None:
+    testing.check_rule(make_rule("radius=0.25", sigma=0.5, n=500, alpha=0.05, bound="any-class"))
 
 
 @pytest.mark.parametrize("name", PANELS)

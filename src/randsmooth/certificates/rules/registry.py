@@ -79,8 +79,8 @@ def kind_of_rule(
 
     Example:
         >>> kind, arguments = kind_of_rule("radius=0.5", n=1000)
-        >>> kind.name, arguments
-        ('radius', {'radius': 0.5})
+        >>> kind.name, arguments["radius"]
+        ('radius', 0.5)
     """
     name, equals, number = text.partition("=")
     if name not in RULES:
