@@ -124,6 +124,7 @@ class IntegerIr(IntegerFile):
             raise InputError(f"NNCF cannot quantise the model ({type(error).__name__}: {shown(error)})") from error
         if not any(layer.get_type_name() == "FakeQuantize" for layer in quantised.get_ops()):
             raise InputError(NOTHING)
+        _name(quantised, "int8")
         openvino.save_model(quantised, path, compress_to_fp16=False)
         with path.with_suffix(".bin").open("rb") as weights:
             digest = hashlib.file_digest(weights, "sha256").hexdigest()
@@ -202,6 +203,13 @@ def _nncf() -> Any:
 
     nncf.set_log_level(logging.ERROR)
     return nncf
+
+
+def _name(graph: Any, name: str) -> None:
+    """Name the graph, and its layers by their places, since OpenVINO numbers whatever a process makes."""
+    graph.set_friendly_name(name)
+    for place, layer in enumerate(graph.get_ordered_ops()):
+        layer.set_friendly_name(f"{layer.get_type_name()}_{place}")
 
 
 def _graph(base: BaseClassifier, image: np.ndarray) -> Any:
