@@ -99,9 +99,3 @@ def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
     assert cli("certify", model, *options, "--resume", "--out", out).code == 0
     certify(model, take=3, n=50, precision=other, batch=128, out=whole, overwrite=True)
     assert same(read(out), read(whole))
-
-
-def test_no_other_precision_is_weighed_unasked(model: Path) -> None:
-    made = Engine(models.load(model), sigma=0.5, device=CPU, backend="auto", batch=128)
-    made.prepare((1, 8, 8))
-    assert {way.precision for way in made.rates} == {"32"}

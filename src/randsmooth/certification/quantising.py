@@ -91,12 +91,10 @@ def quantise(
             already, or `out` names another kind of file.
 
     Example:
-        >>> from torch import nn
-        >>> layers = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     made = quantise(nn.Sequential(*layers).eval(), "digits", out=f"{folder}/net.onnx", sigma=0.5)
-        >>> made.agreement.images, made.split
-        (364, 'test')
+        >>> network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> quantise(network, "digits", out="net.onnx", sigma=0.5, split="test")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: split='test': an int8 model is calibrated on training images, since ...
     """
     path, show = Path(out), chosen_progress(progress)
     if path.suffix not in WRITERS:
