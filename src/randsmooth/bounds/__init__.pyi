@@ -63,6 +63,10 @@ from .limits import (
 from .look_times import looks as looks
 from .norms import l1_radius as l1_radius
 from .norms import linf_radius as linf_radius
+from .pairwise import FOR_THE_PAIR as FOR_THE_PAIR
+from .pairwise import pairwise_claims as pairwise_claims
+from .pairwise import pairwise_radius as pairwise_radius
+from .pairwise import pairwise_union_radius as pairwise_union_radius
 from .radii import (
     largest_radius as largest_radius,
 )

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
-ConfidenceBound = Literal["clopper-pearson", "two-sided", "randomised", "any-class"]
+ConfidenceBound = Literal["clopper-pearson", "two-sided", "pairwise", "randomised", "any-class"]
 CONFIDENCE_BOUNDS: tuple[ConfidenceBound, ...] = get_args(ConfidenceBound)
 ANY_CLASS: ConfidenceBound = "any-class"
 

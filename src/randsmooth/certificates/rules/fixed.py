@@ -15,14 +15,16 @@ from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Rule
 from randsmooth.certificates.rules.choices import ConfidenceBound
 from randsmooth.errors import InputError
 
+OF_ALL_CLASSES = ("two-sided", "pairwise")  # bounds that use the counts of other classes than the picked one
+
 
 @dataclass(frozen=True)
 class Fixed(Rule):
     """n samples of every image, whatever they show (Cohen et al. 2019, CERTIFY).
 
     Attributes:
-        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; "randomised"; or "any-class", which holds
-            for a class that the same samples picked.
+        bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; "pairwise", which tests the picked class
+            against each other one; "randomised"; or "any-class", which holds for a class that the same samples picked.
         seed: together with the image's index, it fixes in advance the uniform number that the randomised bound needs.
 
     Example:
@@ -45,13 +47,16 @@ class Fixed(Rule):
 
     @property
     def level(self) -> float:
-        """The failure probability that is left to the bound on p_A; half of alpha may go to other classes."""
+        """The failure probability that is left to the bound on p_A; a part of alpha may go to other classes."""
+        if self.bound == "pairwise":
+            return (1.0 - bounds.FOR_THE_PAIR) * self.alpha
         return self.alpha / 2.0 if self.bound in ("two-sided", "any-class") else self.alpha
 
     def guarantee(self) -> str:
         how = {
             "clopper-pearson": "p_A is bounded by one-sided Clopper-Pearson",
             "two-sided": "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each",
+            "pairwise": "the class is tested against each other one by Clopper-Pearson bounds on the two together",
             "randomised": f"p_A is bounded by randomised Clopper-Pearson with the uniform numbers of seed {self.seed}",
             "any-class": "p_A is bounded by Clopper-Pearson at alpha/2, whichever class these samples picked",
         }[self.bound]
@@ -60,7 +65,8 @@ class Fixed(Rule):
     @property
     def farthest(self) -> float:
         """What lies beyond by chance, under the randomised bound, is not asked of every image."""
-        return bounds.largest_radius(self.n, self.level, self.sigma)
+        level = self.alpha if self.bound == "pairwise" else self.level  # as of two classes
+        return bounds.largest_radius(self.n, level, self.sigma)
 
     def next_look(self, path: Sequence[int]) -> int | None:
         return None if len(path) else self.n
@@ -70,8 +76,8 @@ class Fixed(Rule):
         return self.by_tail(float(tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        if self.bound == "two-sided":
-            return self._two_sided(evidence)
+        if self.bound in OF_ALL_CLASSES:
+            return self._of_all_classes(evidence)
         n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
         n = np.maximum(evidence.counts.sum(axis=1), 1)  # an image given up after its selection has none: q = 1
         if self.bound == "randomised":
@@ -84,13 +90,18 @@ class Fixed(Rule):
         return q, bounds.radius_of_tail(q, self.sigma)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
-        return np.asarray(radius > 0.0) if self.bound == "two-sided" else super().certifies(q, radius)
+        return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
 
-    def _two_sided(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn, q, p_b = evidence.counts.sum(axis=1) > 0, np.ones(len(evidence.counts)), np.ones(len(evidence.counts))
+    def _of_all_classes(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        drawn, q, radius = evidence.counts.sum(axis=1) > 0, np.ones(len(evidence.counts)), np.zeros(len(evidence.counts))
         if drawn.any():
-            q[drawn], p_b[drawn] = bounds.two_sided_tails(evidence.counts[drawn], evidence.picked[drawn], self.alpha)
-        return q, bounds.radius_of_pair(q, p_b, self.sigma)
+            counts, picked = evidence.counts[drawn], evidence.picked[drawn]
+            if self.bound == "pairwise":
+                q[drawn], radius[drawn] = bounds.pairwise_claims(counts, picked, self.sigma, self.alpha)
+            else:
+                q[drawn], p_b = bounds.two_sided_tails(counts, picked, self.alpha)
+                radius[drawn] = bounds.radius_of_pair(q[drawn], p_b, self.sigma)
+        return q, radius
 
 
 def _uniform(seed: int, index: int) -> float:
