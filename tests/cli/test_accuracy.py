@@ -21,7 +21,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "net"
 
 
-WORDS = ("--dataset", "digits", "--sigma", "0.25", "--n", "300", "--n0", "20", "--alpha", "0.01", "--take", "12")
+WORDS = ("--dataset", "digits", "--sigma", "0.25", "--n", "300", "--alpha", "0.01", "--take", "12")
 
 
 def test_it_says_what_was_measured_and_how_sure_it_is(cli: Run, model: Path) -> None:

@@ -12,7 +12,7 @@ from randsmooth.metrics import certified_accuracy, left_open, measured_accuracy,
 from randsmooth.testing.walks import walks
 
 IMAGES, N, R, WITHIN = 300, 4000, 0.5, 0.03
-HEADER = Header(sigma=0.5, n0=10, n=N, alpha=0.05, rule=f"radius={R}", label_aware=True, seed=0)
+HEADER = Header(sigma=0.5, n0=0, n=N, alpha=0.05, rule=f"radius={R}", label_aware=True, seed=0)
 SCREEN = HEADER.having(rule=f"screen={R}")
 
 
@@ -24,7 +24,7 @@ def table(header: Header, paths: list[tuple[int, ...]], name: str) -> Certificat
         header,
         idx=np.arange(len(paths)),
         label=np.zeros(len(paths), np.int64),
-        counts0=np.tile(np.array([10, 0]), (len(paths), 1)),
+        counts0=np.tile(np.array([1, 0]), (len(paths), 1)),
         counts=counts,
         seconds=np.zeros(len(paths)),
         paths=[np.array(path, np.int64) for path in paths],

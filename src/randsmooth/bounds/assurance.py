@@ -40,7 +40,12 @@ def assured_accuracy(correct_certified: ArrayLike, m: int, alpha: float, rho: fl
 
 
 def most_failures(m: int, alpha: float, rho: float) -> int:
-    """The smallest w with P(Bin(m, alpha) > w) <= rho."""
+    """The smallest w with P(Bin(m, alpha) > w) <= rho: no more of m certificates are false, at confidence 1 - rho.
+
+    Example:
+        >>> most_failures(10_000, alpha=0.001, rho=0.025)  # of which 10 are expected
+        17
+    """
     w = np.arange(m, dtype=np.float64)  # at w = m the probability is 0
     return int(np.count_nonzero(special.betainc(w + 1.0, m - w, alpha) > rho))
 

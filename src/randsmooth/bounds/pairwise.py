@@ -62,7 +62,7 @@ def pairwise_claims(counts: ArrayLike, picked: ArrayLike, sigma: float, alpha: f
     Example:
         >>> q, radius = pairwise_claims([[600, 200, 200]], [0], sigma=0.5, alpha=0.001)
         >>> float(q[0].round(3)), float(radius[0].round(3))
-        (0.457, 0.217)
+        (0.476, 0.204)
     """
     check_alpha(alpha)
     check_class_counts(counts, picked)

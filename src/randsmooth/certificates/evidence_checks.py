@@ -39,7 +39,9 @@ def _check_classes(header: Header, num_classes: int) -> None:
     if header.classes is not None and len(header.classes) != num_classes:
         raise InputError(f"the header names {len(header.classes)} classes, and {num_classes} are counted")
     if header.lumped and header.bound in ("two-sided", "pairwise"):
-        raise InputError(f"the {header.bound} bound needs the counts of all classes, and only the picked one was counted")
+        raise InputError(
+            f"the {header.bound} bound needs the counts of all classes, and only the picked one was counted"
+        )
 
 
 def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:

@@ -46,7 +46,7 @@ class _Passes:
         return self._certified(order.like(screened.header), second_file(self.out))
 
     def _by(self, rule: str) -> CertificationSettings:
-        return self.order.settings.having(rule=f"{rule}={self.radius!r}", label_aware=True)
+        return self.order.settings.having(rule=f"{rule}={self.radius!r}", label_aware=True, n0=0)
 
     def _certified(self, order: Order, out: Place) -> Certificates:
         return carry_out(order, out, self.workers, self.show, resume=self.resume, overwrite=self.overwrite)
@@ -79,18 +79,19 @@ def measure_accuracy(
 ) -> MeasuredAccuracy:
     """Certified accuracy at `radius` of all images, to `within`, with 95% confidence.
 
-    It is the figure that `certify(rule="radius=R")` would show for all of them, by the same noise. All images are
-    certified by the rule `screen=R`, which leaves the hard ones open after a few hundred samples; of these so many are
-    chosen by chance, and certified to the end, that the interval is short enough (see `metrics.measured_accuracy`,
-    which makes the same of the two tables). Chance lies in that choice alone, so that the number of images can be
-    settled before the second pass, and the interval needs no correction for stopping.
+    It is the figure that `certify(rule="radius=R", label_aware=True, n0=0)` would show for all, by the same noise. All
+    images are certified by the rule `screen=R`, which leaves the hard ones open after a few hundred samples; of these
+    so many are chosen by chance, and certified to the end, that the interval is short enough (see
+    `metrics.measured_accuracy`, which makes the same of the two tables). Chance lies in that choice alone, so that the
+    number of images can be settled before the second pass, and the interval needs no correction for stopping.
 
     Args:
         radius: in units of pixels in [0, 1].
         within: half of the length that the interval may have, as a share of the images: 0.01 is one point.
         out: the file of the first pass, `something.parquet`, or its URL. The second goes beside it, to
             `something-open.parquet`. Both are tables of certificates with their evidence.
-        settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True.
+        settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True and n0 is 0: of each
+            image the label is tested, which no samples need to pick.
         model, dataset, split, image_column, label_column, resize, crop, take, skip, device, identity, num_classes,
             model_args, workers, progress: as in `certify`. With take or skip, "all images" are those that they choose.
         resume, overwrite: go on with an interrupted run into these files, or discard what is there.

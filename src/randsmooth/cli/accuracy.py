@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from randsmooth import bounds
-from randsmooth.certificates import Precision
+from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.cli.certification import RAY, WORKERS, ModelAndImages, check_sources, model_of, workers_of
 from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.denoiser_option import default_out
@@ -28,12 +28,11 @@ class Accuracy(ModelAndImages):
     radius: float = option("Radius of the certified accuracy, in units of pixels in [0, 1].", ...)
     within: float = option("Half of the length of its 95% interval, as a share of the images: 0.01 is one point.", 0.01)
     sigma: float | None = certification_option("sigma")
-    n0: int = certification_option("n0", 100)
     n: int = certification_option("n", 100_000)
     alpha: float = certification_option("alpha", 0.001)
     sound: bool = certification_option("sound", False)
     backend: str | None = certification_option("backend")
-    precision: Precision = certification_option("precision", "32")
+    precision: AskedPrecision = certification_option("precision", "32")
     batch: int | None = certification_option("batch")
     seed: int | None = certification_option("seed", stands_for="0")
     workers: int | None = option(WORKERS)
@@ -50,9 +49,9 @@ class Accuracy(ModelAndImages):
 def accuracy(settings: Accuracy) -> None:
     """Measure certified accuracy at one radius to a point: a few samples of every image, many of a few images.
 
-    It is the figure that `randsmooth certify --rule radius=R` would show for all images. Most of them are decided by a
-    few hundred samples; of those left open so many are chosen by chance, and certified to the end, that the interval
-    is short enough. Whoever needs each image's certificate takes `randsmooth certify`.
+    It is the figure that `randsmooth certify --rule radius=R --label-aware --n0 0` shows for all images. Most are
+    decided by a few hundred samples; of those left open so many are chosen by chance, and certified to the end, that
+    the interval is short enough. Whoever needs each image's certificate takes `randsmooth certify`.
 
     Example: randsmooth accuracy runs/gaussian --radius 0.5 --within 0.01
     """

@@ -74,11 +74,19 @@ def left_open(screened: Certificates) -> Ints:
 
     Example:
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> counts0, counts = np.array([[20, 0], [20, 0]]), np.array([[64, 0], [352, 48]])
-        >>> header = Header(sigma=0.5, n0=20, n=400, alpha=0.001, rule="screen=0.5", label_aware=True)
-        >>> rule = rule_of(header)
-        >>> rule.horizon
-        400
+        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="screen=0.5", label_aware=True)
+        >>> hard = [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]  # about as often as the radius needs
+        >>> table = from_evidence(
+        ...     header,
+        ...     idx=np.arange(2),
+        ...     label=np.zeros(2, np.int64),
+        ...     counts0=np.array([[1, 0], [1, 0]]),
+        ...     counts=np.array([[96, 0], [326, 58]]),
+        ...     seconds=np.zeros(2),
+        ...     paths=[np.array([32, 64, 96]), np.array(hard)],
+        ... )
+        >>> left_open(table).tolist()
+        [1]
     """
     rule = _screen_of(screened)
     assert screened.paths is not None
@@ -104,6 +112,22 @@ def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -
 
     Raises:
         InputError: as `left_open`; `within` or `level` out of range.
+
+    Example:
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="screen=0.5", label_aware=True)
+        >>> hard = [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]
+        >>> table = from_evidence(
+        ...     header,
+        ...     idx=np.arange(90),
+        ...     label=np.zeros(90, np.int64),
+        ...     counts0=np.tile([1, 0], (90, 1)),
+        ...     counts=np.tile([326, 58], (90, 1)),
+        ...     seconds=np.zeros(90),
+        ...     paths=[np.array(hard)] * 90,
+        ... )
+        >>> len(to_resolve(table, within=0.1)), len(to_resolve(table, within=0.05))
+        (47, 73)
     """
     check_within(within, level)
     in_order = _in_order_of_chance(screened)
@@ -116,7 +140,7 @@ def measured_accuracy(
 ) -> MeasuredAccuracy:
     """Certified accuracy at R of all images, from a first pass over all and a second over some of those left open.
 
-    What is measured is the share of the images that the rule `radius=R`, with the same n, alpha and seed, certifies
+    What is measured is the share of the images that the rule `radius=R`, with the same n0, n, alpha and seed, certifies
     with the right class: the figure that its table of all images would show. The noise of each image is fixed by its
     pixels and the seed, so that this share is a fixed number, and only the choice of the images of the second pass is
     left to chance. C images were certified in the first pass; of the U left open, B would be by the second, of which
@@ -134,6 +158,22 @@ def measured_accuracy(
     Raises:
         InputError: other rules; tables of different classifiers, settings or noise; or images in the second that the
             first did not leave open, or that were not chosen by `to_resolve`.
+
+    Example:
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="screen=0.5", label_aware=True)
+        >>> easy, hard = [32, 64, 96], [27, 54, 81, 108, 136, 163, 190, 217, 244, 272, 299, 326]
+        >>> table = from_evidence(
+        ...     header,
+        ...     idx=np.arange(2),
+        ...     label=np.zeros(2, np.int64),
+        ...     counts0=np.array([[1, 0], [1, 0]]),
+        ...     counts=np.array([[96, 0], [326, 58]]),
+        ...     seconds=np.zeros(2),
+        ...     paths=[np.array(easy), np.array(hard)],
+        ... )
+        >>> print(measured_accuracy(table))  # one certified, one left open and not resolved
+        certified accuracy at r = 0.5 of 2 images: 0.750 (0.500 to 1.000)
     """
     rule = _screen_of(screened)
     require_images(len(screened))

@@ -93,7 +93,11 @@ class Fixed(Rule):
         return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
 
     def _of_all_classes(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn, q, radius = evidence.counts.sum(axis=1) > 0, np.ones(len(evidence.counts)), np.zeros(len(evidence.counts))
+        drawn, q, radius = (
+            evidence.counts.sum(axis=1) > 0,
+            np.ones(len(evidence.counts)),
+            np.zeros(len(evidence.counts)),
+        )
         if drawn.any():
             counts, picked = evidence.counts[drawn], evidence.picked[drawn]
             if self.bound == "pairwise":
