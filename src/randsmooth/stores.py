@@ -21,6 +21,7 @@ from randsmooth.urls import protocol
 TRIES = 5
 FIRST_PAUSE = 0.25  # seconds; twice as long before each further try
 CHUNK = 2**22  # bytes
+SLOWEST, PATIENCE = 2**16, 60.0  # bytes a second, and seconds beside: an upload that takes longer has come to a halt
 T = TypeVar("T")
 
 # Stores of objects: one appears whole when all of it has arrived, and has no folder that must be made first.
@@ -136,7 +137,7 @@ class Store:
         def sent() -> None:
             if not whole:
                 self.fs.makedirs(self.parent, exist_ok=True)
-            self.fs.put_file(str(local), target.path)
+            self.fs.put_file(str(local), target.path, **self._limit(local.stat().st_size))
             if target.digest() != meant:
                 raise OSError("what was stored is not what was sent")
             if not whole:
@@ -178,10 +179,17 @@ class Store:
         def tried() -> None:
             if protocol(self.url) not in OF_OBJECTS:
                 self.fs.makedirs(self.parent, exist_ok=True)
-            self.fs.pipe_file(probe.path, b"May randsmooth write here?\n")
+            self.fs.pipe_file(probe.path, b"May randsmooth write here?\n", **self._limit(0))
 
         self.trying("written", tried)
         probe.discard()
+
+    def _limit(self, size: int) -> dict[str, float]:
+        """How long an upload of so many bytes may take, as an argument of fsspec's.
+
+        aiohttp has a limit for a server that falls silent, and forgets it where one says "100 Continue" once more.
+        """
+        return {"timeout": PATIENCE + size / SLOWEST} if self.fs.async_impl else {}
 
     def discard(self) -> None:
         """Remove this file, as far as that is allowed."""

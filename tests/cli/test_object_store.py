@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import os
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
+from s3fs import S3FileSystem
 
 from cli.run import Run
-from randsmooth import read
+from randsmooth import read, stores
 from randsmooth.data import load
-from s3_server import BUCKET, S3, s3_server
+from randsmooth.stores import Store, StoreError
+from s3_server import BUCKET, CREDENTIALS, S3, s3_server
 
 pytestmark = pytest.mark.slow
 CERTIFY = ["--dataset", "digits", "--n0", "50", "--n", "300", "--take", "12"]
@@ -190,3 +194,37 @@ def _png(x: torch.Tensor) -> bytes:
     stream = io.BytesIO()
     Image.fromarray((x[0] * 255).round().byte().numpy()).save(stream, "PNG")
     return stream.getvalue()
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server that takes every upload, says twice that it may come, and then nothing."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline() not in (b"\r\n", b""):
+                pass
+            for _ in range(2):
+                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                self.wfile.flush()
+                time.sleep(0.2)
+            self.rfile.read(2**20)
+
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_address[1]}")
+        S3FileSystem.clear_instance_cache()
+        yield "s3://bucket/a.bin"
+        S3FileSystem.clear_instance_cache()
+        server.shutdown()
+
+
+def test_a_store_that_falls_silent_is_given_up(silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "TRIES", 2)
+    monkeypatch.setattr(stores, "PATIENCE", 2.0)
+    (tmp_path / "a.bin").write_bytes(bytes(10))
+    with pytest.raises(StoreError, match=r"could not be written after 2 tries: FSTimeoutError"):
+        Store.at(silent).send(tmp_path / "a.bin")
