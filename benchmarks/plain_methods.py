@@ -59,9 +59,10 @@ def macer(
     each = logits.view(len(noises), len(x), -1)
     classification = F.nll_loss((each.softmax(2).mean(0) + 1e-20).log(), y)
     top, classes = (values["beta"] * each).softmax(2).mean(0).topk(2)
-    quantiles = torch.distributions.Normal(0.0, 1.0).icdf(top[classes[:, 0] == y])
+    top = top[(classes[:, 0] == y) & (top[:, 0] < 1) & (top[:, 1] > 0)]  # an infinite quantile has a NaN gradient
+    quantiles = torch.distributions.Normal(0.0, 1.0).icdf(top)
     xi = quantiles[:, 0] - quantiles[:, 1]
-    counted = torch.isfinite(xi) & (xi < values["gamma"])
+    counted = xi < values["gamma"]
     robustness = sigma / 2 * (values["gamma"] - xi[counted]).sum() / len(x)
     return classification + values["lbd"] * robustness, logits
 

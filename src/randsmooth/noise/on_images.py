@@ -10,9 +10,10 @@ from torch.nn import functional as F
 
 from randsmooth.errors import InputError
 from randsmooth.noise.attacked import Attacked, check_attack
+from randsmooth.noise.fixed_noise import FixedNoise
 from randsmooth.noise.freezing import frozen
 from randsmooth.noise.geometry import norms, unit, within_ball
-from randsmooth.noise.losses import mean_cross_entropy, noisy_logits
+from randsmooth.noise.losses import mean_cross_entropy
 
 
 def pgd(
@@ -55,8 +56,9 @@ def pgd(
         check_attack(steps, eps=eps)
     at = x if start is None else start
     with frozen(model):
+        under = FixedNoise(model, noise)
         for i in range(steps):
-            gradient, logits = _gradient(model, at, y, noise)
+            gradient, logits = _gradient(under, at, y)
             if i == 0:
                 right = logits.argmax(dim=-1) == y
             at = _project(at + step * unit(gradient), x, eps)
@@ -94,8 +96,9 @@ def gradient_free(model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, *, step
         )
     at = x
     with frozen(model), torch.no_grad():
+        under = FixedNoise(model, noise)
         for i in range(steps):
-            logits = noisy_logits(model, at, noise)
+            logits = under.logits(at)
             if i == 0:
                 right = logits.argmax(dim=-1) == y
             own = logits.softmax(dim=-1).gather(-1, y.expand(logits.shape[:-1])[..., None])  # (m, B, 1)
@@ -150,8 +153,9 @@ def ddn(
     delta, best, smallest = torch.zeros_like(x), torch.zeros_like(x), farthest
     length = torch.full_like(farthest, eps)
     with frozen(model):
+        under = FixedNoise(model, noise)
         for i in range(steps):
-            gradient, logits = _gradient(model, x + delta, y, noise)
+            gradient, logits = _gradient(under, x + delta, y)
             if i == 0:
                 right = logits.argmax(dim=-1) == y
             wrong = (_prediction(logits, vote=released) != y).view_as(farthest)
@@ -178,11 +182,11 @@ def _rounded(v: Tensor) -> Tensor:
     return (v * 255.0).round() / 255.0
 
 
-def _gradient(model: nn.Module, at: Tensor, y: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+def _gradient(under: FixedNoise, at: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """The objective's gradient by each image, and the logits (m, B, K) there."""
     with torch.enable_grad():
         at = at.detach().requires_grad_()
-        logits = noisy_logits(model, at, noise)
+        logits = under.logits(at)
         (gradient,) = torch.autograd.grad(mean_cross_entropy(logits, y).sum(), at)
     return gradient, logits.detach()
 

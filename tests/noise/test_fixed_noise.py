@@ -1,0 +1,101 @@
+"""Attacks whose first layer sees the noises once, against those whose network sees every noisy image as a whole."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from randsmooth.models import Classifier
+from randsmooth.noise import Attacked, ddn, gradient_free, pgd
+from randsmooth.noise.fixed_noise import FixedNoise
+
+STEPS, M, B = 3, 4, 5
+ATTACKS: dict[str, Callable[..., Attacked]] = {
+    "pgd": partial(pgd, steps=STEPS, step=0.3, eps=0.5),
+    "pgd without a ball": partial(pgd, steps=STEPS, step=0.5),
+    "ddn": partial(ddn, steps=STEPS, eps=0.5),
+    "gradient-free": partial(gradient_free, steps=STEPS, eps=0.5),
+}
+
+
+class Whole(nn.Module):
+    """A classifier of which only the logits are seen."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.model(x)  # type: ignore[no-any-return]
+
+
+def classifier(arch: str = "lenet", side: int = 28, **fields: list[float]) -> Classifier:
+    torch.manual_seed(0)
+    model = Classifier(arch=arch, classes=["a", "b", "c"], shape=(1, side, side), **fields)  # type: ignore[arg-type]
+    return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+
+def batch(side: int = 28, m: int = M) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    x, y = torch.rand(B, 1, side, side, generator=generator), torch.arange(B) % 3
+    return x, y, 0.5 * torch.randn(m, B, 1, side, side, generator=generator)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(("arch", "side"), [("lenet", 28), ("small-cnn", 8)])
+def test_the_attacks_find_what_they_find_on_the_whole_network(attack: str, arch: str, side: int) -> None:
+    model, (x, y, noise) = classifier(arch, side).double(), batch(side)
+    x, noise = x.double(), noise.double()
+    found, expected = (ATTACKS[attack](of, x, y, noise) for of in (model, Whole(model)))
+    assert (expected.points - x).abs().amax() > 0.01 or attack == "ddn"
+    torch.testing.assert_close(found.points, expected.points, rtol=0, atol=1e-9)
+    assert torch.equal(found.right, expected.right)
+
+
+def gradient(model: nn.Module, x: Tensor, noise: Tensor, once: bool) -> tuple[Tensor, Tensor]:
+    """The logits, and the gradient of the sum of their squares by the images; the noises apart or not."""
+    under = FixedNoise(model if once else Whole(model), noise)
+    assert (under.parts is not None) == once
+    at = x.clone().requires_grad_()
+    logits = under.logits(at)
+    return logits.detach(), torch.autograd.grad(logits.square().sum(), at)[0]
+
+
+def test_logits_and_gradients_differ_by_rounding() -> None:
+    model, (x, _, noise) = classifier().eval(), batch()
+    for ours, theirs in zip(*(gradient(model, x, noise, once) for once in (True, False)), strict=True):
+        assert ours.dtype == torch.float32
+        assert (ours - theirs).norm() < 1e-5 * theirs.norm()
+
+
+def test_in_bfloat16_it_is_about_as_near_to_float64() -> None:
+    model, (x, _, noise) = classifier().eval(), batch(m=16)
+    exact = gradient(copy.deepcopy(model).double(), x.double(), noise.double(), once=False)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = [gradient(model, x, noise, once) for once in (True, False)]
+    for i in (0, 1):
+        ours, theirs = (float((each[i].double() - exact[i]).norm()) for each in found)
+        assert ours < 1.3 * theirs, (ours / theirs, i)
+
+
+def test_the_first_layer_sees_each_image_once_a_step() -> None:
+    model, (x, y, noise) = classifier(), batch()
+    seen: list[int] = []
+    model.network[0].register_forward_hook(lambda module, given, out: seen.append(len(given[0])))  # type: ignore[index]
+    pgd(model, x, y, noise, steps=STEPS, step=0.3)
+    pgd(Whole(model), x, y, noise, steps=STEPS, step=0.3)
+    assert seen == [B] * STEPS + [M * B] * STEPS
+
+
+def test_it_is_left_alone_where_it_is_not_the_same_or_does_not_pay() -> None:
+    _, _, noise = batch()
+    assert FixedNoise(classifier(), noise).parts is not None
+    assert FixedNoise(classifier(), noise[:1]).parts is None  # nothing is shared by a single noise
+    assert FixedNoise(classifier(mean=[0.1], std=[0.3]), noise).parts is None
+    assert FixedNoise(classifier("resnet8"), noise).parts is None
+    assert FixedNoise(Whole(classifier()), noise).parts is None
