@@ -62,6 +62,11 @@ class Cell:
         return f"{what}: {self.rate:,.0f} a second" + (f"; of the memory's bound {shares}" if shares else "")
 
 
+def first_line(error: Exception) -> str:
+    """What went wrong, shortly."""
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
 @dataclass
 class Contestant:
     """A cell, what answers so many times `samples`, and how many times that makes a round."""
@@ -119,7 +124,12 @@ class Contest:
         if loop is None:
             print(cell.line(), flush=True)
             return None
-        loop()
+        try:
+            loop()
+        except Exception as error:
+            cell.note = first_line(error)
+            print(cell.line(), flush=True)
+            return None
         return Contestant(cell, lambda _: loop(), self.network.others)
 
     def _take_turns(self, ready: Sequence[Contestant]) -> None:
@@ -141,8 +151,8 @@ class Contest:
         try:
             made = Contestant(cell, self._runner(backend, batch), batch)
             made.warm_up(self.seconds)
-        except (torch.OutOfMemoryError, InputError) as error:
-            cell.note = str(error).partition("\n")[0]
+        except Exception as error:  # whatever one of them fails with, the others are still to be measured
+            cell.note = first_line(error)
             print(cell.line(), flush=True)
             return None
         return made

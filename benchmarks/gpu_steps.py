@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from bandwidth import bytes_a_step, settle
+from gpu_speed import first_line
 from harness import rate
 from randsmooth import data
 from randsmooth.data import DATASETS, TensorImages
@@ -64,8 +65,8 @@ def measure(cell: StepCell, device: torch.device, steps: int, bandwidth: float, 
                 shape = data.describe(DATASET).shape
                 moved = bytes_a_step(trainer.weights, shape, samples)  # which is for bf16
                 cell.share = None if cell.precision == "32" else moved * cell.rate / samples / bandwidth
-    except torch.OutOfMemoryError as error:
-        cell.note = str(error).partition("\n")[0]
+    except Exception as error:  # whatever one of them fails with, the others are still to be measured
+        cell.rate, cell.note = 0.0, first_line(error)
     print(cell.line(), flush=True)
 
 
