@@ -14,7 +14,7 @@ import randsmooth as rs
 from certification.planes import HalfSpace, at_distance
 from certification.runs import StopAfter
 from randsmooth.errors import InputError
-from randsmooth.metrics import MeasuredAccuracy, certified_accuracy, measured_accuracy
+from randsmooth.metrics import MeasuredAccuracy, certified_accuracy, measured_accuracy, sampled_accuracy
 
 R, IMAGES = 0.4, 200
 SETTINGS = rs.CertificationSettings(sigma=0.5, n=5000, alpha=0.01)
@@ -58,6 +58,20 @@ def test_its_evidence_is_kept_in_two_tables(measured: tuple[MeasuredAccuracy, Pa
     assert second.header.selection == f"{found.resolved} left open by the first pass over all {IMAGES}"
     assert measured_accuracy(first, second) == found
     assert found.samples == first.samples.sum() + second.samples.sum()
+
+
+def test_a_coarse_answer_takes_some_of_the_images_alone(split: object, tmp_path: Path) -> None:
+    found = measure(split, tmp_path / "a.parquet", within=0.15)
+    table = rs.read(tmp_path / "a.parquet")
+    assert table.header.rule == f"radius={R}" and table.header.selection == f"{len(table)} by chance of all {IMAGES}"
+    assert found.resolved == len(table) <= IMAGES / 5 and found.images == found.left_open == IMAGES
+    assert found.low <= np.mean(DISTANCES >= R) <= found.high and found.within <= 0.15
+    assert not (tmp_path / "a-open.parquet").exists()
+    assert not np.array_equal(np.diff(table.idx), np.full(len(table) - 1, table.idx[1] - table.idx[0]))
+    assert sampled_accuracy(table, IMAGES) == found
+    assert measure(split, tmp_path / "a.parquet", within=0.15, resume=True) == found
+    assert measure(split, tmp_path / "b.parquet", within=0.15, seed=1).resolved == found.resolved
+    assert not np.array_equal(rs.read(tmp_path / "b.parquet").idx, table.idx)
 
 
 def test_a_run_cut_short_in_either_pass_goes_on(

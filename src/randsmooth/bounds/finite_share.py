@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
@@ -10,7 +12,7 @@ from randsmooth.bounds.binomial import Floats
 from randsmooth.bounds.limits import check_alpha
 from randsmooth.errors import InputError
 
-NEAR_HALF = 41  # numbers of hits about half of those drawn at which the length is checked
+NEAR_HALF = 15  # numbers of hits about half of those drawn at which the length is checked
 ROUNDING = 1e-9  # relative: a tail this little below the level counts as above it, which widens the interval
 
 
@@ -100,7 +102,10 @@ def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:
 
 def _tail(hits: int, drawn: int, total: int, having: int) -> float:
     """P(X >= hits) for X of `drawn` things with the property, if `having` of `total` have it (hypergeometric)."""
-    x = np.arange(max(hits, drawn - (total - having)), min(drawn, having) + 1, dtype=np.float64)
+    mean, reach = drawn * having / max(1, total), 10.0 * math.sqrt(drawn) + 50.0  # beyond: exp(-200) (Hoeffding)
+    first = max(hits, drawn - (total - having), math.floor(mean - reach))
+    last = min(drawn, having, math.ceil(max(hits, mean) + reach))
+    x = np.arange(first, last + 1, dtype=np.float64)
     logs = _log_choose(having, x) + _log_choose(total - having, drawn - x) - _log_choose(total, drawn)
     return float(np.exp(logs).sum())
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification.backends import check_backend
 from randsmooth.certification.crew import Workers
@@ -14,10 +15,12 @@ from randsmooth.certification.order import Order
 from randsmooth.certification.resumable_run import check_flags
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
-from randsmooth.metrics import MeasuredAccuracy, measured_accuracy, to_resolve
-from randsmooth.metrics.measured import check_within
+from randsmooth.metrics import LEVEL, MeasuredAccuracy, measured_accuracy, sampled_accuracy, to_resolve
+from randsmooth.metrics.measured import check_within, chosen_by_chance
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.urls import Place, beside, is_url, name_of, place_of
+
+FEW = 0.2  # a share of the images: where no more are needed, a first pass would take more samples on published logs
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,17 @@ class _Passes:
     show: Progress
     resume: bool
     overwrite: bool
+
+    def alone(self, within: float) -> MeasuredAccuracy | None:
+        """The answer of images chosen by chance alone; None where so many would be needed that two passes take less."""
+        indices, words = self.order.selected()
+        number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)
+        if number > FEW * len(indices):
+            return None
+        chosen = chosen_by_chance(indices, number, self.order.settings.seed or 0)
+        only = (tuple(chosen), f"{number} by chance of {words}")
+        sample = self._certified(replace(self.order, settings=self._by("radius"), only=only), self.out)
+        return sampled_accuracy(sample, len(indices))
 
     def screened(self) -> Certificates:
         """The first pass: every image, until it is decided or left open."""
@@ -83,12 +97,13 @@ def measure_accuracy(
     images are certified by the rule `screen=R`, which leaves the hard ones open after a few hundred samples; of these
     so many are chosen by chance, and certified to the end, that the interval is short enough (see
     `metrics.measured_accuracy`, which makes the same of the two tables). Chance lies in that choice alone, so that the
-    number of images can be settled before the second pass, and the interval needs no correction for stopping.
+    number of images can be settled before the second pass, and the interval needs no correction for stopping. Where
+    `within` is so coarse that a fifth of all images is enough, there is no first pass: chance chooses among all.
 
     Args:
         radius: in units of pixels in [0, 1].
         within: half of the length that the interval may have, as a share of the images: 0.01 is one point.
-        out: the file of the first pass, `something.parquet`, or its URL. The second goes beside it, to
+        out: the file of the first pass, `something.parquet`, or its URL. The second, if any, goes beside it, to
             `something-open.parquet`. Both are tables of certificates with their evidence.
         settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True and n0 is 0: of each
             image the label is tested, which no samples need to pick.
@@ -131,6 +146,8 @@ def measure_accuracy(
         model_args=model_args or {},
     )
     passes = _Passes(order, float(radius), out, workers or alone, chosen_progress(progress), resume, overwrite)
+    if (found := passes.alone(within)) is not None:
+        return found
     screened = passes.screened()
     return measured_accuracy(screened, passes.resolved(screened, within))
 

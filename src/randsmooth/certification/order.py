@@ -109,13 +109,19 @@ class Order:
         return {} if self.shard is None else {"shard": str(self.shard), "command": self.command}
 
     def count(self) -> int:
-        """How many images it comes to. Model and data are opened and compared, but the model is asked nothing.
+        """How many images it comes to; as `selected`."""
+        return len(self.selected()[0])
+
+    def selected(self) -> tuple[list[int], str]:
+        """Positions of the images, and how they were chosen, in words.
+
+        Model and data are opened and compared, but the model is asked nothing.
 
         Raises:
             InputError: what can be known to be unusable without a GPU and without long work.
         """
         *_, images = self._open(stream=True)
-        return len(self._selected(len(images))[0])
+        return self._selected(len(images))
 
     def check_model(self, table: Certificates) -> None:
         """Raise InputError for a model that is another than the one that the certificates in `table` are about."""

@@ -78,11 +78,13 @@ def lines(measured: MeasuredAccuracy) -> list[str]:
     """What was measured, in sentences."""
     assured = bounds.round_down(measured.assured, 3)
     each = measured.samples / measured.images
+    how = f"{measured.left_open:,} images were left open, {measured.resolved:,} of them certified to the end"
+    if measured.left_open == measured.images:
+        how = f"{measured.resolved:,} of the images, chosen by chance, were certified"
     return [
         f"{measured}, {measured.level:.0%} interval",
         f"with {measured.level:.0%} confidence at least {assured} of the images are right and robust at that radius",
-        f"{measured.samples:,} samples, {each:,.0f} an image; {measured.left_open:,} images were left open, "
-        f"{measured.resolved:,} of them certified to the end",
+        f"{measured.samples:,} samples, {each:,.0f} an image; {how}",
     ]
 
 

@@ -62,6 +62,7 @@ from .giving_up import given_up as given_up
 from .measured import MeasuredAccuracy as MeasuredAccuracy
 from .measured import left_open as left_open
 from .measured import measured_accuracy as measured_accuracy
+from .measured import sampled_accuracy as sampled_accuracy
 from .measured import to_resolve as to_resolve
 from .outcome import (
     AHEAD as AHEAD,

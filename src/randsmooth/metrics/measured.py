@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -34,7 +35,7 @@ class MeasuredAccuracy:
             `radius`, false certificates allowed for.
         level: 0.95 unless another was asked for.
         images: N.
-        left_open: how many the first pass left open.
+        left_open: how many the first pass left open: all, where there was none.
         resolved: how many of these were chosen by chance and certified to the end.
         samples: of both passes.
 
@@ -130,9 +131,9 @@ def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -
         (47, 73)
     """
     check_within(within, level)
-    in_order = _in_order_of_chance(screened)
-    chosen = bounds.enough_drawn(len(in_order), 2.0 * within * len(screened), 1.0 - level)
-    return np.array(sorted(in_order[:chosen]), np.int64)
+    open_ = left_open(screened).tolist()
+    number = bounds.enough_drawn(len(open_), 2.0 * within * len(screened), 1.0 - level)
+    return np.array(chosen_by_chance(open_, number, screened.header.seed or 0), np.int64)
 
 
 def measured_accuracy(
@@ -146,9 +147,9 @@ def measured_accuracy(
     left to chance. C images were certified in the first pass; of the U left open, B would be by the second, of which
     `bounds.finite_share_interval` tells from the chosen ones. With (C + B) / N lies the share.
 
-    That every certificate may be false is allowed for in `assured`: of N certificates at alpha, whatever the images, at
-    most w are false with probability at least 1 - (1 - level) / 2 (see `bounds.assured_accuracy`), and w / N is
-    subtracted from the lower end, which fails with probability at most (1 - level) / 2.
+    That every certificate may be false is allowed for in `assured`: of N certificates at alpha, of whatever different
+    images, at most w are false with probability at least 1 - (1 - level) / 2 (see `bounds.assured_accuracy`), and w / N
+    is subtracted from the lower end, which fails with probability at most (1 - level) / 2.
 
     Args:
         screened: all images under the rule `screen=R`, label-aware.
@@ -183,22 +184,84 @@ def measured_accuracy(
         _check_passes(screened, resolved)
         drawn, hits = len(resolved), int(certified(resolved, rule.radius).sum())
         samples += int(resolved.samples.sum())
-    N, sure = len(screened), int(certified(screened, rule.radius).sum())
-    low, high = bounds.finite_share_interval(hits, drawn, len(open_), 1.0 - level)
-    guess = len(open_) * hits / drawn if drawn else (low + high) / 2.0
-    false = bounds.most_failures(N, rule.alpha, (1.0 - level) / 2.0)
-    return MeasuredAccuracy(
-        radius=rule.radius,
-        value=(sure + guess) / N,
-        low=(sure + low) / N,
-        high=(sure + high) / N,
-        assured=max(0, sure + low - false) / N,
-        level=level,
-        images=N,
-        left_open=len(open_),
-        resolved=drawn,
-        samples=samples,
-    )
+    sure = int(certified(screened, rule.radius).sum())
+    counted = _Counted(len(screened), sure, len(open_), drawn, hits, samples)
+    return counted.measured(rule, level)
+
+
+def sampled_accuracy(sample: Certificates, images: int, *, level: float = LEVEL) -> MeasuredAccuracy:
+    """Certified accuracy at R of `images` images, from those that chance chose of them: as if all were left open.
+
+    That takes fewer samples than two passes where the answer may be coarse, so that few images suffice.
+
+    Args:
+        sample: images under the rule `radius=R`, label-aware, chosen by `chosen_by_chance`.
+        images: how many there are in all.
+        level: probability with which the interval is to hold.
+
+    Raises:
+        InputError: another rule, or more images in the table than there are.
+
+    Example:
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=0, n=100_000, alpha=0.001, rule="radius=0.5", label_aware=True)
+        >>> table = from_evidence(
+        ...     header,
+        ...     idx=np.arange(50),
+        ...     label=np.zeros(50, np.int64),
+        ...     counts0=np.tile([1, 0], (50, 1)),
+        ...     counts=np.tile([96, 0], (50, 1)),
+        ...     seconds=np.zeros(50),
+        ...     paths=[np.array([32, 64, 96])] * 50,
+        ... )
+        >>> print(sampled_accuracy(table, images=1000))
+        certified accuracy at r = 0.5 of 1,000 images: 1.000 (0.931 to 1.000)
+    """
+    rule = rule_of(sample.header)
+    if type(rule) is not OneRadius or not sample.header.label_aware:
+        raise InputError(
+            f"{sample.name or 'the table'} was made by rule {sample.header.rule}: images that chance chose are "
+            "certified by radius=R, label-aware (see `measure_accuracy`)"
+        )
+    require_labels(sample)
+    hits = int(certified(sample, rule.radius).sum())
+    return _Counted(images, 0, images, len(sample), hits, int(sample.samples.sum())).measured(rule, level)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """How many images there are, are certified, are left open; were chosen of these, and certified; all samples."""
+
+    images: int
+    sure: int
+    left_open: int
+    drawn: int
+    hits: int
+    samples: int
+
+    def measured(self, rule: OneRadius, level: float) -> MeasuredAccuracy:
+        N, sure = self.images, self.sure
+        low, high = bounds.finite_share_interval(self.hits, self.drawn, self.left_open, 1.0 - level)
+        guess = self.left_open * self.hits / self.drawn if self.drawn else (low + high) / 2.0
+        false = bounds.most_failures(N, rule.alpha, (1.0 - level) / 2.0)
+        return MeasuredAccuracy(
+            radius=rule.radius,
+            value=(sure + guess) / N,
+            low=(sure + low) / N,
+            high=(sure + high) / N,
+            assured=max(0, sure + low - false) / N,
+            level=level,
+            images=N,
+            left_open=self.left_open,
+            resolved=self.drawn,
+            samples=self.samples,
+        )
+
+
+def chosen_by_chance(images: Sequence[int], number: int, seed: int) -> list[int]:
+    """So many of `images`, ascending, chosen by a hash of the seed and their positions, whatever their noise."""
+    in_order = sorted(images, key=lambda i: blake2b(f"left open, {seed}, {i}".encode()).digest())
+    return sorted(in_order[:number])
 
 
 def check_within(within: float, level: float = LEVEL) -> None:
@@ -220,12 +283,6 @@ def _screen_of(table: Certificates) -> Screen:
     return rule
 
 
-def _in_order_of_chance(screened: Certificates) -> list[int]:
-    """Positions of the images left open, in an order that only the seed and the positions decide."""
-    seed = screened.header.seed or 0
-    return sorted(left_open(screened).tolist(), key=lambda i: blake2b(f"left open, {seed}, {i}".encode()).digest())
-
-
 def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     """Raise InputError unless `resolved` goes on with images that `screened` left open, chosen by `to_resolve`."""
     first, second, names = screened.header, resolved.header, (screened.name, resolved.name)
@@ -240,7 +297,8 @@ def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     facts["behaviour"] = None if second.behaviour is None else second.behaviour | own
     if differ := evidence_difference(first, second.having(**facts), (f"of {names[0]}", f"of {names[1]}")):
         raise InputError(f"{names[1]} does not go on with {names[0]}: {differ}")
-    if set(resolved.idx.tolist()) != set(_in_order_of_chance(screened)[: len(resolved)]):
+    chosen = chosen_by_chance(left_open(screened).tolist(), len(resolved), first.seed or 0)
+    if sorted(resolved.idx.tolist()) != chosen:
         raise InputError(f"{names[1]} holds other images than those that chance chose among those left open")
     _check_same_samples(screened, resolved)
 
