@@ -19,6 +19,7 @@ from randsmooth import certify, data, models, read
 from randsmooth.certification import export_model, load_model, quantise
 from randsmooth.certification.backends import make_backend, processor
 from randsmooth.certification.calibration import noisy_batches
+from randsmooth.certification.int8_files import pools_last
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
@@ -233,3 +234,26 @@ def test_an_int8_ir_gives_the_same_sound_counts_with_any_instructions(original: 
             found[path.name, limit] = done.stdout
     assert len({answer for (name, _), answer in found.items() if name == "net.xml"}) == 1
     assert len({answer for (name, _), answer in found.items() if name == "float.onnx"}) > 1
+
+
+@pytest.mark.slow
+def test_pools_after_relus_answer_alike() -> None:
+    """As ReLU and maximum commute, the graph with its pools last gives the same logits, to the last bit."""
+    openvino = pytest.importorskip("openvino")
+    torch.manual_seed(0)
+    layers = (
+        nn.Conv2d(1, 4, 3),
+        nn.MaxPool2d(2),
+        nn.ReLU(),
+        nn.Conv2d(4, 4, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(4, 3),
+    )
+    example = torch.rand(16, 1, 8, 8)
+    graph = openvino.convert_model(nn.Sequential(*layers).eval(), example_input=example, input=[(-1, 1, 8, 8)])
+    f32 = {"INFERENCE_PRECISION_HINT": "f32"}
+    before = openvino.compile_model(graph, "CPU", f32)(example.numpy())[0]
+    kinds = [layer.get_type_name() for layer in pools_last(graph).get_ordered_ops()]
+    assert kinds.index("Relu") < kinds.index("MaxPool")
+    assert np.array_equal(openvino.compile_model(graph, "CPU", f32)(example.numpy())[0], before)

@@ -115,7 +115,7 @@ class IntegerIr(IntegerFile):
         try:
             with redirect_stdout(StringIO()):  # NNCF shows progress of its own
                 quantised = nncf.quantize(
-                    _graph(base, images.first),
+                    pools_last(_graph(base, images.first)),
                     nncf.Dataset(images),
                     subset_size=len(images),
                     advanced_parameters=advanced,
@@ -203,6 +203,22 @@ def _nncf() -> Any:
 
     nncf.set_log_level(logging.ERROR)
     return nncf
+
+
+def pools_last(graph: Any) -> Any:
+    """The graph with max(ReLU(x)) in place of ReLU(max(x)), which is the same: pools then work on integers, too."""
+    for relu in [layer for layer in graph.get_ordered_ops() if layer.get_type_name() == "Relu"]:
+        pooled = relu.input_value(0)
+        pool = pooled.get_node()
+        if pool.get_type_name() != "MaxPool" or len(pooled.get_target_inputs()) != 1:
+            continue
+        after = relu.output(0).get_target_inputs()
+        relu.input(0).replace_source_output(pool.input_value(0))
+        pool.input(0).replace_source_output(relu.output(0))
+        for each in after:
+            each.replace_source_output(pool.output(0))
+    graph.validate_nodes_and_infer_types()
+    return graph
 
 
 def _name(graph: Any, name: str) -> None:
