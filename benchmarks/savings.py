@@ -22,13 +22,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from harness import Figure, finish
+from mean_radius import fewest_samples, known_p, mean_radii, of_dense
 from randsmooth import bounds, read
 from randsmooth.certificates import CertificationSettings, Rule, make_rule
+from randsmooth.certificates.rules import Dense
 
 N0, N, ALPHA, STEP = 100, 100_000, 0.001, 0.25
 DENSE = 0.1  # width of the strip of p_A above the smallest certifiable one, whose density is carried on below
 RADII = (0.25, 0.5, 1.0)
-NEAR = 0.05  # tolerance, in sigma
+NEAR, NEARER = 0.05, 0.1  # tolerance of the rule of that name, in sigma, and price of `dense` for a mean radius as near
+PRICE = 0.275  # of `dense` for the mean radius to within 2.1%
+FEW = 150  # images of each log, on whose samples other bounds are compared
 
 Floats = NDArray[np.float64]
 
@@ -78,11 +82,24 @@ def replay(rule: Rule, p: Floats, correct: NDArray[np.bool_], radii: Floats, see
         claim = rule.claim(path)
         samples[i], radius[i] = drawn, claim.radius if claim.q < 0.5 else -1.0
         plain[i] = successes + rng.binomial(N - drawn, share)
+    return compared(samples, radius, plain, correct, radii, rule.sigma, n0)
+
+
+def compared(
+    samples: Floats,
+    radius: Floats,
+    plain: Floats,
+    correct: NDArray[np.bool_],
+    radii: Floats,
+    sigma: float,
+    n0: int,
+) -> Replay:
+    """Images that took `samples` for `radius` (N,), beside Clopper-Pearson on their `plain` (N,) successes of n."""
     q = bounds.lower_tail(plain, N, ALPHA)
-    full = np.where(q < 0.5, bounds.radius_of_tail(q, rule.sigma), -1.0)
+    full = np.where(q < 0.5, bounds.radius_of_tail(q, sigma), -1.0)
     lost = [100 * np.mean(correct & (full >= r)) - 100 * np.mean(correct & (radius >= r)) for r in radii]
     acr = np.mean(correct * radius.clip(0)) / np.mean(correct * full.clip(0))
-    behind = (full.clip(0) - radius.clip(0))[(full >= 0) | (radius >= 0)] / rule.sigma
+    behind = (full.clip(0) - radius.clip(0))[(full >= 0) | (radius >= 0)] / sigma
     return Replay(n0 + float(samples.mean()), np.array(lost), float(acr), behind)
 
 
@@ -140,6 +157,48 @@ def figures(options: argparse.Namespace) -> list[Figure]:
         figure("tolerance 0.05 sigma: samples saved", factor(near), 2.3),
         figure("tolerance 0.05 sigma: ACR lost, %", 100 - 100 * np.mean([r.acr for r in near]), 1.4, most=True),
         figure("tolerance 0.05 sigma: certificates within, %, worst log", float(np.min(within)), 90.0, unit=""),
+        *of_mean_radius(logs, grid, options),
+    ]
+
+
+def of_mean_radius(logs: list[pd.DataFrame], radii: list[float], options: argparse.Namespace) -> list[Figure]:
+    """What `dense` saves at two prices, and beside other bounds, on the same samples."""
+    found = []
+    for price, saved, lost in ((NEARER, 2.5, 1.0), (PRICE, 4.0, 2.1)):
+        results = [dense_on(price, log, np.array(radii), seed, options) for seed, log in enumerate(logs)]
+        found += [
+            figure(f"dense={price}: samples saved", factor(results), saved),
+            figure(f"dense={price}: ACR lost, %", 100 - 100 * np.mean([r.acr for r in results]), lost, most=True),
+            figure(f"dense={price}: points lost, mean", np.mean([r.lost for r in results]), 0.5, most=True),
+        ]
+    return [*found, *beside_others(logs, options)]
+
+
+def dense_on(price: float, log: pd.DataFrame, radii: Floats, seed: int, options: argparse.Namespace) -> Replay:
+    """As `replay` of the rule dense on one log, all images at once."""
+    rule = make_rule(f"dense={price}", sigma=options.sigma, n=N, alpha=ALPHA)
+    assert isinstance(rule, Dense)
+    chosen = np.linspace(0, len(log) - 1, min(options.images, len(log))).astype(int)
+    p = recovered(log, options.sigma, np.random.default_rng(seed))[chosen]
+    samples, radius, plain = of_dense(rule, p, seed)
+    return compared(samples, radius, plain, (log.predict == log.label).to_numpy()[chosen], radii, options.sigma, N0)
+
+
+def beside_others(logs: list[pd.DataFrame], options: argparse.Namespace) -> list[Figure]:
+    """The mean radius of `dense` over those of other bounds on its samples; its samples over the fewest possible."""
+    rule = make_rule(f"dense={PRICE}", sigma=options.sigma, n=N, alpha=ALPHA)
+    looks = bounds.looks(N, grain=rule.block or 1)
+    every = [recovered(log, options.sigma, np.random.default_rng(seed)) for seed, log in enumerate(logs)]
+    p = np.concatenate([each[:: max(1, len(each) // FEW)] for each in every])
+    (dense, union, betting), samples = mean_radii(rule, looks, p, seed=0)
+    known = known_p(p, looks, ALPHA, seed=1)
+    best = float(np.interp(dense, known[1][::-1], known[0][::-1]))
+    least = fewest_samples(p, N, ALPHA, dense)
+    return [
+        figure(f"dense={PRICE}: mean radius over that of the union form, same samples", dense / union, 1.0),
+        figure(f"dense={PRICE}: mean radius over that of the betting form, same samples", dense / betting, 1.0),
+        figure(f"dense={PRICE}: samples over those where p_A chooses n", samples / best, 1.15, most=True),
+        figure(f"dense={PRICE}: samples over the information bound", samples / least, 3.0, most=True),
     ]
 
 

@@ -8,7 +8,7 @@ from randsmooth.certificates import Certificates, Header, Rule, from_evidence, r
 from randsmooth.certificates.rules.base import Ints
 from randsmooth.testing.walks import walks
 
-SEQUENTIAL = ["radius=0", "radius=0.5", "screen=0.5", "grid", "grid=0.1", "union", "anytime", "anytime=0.5"]
+SEQUENTIAL = ["radius=0", "radius=0.5", "screen=0.5", "grid", "grid=0.1", "union", "dense=1", "anytime", "anytime=0.5"]
 RULES = ["fixed", "tolerance=0.3", *SEQUENTIAL]
 HEADER = Header(sigma=0.5, n0=20, n=2000, alpha=0.05, seed=7, classes=("zero", "one", "two"))
 

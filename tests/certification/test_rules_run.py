@@ -21,7 +21,7 @@ from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.progress import Progress, Silent
 
-RULES = ["fixed", "radius=0.25", "grid", "union", "tolerance=0.5", "anytime", "anytime=0.1"]
+RULES = ["fixed", "radius=0.25", "grid", "union", "dense=1", "tolerance=0.5", "anytime", "anytime=0.1"]
 QUICK = ["fixed", "grid", "tolerance=0.5"]  # one look, many, two
 SIGMA, N, TAKE = 0.25, 1500, 12
 Whole = Callable[[str], Certificates]

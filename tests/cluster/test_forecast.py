@@ -44,7 +44,10 @@ def certified(order: Order, folder: Path) -> Certificates:
 @pytest.mark.parametrize(
     ("rule", "label_aware", "n0"),
     [
-        *((rule, False, 100) for rule in ("fixed", "grid", "radius=0.25", "union", "tolerance=0.2", "anytime=0.1")),
+        *(
+            (rule, False, 100)
+            for rule in ("fixed", "grid", "radius=0.25", "union", "dense=1", "tolerance=0.2", "anytime=0.1")
+        ),
         *((rule, True, 100) for rule in ("fixed", "grid", "tolerance=0.2")),
         *((rule, True, 0) for rule in ("fixed", "radius=0.25")),
         *((rule, False, 0) for rule in ("fixed", "radius=0.25")),

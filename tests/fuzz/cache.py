@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,13 @@ import numpy as np
 from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader
-from randsmooth.bounds import boundary_cache
+from randsmooth.bounds import boundary_cache, cached_claims
 from randsmooth.bounds.boundaries import crossing_probability
 from randsmooth.bounds.boundary_cache import cached_boundary
 from randsmooth.caches import FOLDER
 
 LOOKS = np.array([20, 40, 80, 160])
+MANY = (0.5, 0.3, 0.1)  # q0
 QUESTIONS = ((0.16, 0.05), (0.3, 0.01))  # q0 and alpha
 
 
@@ -54,20 +57,57 @@ class Boundaries(Reader):
         return files | {name: hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed}
 
 
-def _asked(folder: Path, question: int) -> dict[str, Any]:
-    """What a new process would be told."""
+class ManyBoundaries(Boundaries):
+    """The boundaries of many radii in one file, of which the digest is checked: a signed one is trusted."""
+
+    name = "boundaries-cache"
+
+    def valid(self) -> list[Files]:
+        with tempfile.TemporaryDirectory() as folder:
+            _many(Path(folder))
+            (path,) = (Path(folder) / "boundaries").iterdir()
+            return [{f"boundaries/{path.name}": path.read_bytes()}]
+
+    def read(self, folder: Path) -> Any:
+        return {"claim": _many(folder)}
+
+    def fault(self, read: Any) -> str:
+        levels = [crossing_probability(row, LOOKS, q0) for row, q0 in zip(read["claim"], MANY, strict=True)]
+        return "" if max(levels) <= 0.05 else f"they claim falsely with probability {max(levels)}"
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        return None
+
+
+def _many(folder: Path) -> Any:
+    """What a new process would be told of many radii."""
+    with cache_at(folder):
+        return cached_claims(MANY, LOOKS, 0.05, [40, 80, 160])
+
+
+@contextmanager
+def cache_at(folder: Path) -> Iterator[None]:
+    """The cache lies in `folder`, for a while."""
     before = os.environ.get(FOLDER)
     os.environ[FOLDER] = str(folder)
-    boundary_cache._remembered.cache_clear()
     try:
-        q0, alpha = QUESTIONS[question]
-        found = cached_boundary(q0, LOOKS, alpha)
+        yield
     finally:
-        boundary_cache._remembered.cache_clear()
         if before is None:
             del os.environ[FOLDER]
         else:
             os.environ[FOLDER] = before
+
+
+def _asked(folder: Path, question: int) -> dict[str, Any]:
+    """What a new process would be told."""
+    q0, alpha = QUESTIONS[question]
+    boundary_cache._remembered.cache_clear()
+    try:
+        with cache_at(folder):
+            found = cached_boundary(q0, LOOKS, alpha)
+    finally:
+        boundary_cache._remembered.cache_clear()
     return {"q0": q0, "alpha": alpha, "looks": found.looks, "claim": found.claim, "give_up": found.give_up}
 
 

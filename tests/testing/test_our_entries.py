@@ -49,6 +49,7 @@ SAMPLES = {  # as they are written, and the most samples of an image that they a
     "grid": 500,
     "grid=0.1": 500,
     "union": 120,
+    "dense=1": 500,
     "tolerance=0.3": 2000,
     "anytime": 120,
     "anytime=0.5": 120,

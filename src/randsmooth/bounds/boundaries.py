@@ -119,7 +119,7 @@ def boundary(
     """
     beta = spending.beta if beta is None else beta
     looks = check_question(q0, looks, alpha, beta)
-    failures = _largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))
+    failures = largest_counts(q0, 1.0 - q0, looks, spending.of_alpha(looks, alpha))
     claim = looks - failures
     give_up = np.minimum(_given_up(int(failures[-1]), looks, spending.of_beta(looks, beta)), claim - 1)
     for counts in (looks, claim, give_up):
@@ -201,7 +201,7 @@ def _successes(drawn: list[int], q: float) -> Iterator[tuple[Floats, int, float]
         yield kept, m - most + fewest, cut + outside
 
 
-def _largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
+def largest_counts(p: float, q: float, looks: Ints, spent: Floats) -> Ints:
     """Largest count, at each look, of an event of probability `p` = 1 - `q` that crosses (K,); -1 where none.
 
     The recursion: the count's density over the paths that have not crossed yet, convolved with the next samples'
@@ -233,7 +233,7 @@ def _given_up(failures: int, looks: Ints, spent: Floats) -> Ints:
     if failures == 0:
         return looks - 1  # one failure is too many
     n = int(looks[-1])
-    return _largest_counts((n - failures) / n, failures / n, looks, spent)
+    return largest_counts((n - failures) / n, failures / n, looks, spent)
 
 
 def _window(n: int, p: float, q: float, cut: float) -> tuple[int, int]:

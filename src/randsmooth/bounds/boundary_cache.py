@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
-from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.atomic import write_atomically
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundaries import (
     SQUARE_ROOT,
@@ -25,12 +21,11 @@ from randsmooth.bounds.boundaries import (
     check_question,
     crossing_probability,
 )
-from randsmooth.caches import cache_folder
-from randsmooth.documents import parse_json, read_file, shown
+from randsmooth.bounds.kept_tables import Question, check_asked, keep, opened, path_of
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
 
 FORMAT = 2  # to be raised when a table of the same question would come out otherwise
-MOST_BYTES = 2**24  # of a table; one of ten thousand looks takes a sixteenth
 
 _one_at_a_time = Lock()  # threads share the name under which a file is written first; processes do not
 
@@ -62,11 +57,11 @@ def cached_boundary(
 def _remembered(q0: float, looks: tuple[int, ...], alpha: float, beta: float, spending: Spending) -> Boundary:
     counts = np.array(looks, np.int64)
     question = _question(q0, counts, alpha, beta, spending)
-    path = _path(question)
-    return _read(path, question, q0, counts, alpha) or _made(path, question, q0, counts, alpha, beta, spending)
+    path = path_of(question)
+    return _read(path, question, q0, counts, alpha) or _made(question, q0, counts, alpha, beta, spending)
 
 
-def _question(q0: float, looks: Ints, alpha: float, beta: float, spending: Spending) -> dict[str, Any]:
+def _question(q0: float, looks: Ints, alpha: float, beta: float, spending: Spending) -> Question:
     """What a table answers, to the last digit; stored beside the answer. The first spending of all is not named."""
     spent = [part.hex() for part in spending.of_alpha(looks, alpha).tolist()]
     levels = {"q0": q0.hex(), "alpha": alpha.hex(), "beta": beta.hex()}
@@ -74,22 +69,13 @@ def _question(q0: float, looks: Ints, alpha: float, beta: float, spending: Spend
     return {"format": FORMAT, **levels, "looks": looks.tolist(), "spending": spent} | kind
 
 
-def _path(question: dict[str, Any]) -> Path:
-    return cache_folder("boundaries") / f"{_digest(json.dumps(question).encode())[:32]}.json"
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def _read(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float) -> Boundary | None:
+def _read(path: Path, question: Question, q0: float, looks: Ints, alpha: float) -> Boundary | None:
     """The table at `path`; None where there is none, or none that may be used, which a note says."""
     try:
         if not path.is_file():
             return None
-        content = read_file(path, MOST_BYTES)
-        claim, give_up = _opened(content, question, looks)
-        _check_level(claim, looks, q0, alpha)
+        claim, give_up = _answer(opened(path), question, looks)
+        check_crossing(claim, looks, q0, alpha)
     except OSError:
         return None
     except ValueError as reason:
@@ -100,24 +86,20 @@ def _read(path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: f
     return Boundary(q0, alpha, looks, claim, give_up)
 
 
-def _opened(content: bytes, question: dict[str, Any], looks: Ints) -> tuple[Ints, Ints]:
-    """The counts to claim and to give up in a file's `content`; ValueError, saying why, if it is no answer."""
-    digest, _, body = content.partition(b"\n")
-    if digest != _digest(body).encode():
-        raise ValueError("damaged")
-    stored = parse_json(body, "its content")
-    other = [key for key, asked in question.items() if not isinstance(stored, dict) or stored.get(key) != asked]
-    if other:
-        raise ValueError(f"made for another {', '.join(other)}")
-    claim, give_up = _counts(stored, "claim", looks), _counts(stored, "give_up", looks)
+def _answer(stored: dict[str, Any], question: Question, looks: Ints) -> tuple[Ints, Ints]:
+    """The counts to claim and to give up in what was `stored`; ValueError, saying why, if it is no answer."""
+    check_asked(stored, question)
+    claim, give_up = (
+        checked_counts(stored.get("claim"), "claim", looks),
+        checked_counts(stored.get("give_up"), "give_up", looks),
+    )
     if np.any(give_up >= claim):
         raise ValueError("gives up where it claims")
     return claim, give_up
 
 
-def _counts(stored: dict[str, Any], key: str, looks: Ints) -> Ints:
-    """(K,) from a list of K whole numbers that can be counts at the looks, or just beyond."""
-    counts = stored.get(key)
+def checked_counts(counts: object, key: str, looks: Ints) -> Ints:
+    """(K,) from a list, called `key`, of K whole numbers that can be counts at the looks, or just beyond."""
     if not isinstance(counts, list) or len(counts) != len(looks) or any(type(count) is not int for count in counts):
         raise ValueError(f"{key} is no list of {len(looks)} whole numbers")
     if any(not -1 <= count <= n + 1 for count, n in zip(counts, looks.tolist(), strict=True)):
@@ -125,26 +107,22 @@ def _counts(stored: dict[str, Any], key: str, looks: Ints) -> Ints:
     return np.array(counts, np.int64)
 
 
-def _check_level(claim: Ints, looks: Ints, q0: float, alpha: float) -> None:
+def check_crossing(claim: Ints, looks: Ints, q0: float, alpha: float) -> None:
     """Raise ValueError unless a false claim, at any look, has probability at most alpha."""
     level = crossing_probability(claim, looks, q0)
     if not level <= alpha:
         raise ValueError(f"it claims falsely with probability {level:.3g}, more than alpha={alpha}")
 
 
-def _made(
-    path: Path, question: dict[str, Any], q0: float, looks: Ints, alpha: float, beta: float, spending: Spending
-) -> Boundary:
-    """A new table, checked, and written to `path` if that can be."""
+def _made(question: Question, q0: float, looks: Ints, alpha: float, beta: float, spending: Spending) -> Boundary:
+    """A new table, checked, and kept if that can be."""
     table = boundary(q0, looks, alpha, beta, spending)
     try:
-        _check_level(table.claim, table.looks, q0, alpha)
+        check_crossing(table.claim, table.looks, q0, alpha)
     except ValueError as error:
         raise RuntimeError(f"the boundary for {q0=}, {alpha=} is wrong: {error}; please report") from error
     answer = {"claim": table.claim.tolist(), "give_up": table.give_up.tolist()}
-    body = json.dumps(question | answer).encode()
-    with suppress(OSError):  # no room to write in: the table is remembered, and made again by the next process
-        write_atomically(path, _digest(body).encode() + b"\n" + body)
+    keep(question, answer)
     return table
 
 
@@ -155,15 +133,14 @@ def check(path: Path) -> str:
         InputError: it is damaged, or claims more than it may; it would be made anew.
     """
     try:
-        content = read_file(path, MOST_BYTES)
-        stored = parse_json(content.partition(b"\n")[2], path)
+        stored = opened(path)
         q0, alpha, beta = (float.fromhex(stored[key]) for key in ("q0", "alpha", "beta"))
         looks = check_question(q0, stored["looks"], alpha, beta)
         kind = stored.get("kind")
         spending = SQUARE_ROOT if kind is None else Spending(**{key: float.fromhex(it) for key, it in kind.items()})
         question = _question(q0, looks, alpha, beta, spending)
-        claim, _ = _opened(content, question, looks)
-        _check_level(claim, looks, q0, alpha)
+        claim, _ = _answer(stored, question, looks)
+        check_crossing(claim, looks, q0, alpha)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise InputError(f"{path} is damaged or no boundary of this version ({shown(error)}): delete it") from None
     return f"boundary of {len(looks)} looks; it is as it was written, and claims falsely with probability <= {alpha}"

@@ -7,6 +7,7 @@ from .choices import CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS
 from .choices import MOST_SAMPLES as MOST_SAMPLES
 from .choices import ConfidenceBound as ConfidenceBound
 from .choices import check_samples as check_samples
+from .dense import Dense as Dense
 from .entry import RuleEntry as RuleEntry
 from .fixed import Fixed as Fixed
 from .grid import Grid as Grid

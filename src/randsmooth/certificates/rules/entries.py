@@ -38,6 +38,13 @@ UNION = RuleEntry(
     usage="union[=STEP]",
     help="as grid, and the radius that Clopper-Pearson proves at some look, alpha shared by all looks.",
 )
+DENSE = RuleEntry(
+    kind=f"{HOME}.dense:Dense",
+    value="price",
+    usage="dense[=P]",
+    help="as grid, for radii so close that rounding hardly matters, as long as further samples gain P sigma (0.25) "
+    "per n: the largest mean radius for the samples.",
+)
 TOLERANCE = RuleEntry(
     kind=f"{HOME}.tolerance:Tolerance",
     value="tolerance",

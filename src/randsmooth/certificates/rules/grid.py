@@ -85,7 +85,7 @@ class Grid(Rule):
         return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
 
     @property
-    def asked_radii(self) -> tuple[float, ...]:
+    def asked_radii(self) -> tuple[float, ...] | None:
         return self.radii
 
     def _reachable(self, r: float) -> bool:

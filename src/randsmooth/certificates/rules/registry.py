@@ -28,7 +28,7 @@ RULES: Registry[RuleEntry] = Registry(
     "randsmooth.rules",
     {
         name: f"randsmooth.certificates.rules.entries:{name.upper()}"
-        for name in ("fixed", "radius", "screen", "grid", "union", "tolerance", "anytime")
+        for name in ("fixed", "radius", "screen", "grid", "union", "dense", "tolerance", "anytime")
     },
 )
 

@@ -1,0 +1,54 @@
+"""Boundaries of many thresholds at once, each of which spends its level by a deadline of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from randsmooth.bounds.binomial import Floats, Ints
+from randsmooth.bounds.boundaries import largest_counts
+from randsmooth.bounds.limits import check_level, check_probability
+from randsmooth.bounds.look_times import check_looks
+from randsmooth.errors import InputError
+
+POWER = 4.0  # of n / deadline: most of the level is left for the last looks before the deadline
+
+
+def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int) -> Ints:
+    """The smallest successes (K,) that claim p > p0 = 1 - q0 at each look, `alpha` being spent by `deadline` samples.
+
+    P(successes >= claim at any look) <= alpha for every p <= p0, whichever looks are left out, as for `boundary`. Up to
+    n samples alpha (n / deadline)^4 may be spent. A test of images that nearly all stop about the deadline so comes
+    close to Clopper-Pearson there, and still allows some to be claimed earlier. After it there is left to spend what
+    whole numbers of successes could not.
+
+    Args:
+        q0: failure probability at the threshold, in (0, 1): Phi(-r / sigma) for a radius r.
+        looks: samples so far, increasing (K,).
+        alpha: probability of a false claim, in [1e-15, 1).
+        deadline: samples by which alpha is spent, up to the last look.
+
+    Returns:
+        The successes (K,); looks + 1 where none claims.
+
+    Raises:
+        InputError: an argument is out of its range.
+
+    Source: Lan & DeMets 1983 (spending); Armitage, McPherson & Rowe 1969 (the recursion).
+
+    Example:
+        >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=64).tolist()
+        [23, 40, 72]
+        >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=96).tolist()
+        [25, 42, 57]
+    """
+    check_probability("q0", q0)
+    check_level(alpha)
+    looks = check_looks(looks)
+    if not 1 <= deadline <= looks[-1]:
+        raise InputError(f"deadline={deadline} must lie between the first sample and the last look, {looks[-1]}")
+    return np.asarray(looks - largest_counts(q0, 1.0 - q0, looks, _spent(looks, alpha, deadline)))
+
+
+def _spent(looks: Ints, alpha: float, deadline: int) -> Floats:
+    return np.asarray(alpha * np.minimum(1.0, looks / deadline) ** POWER)

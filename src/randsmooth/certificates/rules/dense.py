@@ -1,0 +1,165 @@
+"""A radius that is nearly as good as that of n samples, as early as it can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from randsmooth import bounds
+from randsmooth.certificates.rules.base import Floats, Ints
+from randsmooth.certificates.rules.grid import TOWARDS_SAFETY, Grid
+from randsmooth.errors import InputError
+
+SHARE, FINEST = 0.01, 0.001  # between two radii, of the price, and in sigma
+# Standard errors by which an image is taken to be easier than it looks: many while samples are few, lest it stop by bad
+# luck, which would cost most of its radius; few later, when it costs little.
+EARLY, HOPEFUL, LATER = 2000, 3.0, 0.75
+LIKELY = np.concatenate([[0.0], np.geomspace(1e-7, 0.5, 2000)])  # failure probabilities between which images lie
+DEFAULT = 0.25
+MOST = 2_000_000  # samples: a table up to so many takes a tenth of a second, and there are hundreds
+
+
+@dataclass(frozen=True)
+class Dense(Grid):
+    """As Grid, for radii so close that rounding hardly matters, until further samples are not worth their price.
+
+    An image goes on as long as some later look, if its answers stay as they are, gains more radius than its samples
+    cost: n samples cost `price` * sigma. Each sample so goes where the mean radius gains most by it. Radii are a
+    hundredth of the price apart, in sigma.
+
+    That images stop by their samples does not matter to the level. The radii are tested in a fixed order, smallest
+    first, each at the full alpha by a boundary that holds at all looks together, wherever one stops; the first radius
+    that is too large is claimed with probability at most alpha. Its boundary spends alpha by the look at which images
+    of such a radius stop (see `bounds.claims_by_deadline`).
+
+    Attributes:
+        price: of n samples, in sigma, in (0, 1].
+
+    Example:
+        >>> rule = Dense(sigma=0.5, n=1000, alpha=0.001)
+        >>> len(rule.radii), round(rule.radii[-1], 3)
+        (247, 1.23)
+        >>> rule.next_look([32, 64, 96]), rule.next_look([20, 36, 52])  # on, or not worth more samples
+        (128, None)
+    """
+
+    name: ClassVar[str] = "dense"
+    price: float = DEFAULT
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.price <= 1.0:
+            raise InputError(
+                f"dense={self.price:g} must lie above 0 and be at most 1: the radius, in sigma, that {self.n} samples "
+                f"must gain to be worth their while; {DEFAULT} is usual"
+            )
+        if self.n > MOST:
+            raise InputError(f"n={self.n} is too many for the tables of dense: allow n <= {MOST:,}")
+        if not self.radii:
+            least = bounds.smallest_cap(0.5, self.alpha)
+            raise InputError(
+                f"n={self.n} samples cannot certify any radius at alpha={self.alpha} under dense: allow n >= {least}"
+            )
+
+    @cached_property
+    def radii(self) -> tuple[float, ...]:
+        """Those that an image could claim of which all samples agree, when it stops."""
+        farthest = bounds.largest_radius(self.n, self.alpha, sigma=1.0)
+        units = range(int(farthest / self.unit) + 1)
+        most = self._deadline_of_all[-1] if len(self._deadline_of_all) else 0
+        return tuple(
+            self.unit * i * self.sigma for i in units if bounds.smallest_cap(self._q0_of(i), self.alpha) <= most
+        )
+
+    @property
+    def unit(self) -> float:
+        """From one radius to the next, in sigma."""
+        return max(FINEST, SHARE * self.price)
+
+    @property
+    def asked_radii(self) -> None:
+        return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    def guarantee(self) -> str:
+        return (
+            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: an "
+            f"exact group-sequential test of each radius of the grid of {self.unit:g} sigma, smallest first, as long "
+            f"as further samples gain {self.price:g} sigma per {self.n}."
+        )
+
+    def next_look(self, path: Sequence[int]) -> int | None:
+        k = len(path)
+        if k >= len(self.looks) or (k and path[-1] <= self.enough[k - 1]):
+            return None
+        return int(self.looks[k])
+
+    def _claimed(self, path: Sequence[int]) -> int:
+        crossed = (np.asarray(path, np.int64) >= self.needed[:, : len(path)]).any(axis=1)
+        return int(np.argmin(np.append(crossed, False)))
+
+    def _q0_of(self, i: int) -> float:
+        """The failure probability at the radius of i units, which is the same for all sigmas, and so are the tables."""
+        return float(bounds.tail_of_radius(self.unit * i, 1.0)) * TOWARDS_SAFETY
+
+    @cached_property
+    def needed(self) -> Ints:
+        """(R, K) successes that claim each radius at each look."""
+        units = range(len(self.radii))
+        deadlines = self._deadline_of_all[: len(self.radii)]
+        return bounds.cached_claims([self._q0_of(i) for i in units], self.looks, self.alpha, deadlines.tolist())
+
+    @cached_property
+    def _deadline_of_all(self) -> Ints:
+        """Samples at which images stop whose radius is i units then, for i from 0 on, never falling."""
+        last = self._worthwhile(LIKELY)
+        radius = _projected(self.looks[last], LIKELY, self.alpha)
+        order = np.argsort(radius)
+        order = order[radius[order] > 0.0]
+        if not len(order):
+            return self.looks[:0]
+        farthest = bounds.largest_radius(self.n, self.alpha, sigma=1.0)
+        asked = self.unit * np.arange(int(farthest / self.unit) + 1)
+        place = np.searchsorted(radius[order], asked).clip(max=len(order) - 1)
+        return np.asarray(np.maximum.accumulate(self.looks[last[order]])[place])
+
+    @cached_property
+    def enough(self) -> Ints:
+        """(K,) the most successes at each look with which an image stops; -1 where none does."""
+        low, high = np.full(len(self.looks), -1), self.looks.copy()  # stops with `low`, goes on with `high`
+        ends = self._stops(high)
+        low = np.where(ends, high, low)
+        while np.any(high - low > 1):
+            middle = (low + high) // 2
+            stops = self._stops(middle)
+            low, high = np.where(stops, middle, low), np.where(stops, high, middle)
+        return np.asarray(low)
+
+    def _stops(self, successes: Ints) -> np.ndarray:
+        """(K,) whether an image with so many successes at each look has none before it that is worth its samples."""
+        n = self.looks.astype(np.float64)
+        q = (n - successes + 0.5) / (n + 1.0)
+        errors = np.where(n < EARLY, HOPEFUL, LATER)
+        hopeful = np.maximum(0.0, q - errors * np.sqrt(q * (1.0 - q) / n))
+        return np.asarray(self._worthwhile(hopeful) <= np.arange(len(self.looks)))
+
+    def _worthwhile(self, q: Floats) -> Ints:
+        """The look (index) at which the radius less the price of its samples is largest, for failures at rate `q`."""
+        looks = self.looks[:, None]
+        worth = _projected(looks, q, self.alpha) - self.price * looks / self.n
+        return np.asarray(np.argmax(worth, axis=0))
+
+
+def _projected(n: ArrayLike, q: ArrayLike, alpha: float) -> Floats:
+    """Clopper-Pearson's radius in sigma after n q failures of n, which need be no whole number; 0 where p_A <= 1/2."""
+    failures, successes = np.multiply(n, q), np.multiply(n, np.subtract(1.0, q))
+    tail = special.betainccinv(failures + 1.0, successes, alpha)
+    return np.asarray(-special.ndtri(np.minimum(tail, 0.5)))
