@@ -50,6 +50,10 @@ class Case:
     file: str
     samples: int
 
+    @property
+    def name(self) -> str:
+        return self.arch if self.file.endswith(".xml") else f"{self.arch}-onnx"
+
 
 CASES = (
     Case("lenet", 1, 28, "net.xml", 4_000),
@@ -106,11 +110,11 @@ def floats(network: torch.nn.Module) -> dict[str, Engine]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cpu-time", action="store_true", help="of all threads, beside other work")
-    parser.add_argument("--only", help="architectures, separated by commas; default: all")
+    parser.add_argument("--only", help="of lenet, resnet20 and resnet20-onnx, separated by commas; default: all")
     parser.add_argument("--out", type=Path, default=Path("runs/bench/int8.json"))
     options = parser.parse_args()
     clock = time.process_time if options.cpu_time else time.perf_counter
-    cases = [case for case in CASES if options.only is None or case.arch in options.only.split(",")]
+    cases = [case for case in CASES if options.only is None or case.name in options.only.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         figures = [measure(case, Path(folder) / str(place), clock) for place, case in enumerate(cases)]
     finish(figures, options.out)
