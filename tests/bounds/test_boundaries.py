@@ -8,15 +8,9 @@ import pytest
 from scipy import special, stats
 
 from bounds.paths import error_of, naive_claim, successes
-from randsmooth.bounds.boundaries import (
-    LATE,
-    SQUARE_ROOT,
-    Spending,
-    boundary,
-    crossing_probability,
-    smallest_cap,
-)
+from randsmooth.bounds.boundaries import boundary, crossing_probability, smallest_cap
 from randsmooth.bounds.look_times import looks
+from randsmooth.bounds.spending import LATE, SQUARE_ROOT, Spending
 from randsmooth.errors import InputError
 
 ALPHAS = [0.05, 0.001]

@@ -22,16 +22,7 @@ from .binomial import (
     upper as upper,
 )
 from .boundaries import (
-    LATE as LATE,
-)
-from .boundaries import (
-    SQUARE_ROOT as SQUARE_ROOT,
-)
-from .boundaries import (
     Boundary as Boundary,
-)
-from .boundaries import (
-    Spending as Spending,
 )
 from .boundaries import (
     boundary as boundary,
@@ -94,6 +85,9 @@ from .soft import (
 from .soft import (
     sample_variance as sample_variance,
 )
+from .spending import LATE as LATE
+from .spending import SQUARE_ROOT as SQUARE_ROOT
+from .spending import Spending as Spending
 from .top_k import top_k_radius as top_k_radius
 from .top_k import top_k_radius_of_bounds as top_k_radius_of_bounds
 from .two_sided import (

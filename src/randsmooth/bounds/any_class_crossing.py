@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundaries import LATE, Boundary, Spending, check_question, crossing_probability
+from randsmooth.bounds.boundaries import Boundary, check_question, crossing_probability
 from randsmooth.bounds.boundary_cache import cached_boundary
+from randsmooth.bounds.spending import LATE, Spending
 from randsmooth.errors import InputError
 
 PREMIUM = 0.001  # share of alpha that may go to classes other than the most probable one

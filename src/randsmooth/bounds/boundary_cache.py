@@ -13,15 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Ints
-from randsmooth.bounds.boundaries import (
-    SQUARE_ROOT,
-    Boundary,
-    Spending,
-    boundary,
-    check_question,
-    crossing_probability,
-)
+from randsmooth.bounds.boundaries import Boundary, boundary, check_question, crossing_probability
 from randsmooth.bounds.kept_tables import Question, check_asked, keep, opened, path_of
+from randsmooth.bounds.spending import SQUARE_ROOT, Spending
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
 
