@@ -14,7 +14,7 @@ import torch
 
 from certification.runs import StopAfter, same
 from randsmooth import certify, data, metrics, read, train
-from randsmooth.certificates import Certificates, check_file, write_parquet
+from randsmooth.certificates import Certificates, Journal, check_file, write_parquet
 from randsmooth.certification import SmoothedClassifier
 from randsmooth.data import Images
 from randsmooth.errors import InputError
@@ -95,6 +95,16 @@ def test_label_aware_gives_the_same_accuracies_from_fewer_samples(
     assert np.array_equal(aware.samples[~wrong], table.samples[~wrong])
     for r in (0.0, 0.1, 0.25):
         assert metrics.certified_accuracy(aware, r).value == metrics.certified_accuracy(table, r).value
+
+
+def test_a_run_begun_in_format_3_goes_on_by_the_rule_of_its_time(
+    model: Classifier, whole: Whole, tmp_path: Path
+) -> None:
+    table = whole("grid")
+    Journal.create(tmp_path / "a.parquet.partial", table.header.having(version=3)).close()
+    older = run(model, tmp_path / "a.parquet", "grid", resume=True)
+    assert older.header == table.header.having(version=3) and same(read(tmp_path / "a.parquet"), older)
+    assert type(older.rule).__name__ == "GridV3" and not np.array_equal(older.samples, table.samples)
 
 
 WITHOUT = [  # settings under which no samples pick a class
