@@ -45,7 +45,7 @@ def cached_claims(q0: Sequence[float], looks: ArrayLike, alpha: float, deadlines
 
     Example:
         >>> cached_claims([0.5, 0.2], [32, 64, 96], alpha=0.05, deadlines=[96, 96]).tolist()
-        [[25, 42, 57], [32, 60, 84]]
+        [[26, 42, 57], [33, 59, 84]]
     """
     check_level(alpha)
     question = _question([float(q) for q in q0], check_looks(looks), float(alpha), [int(d) for d in deadlines])

@@ -38,9 +38,9 @@ def claims_by_deadline(q0: float, looks: ArrayLike, alpha: float, deadline: int)
 
     Example:
         >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=64).tolist()
-        [23, 40, 72]
+        [25, 40, 58]
         >>> claims_by_deadline(0.5, [32, 64, 96], alpha=0.05, deadline=96).tolist()
-        [25, 42, 57]
+        [26, 42, 57]
     """
     check_probability("q0", q0)
     check_level(alpha)

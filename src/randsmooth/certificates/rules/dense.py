@@ -44,8 +44,8 @@ class Dense(Grid):
     Example:
         >>> rule = Dense(sigma=0.5, n=1000, alpha=0.001)
         >>> len(rule.radii), round(rule.radii[-1], 3)
-        (247, 1.23)
-        >>> rule.next_look([32, 64, 96]), rule.next_look([20, 36, 52])  # on, or not worth more samples
+        (986, 1.231)
+        >>> rule.next_look([32, 64, 96]), rule.next_look([10, 20, 30])  # on, or not worth more samples
         (128, None)
     """
 
