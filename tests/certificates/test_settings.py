@@ -33,7 +33,7 @@ GIVEN: dict[str, Any] = {
         ({"alpha": 1.5}, "alpha=1.5"),
         ({"sigma": -1.0}, "sigma=-1.0 must be a finite number > 0"),
         ({"batch": 0}, "batch=0"),
-        ({"precision": "fp8"}, "unknown precision 'fp8'.*one of: 32, bf16, fp16"),
+        ({"precision": "fp8"}, "unknown precision 'fp8'.*one of: 32, auto, bf16, fp16"),
         ({"bound": "hoeffding"}, "unknown bound 'hoeffding'.*one of: any-class, clopper-pearson"),
         ({"sigma": 0.5, "rule": "gird"}, "unknown rule 'gird': did you mean 'grid'"),
         ({"sigma": 0.5, "rule": "grid", "bound": "two-sided"}, "bound=two-sided is for the fixed rule"),

@@ -59,6 +59,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "verdict": lambda a, b: metrics.verdict(a, b),
     "waterfall": lambda a, b: metrics.waterfall(a, b),
 }
+# What reads the looks of a rule needs a table: columns do not have them.
+OF_EVIDENCE = {"left_open", "measured_accuracy", "sampled_accuracy"}
 
 
 def test_every_metric_of_a_table_is_tried_here() -> None:
@@ -68,7 +70,7 @@ def test_every_metric_of_a_table_is_tried_here() -> None:
             value = getattr(metrics, alias.name)
             if inspect.isfunction(value) and "CertificatesLike" in str(inspect.signature(value)):
                 taking.add(alias.name)
-            elif inspect.isfunction(value):
+            elif inspect.isfunction(value) and alias.name not in OF_EVIDENCE:
                 assert "Certificates" not in str(inspect.signature(value)).split("->")[0], alias.name
     assert taking == CALLS.keys()
 
