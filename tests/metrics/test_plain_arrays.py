@@ -60,7 +60,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "waterfall": lambda a, b: metrics.waterfall(a, b),
 }
 # What reads the looks of a rule needs a table: columns do not have them.
-OF_EVIDENCE = {"left_open", "measured_accuracy", "sampled_accuracy"}
+OF_EVIDENCE = {"left_open", "measured_accuracy", "sampled_accuracy", "to_resolve"}
 
 
 def test_every_metric_of_a_table_is_tried_here() -> None:
