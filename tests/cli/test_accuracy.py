@@ -49,6 +49,7 @@ def test_as_json_and_under_a_name_of_its_own(cli: Run, model: Path) -> None:
     [
         ((), "accuracy needs --radius"),
         (("--radius", "0.1", "--within", "2"), "within=2.0 must lie strictly between 0 and 0.5"),
+        (("--radius", "nan"), "radius=nan must be a finite number >= 0"),
         (("--radius", "0.1", "--format", "csv"), "unknown format 'csv'"),
         (("--radius", "0.1", "--rule", "grid"), "No such option"),
     ],

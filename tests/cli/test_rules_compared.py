@@ -17,7 +17,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rules")
     torch.manual_seed(0)
     model = Classifier(arch="small-cnn", classes=list("0123456789"), shape=[1, 8, 8]).eval()
-    for name, rule in (("whole", "fixed"), ("grid", "grid"), ("one", "radius=0.1")):
+    rules = {"whole": "fixed", "grid": "grid", "one": "radius=0.1", "open": "screen=0.1", "dense": "dense"}
+    for name, rule in rules.items():
         certify(
             model, "digits", sigma=0.25, take=8, n0=20, n=300, alpha=0.01, rule=rule, out=folder / f"{name}.parquet"
         )
@@ -33,6 +34,16 @@ def test_the_p_a_figure_leaves_out_what_does_not_tell_it(cli: Run, tables: Path)
     assert "its radii are those of the grid" in err
     assert "it proves radius 0.1 or nothing" in err
     assert "(--rule grid, --rule radius=0.1, Clopper-Pearson bound)" in err
+
+
+def test_tables_of_rules_that_stop_before_the_figure_is_whole_say_so(cli: Run, tables: Path) -> None:
+    code, _, err = cli(
+        "compare", *[tables / f"{name}.parquet" for name in ("whole", "dense", "open")], "--out", "a.html"
+    )
+    said = " ".join(err.split())
+    assert code == 0 and "open was certified by --rule screen=0.1" in said
+    assert "leaves open what is not decided early, so that all figures are lower bounds" in said
+    assert "images stop where further samples gain little radius, so that ACR and accuracy are mostly below" in said
 
 
 def test_without_any_that_tells_it_there_is_no_p_a_figure(cli: Run, tables: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -126,6 +127,7 @@ def measure_accuracy(
     check_not_settings(dataset, "third")
     settings = settings_from(CertificationSettings, settings, fields)
     _check_own(settings)
+    _check_radius(radius)
     check_within(within)
     check_backend(settings.backend)
     for file in (out, second_file(out)):
@@ -172,3 +174,9 @@ def _check_own(settings: CertificationSettings) -> None:
                 f"{name}={value!r}: certified accuracy at a radius is measured by rules of its own, screen=R and then "
                 f"radius=R; leave {name} out, or use certify"
             )
+
+
+def _check_radius(radius: float) -> None:
+    """Raise InputError for what is no radius, before it becomes a part of a rule's name."""
+    if not 0.0 <= radius < math.inf:
+        raise InputError(f"radius={radius:g} must be a finite number >= 0, in units of pixels in [0, 1]")

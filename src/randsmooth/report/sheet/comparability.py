@@ -143,8 +143,13 @@ def _rule_remark(table: Certificates) -> str:
 
 
 def _lower_bounds(rule: str) -> str:
-    """Which figures are lower bounds under a rule that decides about particular radii only."""
+    """Which figures are lower bounds under a rule that decides about particular radii only, or stops early."""
     name, _, number = rule.partition("=")
-    if name == "radius":
-        return f"; it proves radius {number} or nothing, so that ACR and other radii are lower bounds"
-    return "; its radii are those of the grid, so that ACR is a lower bound" if name == "grid" else ""
+    return {
+        "radius": f"; it proves radius {number} or nothing, so that ACR and other radii are lower bounds",
+        "screen": f"; it proves radius {number} or nothing and leaves open what is not decided early, so that all "
+        "figures are lower bounds",
+        "grid": "; its radii are those of the grid, so that ACR is a lower bound",
+        "dense": "; images stop where further samples gain little radius, so that ACR and accuracy are mostly below "
+        "those of all samples",
+    }.get(name, "")
