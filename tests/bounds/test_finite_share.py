@@ -75,7 +75,7 @@ def test_of_many_it_is_clopper_pearsons() -> None:
     assert high / 10**7 == pytest.approx(float(bounds.upper(30, 100, ALPHA / 2)), abs=1e-5)
 
 
-@pytest.mark.parametrize(("total", "width"), [(200, 30), (200, 60.5), (57, 9), (33, 1), (150, 149)])
+@pytest.mark.parametrize(("total", "width"), [(200, 30), (200, 60.5), (57, 9), (33, 1), (150, 149), (100, 10)])
 def test_enough_are_drawn_for_every_number_of_hits_and_no_more(total: int, width: float) -> None:
     chosen = enough_drawn(total, width, ALPHA)
     longest = [np.ptp(intervals(drawn, total), axis=1).max() for drawn in (chosen, max(0, chosen - 1))]

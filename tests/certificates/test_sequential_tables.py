@@ -226,3 +226,9 @@ def test_a_label_aware_table_is_thinned_where_it_has_samples() -> None:
     _, counts = small.evidence()
     assert set(counts.sum(axis=1)) == {0, 500}
     assert np.array_equal(counts.sum(axis=1) > 0, table.evidence()[1].sum(axis=1) > 0)
+
+
+@pytest.mark.parametrize("facts", [{}, {"bound": "two-sided"}, {"rule": "grid"}, {"rule": "radius=0.5"}])
+def test_counts_that_picked_their_own_class_are_not_judged_as_if_others_had(facts: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="no other samples picked the class"):
+        made(**{"rule": "fixed", "n0": 0, **facts})  # type: ignore[arg-type]

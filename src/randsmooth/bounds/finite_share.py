@@ -12,7 +12,7 @@ from randsmooth.bounds.binomial import Floats
 from randsmooth.bounds.limits import check_alpha
 from randsmooth.errors import InputError
 
-NEAR_HALF = 15  # numbers of hits about half of those drawn at which the length is checked
+NEAR_HALF = 400  # the most numbers of hits about half of those drawn at which the length is checked
 ROUNDING = 1e-9  # relative: a tail this little below the level counts as above it, which widens the interval
 
 
@@ -72,22 +72,27 @@ def enough_drawn(total: int, width: float, alpha: float) -> int:
     few, many = -1, total  # with all of them drawn the ends meet
     while many - few > 1:
         middle = (few + many) // 2
-        few, many = (few, middle) if _longest(middle, total, alpha, 1) <= width else (middle, many)
-    while _longest(many, total, alpha, NEAR_HALF) > width:
+        few, many = (few, middle) if _apart(middle // 2, middle, total, alpha) <= width else (middle, many)
+    while any(_apart(hits, many, total, alpha) > width for hits in _near_half(many, total, alpha)):
         many += 1
     return many
 
 
-def _longest(drawn: int, total: int, alpha: float, tried: int) -> int:
-    """The largest distance of the ends for up to `tried` numbers of hits about half of the `drawn`.
+def _near_half(drawn: int, total: int, alpha: float) -> list[int]:
+    """The numbers of hits at which the ends may lie farthest apart, down from half of the `drawn`.
 
-    The distance falls off to both sides like a parabola, on which whole numbers make steps of one.
+    Their distance falls off like a parabola, to both sides alike. As both ends are whole numbers, it is less than two
+    below the parabola: so it may be longest wherever that has fallen by less than two.
     """
-    most = finite_share_interval(drawn // 2, drawn, total, alpha)
-    reach = drawn / np.sqrt(2.0 * max(1, most[1] - most[0])) + 1.0  # where the parabola has fallen by one
-    hits = np.unique(np.linspace(drawn / 2.0 - reach, drawn / 2.0 + reach, tried).round().clip(0, drawn))
-    ends = [finite_share_interval(int(each), drawn, total, alpha) for each in (*hits, drawn // 2)]
-    return max(high - low for low, high in ends)
+    half = drawn // 2
+    reach = drawn / math.sqrt(max(1, _apart(half, drawn, total, alpha))) + 1.0
+    hits = np.linspace(half, max(0.0, half - reach), NEAR_HALF).round()
+    return sorted({int(each) for each in hits}, reverse=True)
+
+
+def _apart(hits: int, drawn: int, total: int, alpha: float) -> int:
+    low, high = finite_share_interval(hits, drawn, total, alpha)
+    return high - low
 
 
 def _lowest(hits: int, drawn: int, total: int, alpha: float) -> int:

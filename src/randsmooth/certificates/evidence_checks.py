@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rules import Evidence, Rule
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 Ints = NDArray[np.int64]
@@ -29,7 +30,7 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
     num_classes = evidence.counts.shape[1] - header.lumped
     _check_classes(header, num_classes)
     _check_sums("counts0", counts0, np.full(len(evidence.idx), header.selected), evidence.idx)
-    _check_marks(header, evidence, label)
+    _check_marks(header, rule, evidence, label)
     _check_paths(header, rule, evidence, label)
     _check_labels(header, label, num_classes, evidence.idx)
     _check_known("picked class", evidence.picked, num_classes, evidence.idx)
@@ -54,10 +55,16 @@ def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
         raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
 
 
-def _check_marks(header: Header, evidence: Evidence, label: Ints) -> None:
-    """Raise InputError unless, where no samples picked a class, it is the one that the header's settings bound."""
+def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
+    """Raise InputError unless, where no samples picked a class, it is one that the header's settings bound."""
     if header.n0 != 0:
         return
+    if not (header.label_aware or rule.any_class):
+        raise InputError(
+            f"n0=0 says that no other samples picked the class, and rule={shown(repr(header.rule))}, "
+            f"bound={shown(str(header.bound))} holds for a class that was picked without the samples that bound it: "
+            'give the n0 that picked it, or bound="any-class" where the rule has it'
+        )
     wrong = np.flatnonzero(evidence.picked != (label if header.label_aware else evidence.counts.argmax(axis=1)))
     if len(wrong):
         what = "label" if header.label_aware else "most frequent class"
