@@ -57,9 +57,9 @@ class Case:
 
 
 CASES = (
-    Case("gaussian", "cifar10-jpeg", "resnet20", 512),
-    Case("smoothadv", "mnist", "lenet", 2048),
-    Case("gaussian", "mnist", "lenet", 12_800),
+    Case("gaussian", "cifar10-jpeg", "resnet20", 256),
+    Case("smoothadv", "mnist", "lenet", 1024),
+    Case("gaussian", "mnist", "lenet", 6400),
 )
 
 
