@@ -46,6 +46,7 @@ def test_whichever_class_crosses_is_certified_planned_and_verified(cli: Run, mod
     assert cli("compare", "any.parquet", "usual.parquet").code == 0
 
 
+@pytest.mark.slow
 def test_the_label_itself_is_tested(cli: Run, model: str) -> None:
     told = cli("certify", model, *QUICK, "--n0", "0", "--label-aware", "--out", "label.parquet", "--workers", "2")
     assert told.code == 0, told.err
