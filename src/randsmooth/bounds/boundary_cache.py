@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -14,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundaries import Boundary, boundary, check_question, crossing_probability
-from randsmooth.bounds.kept_tables import Question, check_asked, keep, opened, path_of
+from randsmooth.bounds.kept_tables import Question, check_asked, keep, kept, opened
 from randsmooth.bounds.spending import SQUARE_ROOT, Spending
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError
 
 FORMAT = 2  # to be raised when a table of the same question would come out otherwise
 
@@ -51,8 +50,8 @@ def cached_boundary(
 def _remembered(q0: float, looks: tuple[int, ...], alpha: float, beta: float, spending: Spending) -> Boundary:
     counts = np.array(looks, np.int64)
     question = _question(q0, counts, alpha, beta, spending)
-    path = path_of(question)
-    return _read(path, question, q0, counts, alpha) or _made(question, q0, counts, alpha, beta, spending)
+    found = kept(question, lambda stored: _checked(stored, question, q0, counts, alpha))
+    return found or _made(question, q0, counts, alpha, beta, spending)
 
 
 def _question(q0: float, looks: Ints, alpha: float, beta: float, spending: Spending) -> Question:
@@ -63,18 +62,10 @@ def _question(q0: float, looks: Ints, alpha: float, beta: float, spending: Spend
     return {"format": FORMAT, **levels, "looks": looks.tolist(), "spending": spent} | kind
 
 
-def _read(path: Path, question: Question, q0: float, looks: Ints, alpha: float) -> Boundary | None:
-    """The table at `path`; None where there is none, or none that may be used, which a note says."""
-    try:
-        if not path.is_file():
-            return None
-        claim, give_up = _answer(opened(path), question, looks)
-        check_crossing(claim, looks, q0, alpha)
-    except OSError:
-        return None
-    except ValueError as reason:
-        warnings.warn(f"{path} is not the table it is named for ({reason}), so it is made anew", Note, stacklevel=2)
-        return None
+def _checked(stored: dict[str, Any], question: Question, q0: float, looks: Ints, alpha: float) -> Boundary:
+    """The table that was `stored`; ValueError, saying why, if it is no answer or claims more than it may."""
+    claim, give_up = _answer(stored, question, looks)
+    check_crossing(claim, looks, q0, alpha)
     for counts in (looks, claim, give_up):
         counts.flags.writeable = False
     return Boundary(q0, alpha, looks, claim, give_up)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -13,11 +12,11 @@ from numpy.typing import ArrayLike
 from randsmooth.bounds.binomial import Ints
 from randsmooth.bounds.boundary_cache import check_crossing, checked_counts
 from randsmooth.bounds.deadlines import POWER, claims_by_deadline
-from randsmooth.bounds.kept_tables import Question, check_asked, keep, opened, path_of
+from randsmooth.bounds.kept_tables import Question, check_asked, keep, kept, opened
 from randsmooth.bounds.limits import check_level
 from randsmooth.bounds.look_times import check_looks
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note
+from randsmooth.errors import InputError
 from randsmooth.progress import chosen_progress
 
 FORMAT = 1  # to be raised when the tables of the same question would come out otherwise
@@ -50,7 +49,7 @@ def cached_claims(q0: Sequence[float], looks: ArrayLike, alpha: float, deadlines
     check_level(alpha)
     question = _question([float(q) for q in q0], check_looks(looks), float(alpha), [int(d) for d in deadlines])
     with _one_at_a_time:
-        found = _read(path_of(question), question)
+        found = kept(question, lambda stored: _answer(stored, question))
         return _made(question) if found is None else found
 
 
@@ -58,17 +57,6 @@ def _question(q0: list[float], looks: Ints, alpha: float, deadlines: list[int]) 
     """What the tables answer, to the last digit."""
     facts = {"kind": KIND, "format": FORMAT, "alpha": alpha.hex(), "power": POWER.hex(), "deadlines": deadlines}
     return {**facts, "looks": looks.tolist(), "q0": [q.hex() for q in q0]}
-
-
-def _read(path: Path, question: Question) -> Ints | None:
-    """The tables at `path`; None where there are none, or none that may be used, which a note says."""
-    try:
-        return _answer(opened(path), question) if path.is_file() else None
-    except OSError:
-        return None
-    except ValueError as reason:
-        warnings.warn(f"{path} is not the table it is named for ({reason}), so it is made anew", Note, stacklevel=3)
-        return None
 
 
 def _answer(stored: dict[str, object], question: Question) -> Ints:

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from randsmooth.atomic import write_atomically
 from randsmooth.caches import cache_folder
 from randsmooth.documents import parse_json, read_file
+from randsmooth.errors import Note
 
 MOST_BYTES = 2**24  # of a file; a boundary of ten thousand looks takes a sixteenth
 
 Question = dict[str, Any]
+T = TypeVar("T")
 
 
 def path_of(question: Question) -> Path:
     """Where the answer to `question` is kept."""
     return cache_folder("boundaries") / f"{_digest(json.dumps(question).encode())[:32]}.json"
+
+
+def kept(question: Question, answer: Callable[[Any], T]) -> T | None:
+    """`answer` of what is kept about `question`; None where nothing is, or nothing that may be used, as a note says.
+
+    Args:
+        answer: makes what is wanted of what the file states; ValueError, saying why, where that is no answer.
+    """
+    path = path_of(question)
+    try:
+        return answer(opened(path)) if path.is_file() else None
+    except OSError:
+        return None
+    except ValueError as reason:
+        warnings.warn(f"{path} is not the table it is named for ({reason}), so it is made anew", Note, stacklevel=3)
+        return None
 
 
 def opened(path: Path) -> Any:

@@ -179,7 +179,7 @@ class OneRadius(Grid):
 
     def _check_any_class(self) -> None:
         try:
-            assert len(self._tables)
+            _ = self._tables
         except InputError:
             raise InputError(
                 f"radius={self.radius:g} is too small at sigma={self.sigma:g} for samples that pick no class first: "
