@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 from cli.run import Result, Run
+from randsmooth import models
 from randsmooth.cli.main import main
+from randsmooth.models import Classifier
 
 
 @pytest.fixture
@@ -25,3 +28,13 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         return Result(int(stop.value.code or 0), printed.out, printed.err)
 
     return run
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """The folder of an untrained model of digits."""
+    torch.manual_seed(0)
+    told = {"dataset": "digits", "sigma": 0.25}
+    classes = [str(i) for i in range(10)]
+    models.save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "m")
+    return tmp_path / "m"

@@ -15,20 +15,9 @@ from cli.run import Run
 from randsmooth import certify, models, read
 from randsmooth.certification import Engine, backends, engine
 from randsmooth.certification.backends import Way, processor
-from randsmooth.models import Classifier
 
 CPU = torch.device("cpu")
 SLOW = r"has no units for bfloat16 and computes in it slowly: --precision 32 with --backend auto is faster"
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """The folder of an untrained model of digits."""
-    torch.manual_seed(0)
-    told = {"dataset": "digits", "sigma": 0.25}
-    classes = [str(i) for i in range(10)]
-    models.save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "m")
-    return tmp_path / "m"
 
 
 @pytest.mark.skipif(not processor.features().get("avx2"), reason="the limits are those of x86 processors with AVX2")

@@ -8,23 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 from certification.runs import StopAfter, same
 from cli.run import Run
-from randsmooth import certify, models, read
-from randsmooth.models import Classifier
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """The folder of an untrained model of digits."""
-    torch.manual_seed(0)
-    told = {"dataset": "digits", "sigma": 0.25}
-    classes = [str(i) for i in range(10)]
-    models.save(Classifier(arch="small-cnn", classes=classes, shape=[1, 8, 8], provenance=told).eval(), tmp_path / "m")
-    return tmp_path / "m"
+from randsmooth import certify, read
 
 
 @pytest.mark.slow
