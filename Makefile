@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-slow fuzz lint format bench bench-gpu drills clean
+.PHONY: demo test test-slow fuzz lint format bench bench-gpu drills packages release clean
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -61,6 +61,14 @@ bench-gpu: $(DEV)
 # kill -9, full disks and more, against the commands: DRILLS_TIMES=20 DRILLS_SEED=0 DRILLS="kill -9,disk full"
 drills: $(DEV)
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m drills
+
+# The built wheel and sdist in empty environments, without the repository. PACKAGES="--python 3.12 --extras core --lowest"
+packages:
+	$(PYTHON) release/try_packages.py $(PACKAGES)
+
+# What has to be right before a version is published; it publishes nothing. RELEASE="--tests --keep"
+release:
+	$(PYTHON) release/check_release.py $(RELEASE)
 
 clean:
 	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache

@@ -79,6 +79,8 @@ def folder(tmp_path: Path) -> Path:
         ["export", "gaussian.tsv", "--out", "again.tsv"],
         ["data", "list"],
         ["reproduce", "--list"],
+        ["cite", "gaussian.tsv", "macer"],
+        ["completion", "bash"],
     ],
     ids=lambda words: words[0],
 )
@@ -95,6 +97,7 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("torch", ["certify", "user/name", "--dataset", "digits"]),
         ("torch", ["predict", "user/name", "image.png"]),
         ("torch", ["quickstart"]),
+        ("report", ["quickstart"]),
         ("cluster", ["certify", "user/name", "--dataset", "digits", "--ray", "auto"]),
         *(
             pytest.param(name, ["train", "digits", "--sigma", "0.5", "--logger", name], marks=pytest.mark.slow)

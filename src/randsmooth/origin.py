@@ -37,6 +37,23 @@ def install_command(extra: str) -> str:
     return f"pip install '{NAME}[{extra}]{f' @ {url}' if url else ''}'"
 
 
+def kind_of_origin() -> str:
+    """Where the randsmooth that is running came from, in a word or two that name no place.
+
+    Example:
+        >>> kind_of_origin() in ("clone", "folder", "version control", "file or address", "package index")
+        True
+    """
+    origin = _origin()
+    if _clone() is not None:
+        return "clone"
+    if "dir_info" in origin:
+        return "folder"
+    if "vcs_info" in origin:
+        return "version control"
+    return "file or address" if origin else "package index"
+
+
 def _clone() -> Path | None:
     """The clone that this module lies in, where it runs from its sources."""
     root = Path(__file__).resolve().parents[2]

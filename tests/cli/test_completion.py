@@ -38,6 +38,8 @@ def completed(*words: str, site: Path | None = None) -> list[str]:
         (("train", "mnist", "--method", "smooth"), ["smoothadv", "smoothmix"]),
         (("train", "mnist", "--logger", ""), ["tensorboard", "csv", "mlflow", "wandb"]),
         (("train", "mnist", "--arch", "len"), ["lenet"]),
+        (("train", "mnist", "--preset", "cat-rs/macer/t"), ["cat-rs/macer/table1"]),
+        (("completion", ""), ["bash", "zsh", "fish", "powershell"]),
     ],
     ids=" ".join,
 )
@@ -63,11 +65,3 @@ def test_names_of_other_packages_are_known(verb: str, setting: str, group: str, 
     environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert all(f"{name} (from smoothing-extras)" in " ".join(done.stdout.split()) for name in names)
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_for_a_shell_is_printed(shell: str) -> None:
-    program = "import sys; sys.argv = ['randsmooth']; from randsmooth.cli.main import main; main()"
-    environment = os.environ | {"_RANDSMOOTH_COMPLETE": f"source_{shell}"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert f"complete_{shell}" in done.stdout

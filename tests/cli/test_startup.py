@@ -47,6 +47,7 @@ LIGHT = [
     *(["certifi"], ["data", "lst"], ["--colour"], ["certify", "--colour"], ["methods", "amplfy"]),
     *(["train"], ["train", "digits", "--sigma", "half"], ["certify", "m", "--config", "none.yaml"], ["evaluate"]),
     *(["predict", "m", "i.png", "--format", "xml"], ["attack", "m", "c.parquet", "--format", "xml"]),
+    *(["completion", "bash"], ["completion", "tcsh"], ["cite", "--format", "ris"]),
     *(["verify", "a", "--format", "xml"], ["reproduce"], ["reproduce", "nosuch"]),
     *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--method", "amplifi"], ["--preset", "nosuch"])),
     *(["train", "digits", "--sigma", "0.5", *wrong] for wrong in (["--epochs", "-3"], ["--seed", "-1"])),

@@ -130,7 +130,7 @@ def _option(name: str, field: FieldInfo, shape: str | None, help: str, choices: 
 
 def _completed(setting: str, choices: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
     """What a shell offers for a setting that is chosen by name; None leaves it to offer files."""
-    if not choices and setting not in {*REGISTRIES, *MORE}:
+    if not choices and setting not in {*REGISTRIES, *MORE, "preset"}:
         return None
 
     def offered(incomplete: str) -> list[str]:

@@ -12,11 +12,9 @@ import typer
 from randsmooth import __version__
 from randsmooth.cli.failures import explained
 from randsmooth.cli.groups import APPEARANCE, AllVerbs, DataVerbs, SubmitVerbs
-from randsmooth.cli.messages import BAD_INPUT, FAILURE, INTERRUPTED, note, one_line
+from randsmooth.cli.messages import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, note, one_line
 from randsmooth.errors import InputError, Note, SeveralErrors
 from randsmooth.escape import say
-
-COMPLETION = "_RANDSMOOTH_COMPLETE"  # set by a shell that asks how to complete a line, or for the script that asks
 
 app = typer.Typer(
     name="randsmooth",

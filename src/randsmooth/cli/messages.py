@@ -1,4 +1,4 @@
-"""What the command line says on stderr, and the exit codes that it ends with."""
+"""What the command line says on stderr, the exit codes that it ends with, and the variable that shells set."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from randsmooth.urls import with_urls
 FAILURE = 1
 BAD_INPUT = 2
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
+COMPLETION = "_RANDSMOOTH_COMPLETE"  # set by a shell that asks how to complete a line, or for the script that asks
 LONGEST = 8_000  # characters of an error; the longest of ours, which lists the presets, has fewer
 
 

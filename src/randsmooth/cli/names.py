@@ -19,6 +19,7 @@ MORE = {
     "backend": ["auto"],
     "device": ["auto", "cpu", "cuda"],
     "logger": ["tensorboard", "csv", "mlflow", "wandb"],
+    "shell": ["bash", "zsh", "fish", "powershell"],
     "split": ["train", "test"],
 }
 
@@ -30,6 +31,10 @@ def names(setting: str) -> list[str]:
         >>> names("backend")[-1], names("out")
         ('auto', [])
     """
+    if setting == "preset":
+        from randsmooth.training.presets import PRESETS
+
+        return list(dict.fromkeys(preset.name for preset in PRESETS))
     return [*(_registry(setting) or ()), *MORE.get(setting, ())]
 
 

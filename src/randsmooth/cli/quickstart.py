@@ -49,18 +49,19 @@ def quickstart(settings: Quickstart) -> None:
     How long it will take on this machine is measured and said first, with --resume only for what is left. No
     download is needed: the digits come with scikit-learn.
     """
+    from randsmooth import report
+
+    write_page = report.write_comparison  # needs plots: where these are missing, nothing is begun
     left = {method: _left(settings, method) for method in METHODS}
     if any(map(any, left.values())):
         say(f"This takes {in_words(expected_seconds(settings, left))} on this machine now.")
     tables = [_trained_and_certified(settings, method) for method in METHODS]
 
-    from randsmooth import report
-
     gaussian, amplify = tables
     say("\n" + report.render(tables))
     say(report.what_acr_hides(amplify, gaussian))
     page = settings.out / "report.html"
-    report.write_comparison(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
+    write_page(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
     say("\n" + printable(f"report in {page}"))
 
 

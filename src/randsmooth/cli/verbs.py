@@ -100,6 +100,19 @@ VERBS = {
         "methods:methods",
         "List the training methods, explain one with its hyperparameters, or list the published presets.",
     ),
+    "cite": Verb(
+        "cite:cite",
+        "Print what to cite for a run: randsmooth, and the papers and data sets behind what it used, each with its "
+        "use.",
+    ),
+    "doctor": Verb(
+        "doctor:doctor",
+        "Say what randsmooth finds on this machine: versions, devices, backends and their speed, data sets, caches.",
+    ),
+    "completion": Verb(
+        "completion:completion",
+        "Print the script with which a shell completes verbs, options, names and files.",
+    ),
 }
 
 # The verbs of `randsmooth data`.

@@ -1,0 +1,46 @@
+"""`randsmooth cite`."""
+
+from __future__ import annotations
+
+from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.errors import unknown
+from randsmooth.escape import say, to_json
+from randsmooth.transfer import fetched
+from randsmooth.urls import has_protocol
+
+FORMATS = ("text", "bibtex", "json")
+
+
+class Cite(Settings):
+    """Settings of `randsmooth cite`."""
+
+    things: list[str] = argument(
+        "Certificate tables, logs, model folders, or names: a method, rule, bound, data set, architecture, or "
+        "acr, p_a, sound, denoised, ensemble, ... (default: randsmooth alone)",
+        default_factory=list,
+    )
+    format: str = option("text, bibtex or json.", "text")
+
+    @classmethod
+    def in_files(cls) -> bool:
+        """False: a listing is no run to be repeated from a file."""
+        return False
+
+
+def cite(settings: Cite) -> None:
+    """Print what to cite for a run: randsmooth, and the papers and data sets behind what it used, each with its use.
+
+    Read from the header of a table, from a model's configuration, or from the path of a published log. Whether you
+    report ACR or p_A nobody knows but you: their papers are named for every table.
+
+    Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
+    """
+    if settings.format not in FORMATS:
+        raise unknown("format", settings.format, FORMATS)
+    from randsmooth.papers import cited
+
+    found = cited([fetched(thing) if has_protocol(thing) else thing for thing in settings.things])
+    if settings.format == "json":
+        say(to_json(found.to_dict()))
+    else:
+        say(found.bibtex() if settings.format == "bibtex" else found.text())

@@ -1,0 +1,108 @@
+"""The wheel and the sdist, built here without a network: what they hold, and what an index shows of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+import check_release
+from build_packages import build, faults, metadata_of, relative_links
+from environment import Failed
+from randsmooth.extras import EXTRAS
+
+ROOT = Path(__file__).parents[2]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+SUBSTITUTIONS = PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
+CONDA = {"lazy-loader": "lazy_loader"}  # where conda-forge has another name
+BUILDERS = ("hatchling", "hatch_fancy_pypi_readme")
+
+
+def readme_of_index(text: str) -> str:
+    """The README as the build makes it."""
+    for one in SUBSTITUTIONS:
+        text = re.sub(one["pattern"], one["replacement"], text)
+    return text
+
+
+def test_every_link_and_picture_of_the_readme_leads_somewhere_on_an_index() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert len(relative_links(readme)) > 20  # what would be broken
+    assert relative_links(readme_of_index(readme)) == []
+
+
+def test_the_readme_keeps_its_code_on_an_index() -> None:
+    readme, fenced = (ROOT / "README.md").read_text(), re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    assert fenced.findall(readme_of_index(readme)) == fenced.findall(readme)
+
+
+def test_the_conda_recipe_asks_for_what_the_package_asks_for() -> None:
+    recipe = yaml.safe_load((ROOT / "release" / "conda" / "recipe.yaml").read_text())
+    ours = [re.fullmatch(r"([\w-]+)(>=.+)", line) for line in PROJECT["dependencies"]]
+    wanted = {f"{CONDA.get(one[1], one[1])} {one[2]}" for one in ours if one}
+    assert {*recipe["requirements"]["run"]} == {"python >=${{ python_min }}", *wanted}
+    built = {line.replace(">=", " >=") for line in PYPROJECT["build-system"]["requires"]}
+    assert built <= {*recipe["requirements"]["host"]}
+    assert f">={recipe['context']['python_min']}" == PROJECT["requires-python"]
+    assert (
+        f"torch>={recipe['requirements']['run_constraints'][0].partition('>=')[2]}"
+        in PROJECT["optional-dependencies"]["torch"]
+    )
+
+
+def test_the_image_installs_extras_that_there_are() -> None:
+    extras = re.search(r"^ARG EXTRAS=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert extras is not None
+    assert set(extras[1].split(",")) <= {*EXTRAS.values()}
+
+
+def test_a_version_without_a_date_cannot_be_released(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (unreleased)\n")
+    monkeypatch.setattr(check_release, "ROOT", tmp_path)
+    monkeypatch.setattr(check_release, "version", lambda: "0.1.0")
+    with pytest.raises(Failed, match="which is no date"):
+        check_release.check_changelog()
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (2026-01-31)\n")
+    assert check_release.check_changelog() == "2026-01-31"
+    monkeypatch.setattr(check_release, "version", lambda: "0.2.0")
+    with pytest.raises(Failed, match=r"not with 0\.2\.0"):
+        check_release.check_changelog()
+
+
+@pytest.mark.slow
+def test_wheel_and_sdist_hold_what_they_should(tmp_path: Path) -> None:
+    if missing := [name for name in BUILDERS if find_spec(name) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    wheel, sdist = build(tmp_path, python=sys.executable)
+    assert faults(wheel, sdist) == []
+    facts = metadata_of(wheel)
+    assert facts["Description-Content-Type"] == "text/markdown"
+    assert {line.partition(", ")[2] for line in facts.get_all("Project-URL") or []} == {*PROJECT["urls"].values()}
+    version = facts["Version"]
+    assert f"/blob/v{version}/docs/glossary.md" in str(facts.get_payload())
+    assert f"/v{version}/docs/images/p_a_curves.png" in str(facts.get_payload())
+
+
+@pytest.mark.slow
+def test_a_wheel_that_lacks_a_file_or_links_to_nowhere_is_found_out(tmp_path: Path) -> None:
+    if missing := [name for name in BUILDERS if find_spec(name) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    wheel, sdist = build(tmp_path, python=sys.executable)
+    worse = tmp_path / "worse" / wheel.name
+    worse.parent.mkdir()
+    with zipfile.ZipFile(wheel) as good, zipfile.ZipFile(worse, "w") as bad:
+        for name in good.namelist():
+            if name != "randsmooth/py.typed":
+                content = good.read(name)
+                bad.writestr(name, content + b"[here](docs/data.md)" * name.endswith("METADATA"))
+    assert faults(worse, sdist) == [
+        "the README of the wheel links to docs/data.md",
+        "the wheel lacks randsmooth/py.typed",
+    ]
