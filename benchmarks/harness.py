@@ -22,7 +22,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured figure beside its target: a ratio is of medians over rounds that were taken in turn.
+    """A measured figure beside its target: a ratio is the median of those of rounds, whose two runs follow one another.
 
     `most`: the target is the largest value allowed, not the smallest.
     """
@@ -59,7 +59,7 @@ def ratio(
     theirs(), ours()
     rounds = [(theirs(), ours()) for _ in range(ROUNDS)]
     baseline, value = (statistics.median(column) for column in zip(*rounds, strict=True))
-    figure = Figure(name, value / baseline, target, rounds, note(value))
+    figure = Figure(name, statistics.median(own / other for other, own in rounds), target, rounds, note(value))
     more = f"; {figure.note}" if figure.note else ""
     print(figure.line(), f"  ({baseline:,.0f} -> {value:,.0f} a second{more})", flush=True)
     return figure

@@ -33,6 +33,7 @@ print(*sorted({"torch", "lightning_fabric", "matplotlib", "plotly"} & set(sys.mo
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rooms", [WITHOUT_TORCH, sorted({*ROOMS} - {*WITHOUT_TORCH})], ids=["without torch", "others"])
 def test_rooms_and_their_names_are_reached_from_a_fresh_import(rooms: list[str]) -> None:
     ran = subprocess.run([sys.executable, "-c", REACHED, *rooms], capture_output=True, text=True, check=True)

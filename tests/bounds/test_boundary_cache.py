@@ -237,6 +237,7 @@ def test_a_table_that_fails_its_check_is_refused_and_not_kept(folder: Path, monk
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_processes_may_ask_at_the_same_time(folder: Path) -> None:
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:

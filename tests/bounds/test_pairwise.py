@@ -122,6 +122,7 @@ def test_below_seven_tenths_it_proves_larger_radii_than_the_two_sided_bound(p: l
     assert ours.mean() > gain * theirs.mean()
 
 
+@pytest.mark.slow
 def test_of_many_looks_the_radius_errs_no_more_often_than_alpha_at_any() -> None:
     looks, p = np.array([50, 100, 200, 400]), [0.4, 0.35, 0.25]
     steps = np.diff(looks, prepend=0)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 GUIDE = Path(__file__).parents[2] / "docs" / "bounds.md"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "from_counts.py"
 
@@ -39,5 +41,6 @@ def test_the_guide_runs_without_torch(tmp_path: Path) -> None:
     assert (tmp_path / "mine.parquet").is_file()
 
 
+@pytest.mark.slow
 def test_the_example_runs_without_torch(tmp_path: Path) -> None:
     assert "torch was not loaded" in ran(EXAMPLE, tmp_path)

@@ -52,6 +52,7 @@ def flips(make: Make, path: Path, some: int | None) -> None:
         assert changed_by_a_flip(path, chosen.tolist(), lambda path: everything(read(path))) == []
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_of_a_sample_changes_what_is_read(make: Make, tmp_path: Path) -> None:
     flips(make, tmp_path / "a.parquet", SAMPLE)
 

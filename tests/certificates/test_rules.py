@@ -145,7 +145,9 @@ def test_every_bound_is_tested() -> None:
     assert set(LEAST_ERRORS) == set(CONFIDENCE_BOUNDS)
 
 
-@pytest.mark.parametrize("bound", LEAST_ERRORS)
+@pytest.mark.parametrize(
+    "bound", [pytest.param(bound, marks=pytest.mark.slow if bound == "randomised" else []) for bound in LEAST_ERRORS]
+)
 def test_bounds_of_the_fixed_rule_err_no_more_often_than_alpha(bound: str) -> None:
     """Samples of p = (0.6, 0.25, 0.15): an error is a radius beyond the one that the bound is about."""
     p = np.array([0.6, 0.25, 0.15])

@@ -120,7 +120,7 @@ def test_what_cannot_be_folded_is_left_alone(kind: type[nn.Module]) -> None:
         torch.testing.assert_close(folded(x), before)
 
 
-@pytest.mark.parametrize("arch", ["lenet", "resnet8"])
+@pytest.mark.parametrize("arch", ["lenet", pytest.param("resnet8", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("backend", "precision", "tolerance"),
     [("torch", "32", 1e-4), ("openvino", "32", 1e-4), ("torch", "bf16", 0.06), ("openvino", "bf16", 0.06)],
@@ -193,7 +193,8 @@ def test_bfloat16_is_refused_or_computed_whatever_the_instruction_set(limit: str
     assert done.returncode == 0 or done.stderr.strip() == "refused", done.stderr
 
 
-@pytest.mark.parametrize("backend", [pytest.param("openvino", marks=pytest.mark.slow), "onnx"])
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["openvino", "onnx"])
 def test_counts_differ_at_most_where_the_logits_are_close(backend: str, exported: Exported) -> None:
     pytest.importorskip({"openvino": "openvino", "onnx": "onnxruntime"}[backend])
     model = exported("resnet8") if backend == "onnx" else network("resnet8")
@@ -208,6 +209,7 @@ def test_counts_differ_at_most_where_the_logits_are_close(backend: str, exported
     assert moved <= 2 + 3 * close * SAMPLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 7, 300])
 def test_an_onnx_file_with_a_fixed_batch_is_used_as_it_is(batch: int, exported: Exported) -> None:
     pytest.importorskip("onnxruntime")
@@ -289,6 +291,7 @@ def test_auto_keeps_the_usual_one_unless_another_is_clearly_faster(rate: float, 
     assert (backend.name, told) == (chosen, dict(zip(ways, rates.values(), strict=True)))
 
 
+@pytest.mark.slow
 def test_auto_says_what_it_tried() -> None:
     engine = Engine(network("small-cnn"), sigma=0.5, device=CPU, backend="auto")
     backend = engine.prepare(SHAPES["small-cnn"])

@@ -318,6 +318,7 @@ BUILT: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUILT)
 def test_compositions_of_torch_modules_are_exported(name: str, tmp_path: Path) -> None:
     pytest.importorskip("onnxscript")

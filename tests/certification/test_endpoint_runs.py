@@ -102,6 +102,7 @@ def test_sound_noise_is_that_of_any_other_batch(images: torch.Tensor) -> None:
     assert np.array_equal(counts[0], counts[1])
 
 
+@pytest.mark.slow
 def test_a_run_over_http_that_fails_now_and_then(tmp_path: Path) -> None:
     with serving("ok", "500", "ok", "drop", "ok", "shape", "ok", "slow", "ok", delay=0.002) as server:
         endpoint = rs.Endpoint(server.url, batch=20, retries=8, backoff=0.01, timeout=0.5, parallel=3, identity="flaky")

@@ -34,6 +34,7 @@ class Labels(HalfSpace):
         return F.one_hot(super().forward(x.detach()).argmax(dim=1), 2).float()
 
 
+@pytest.mark.slow
 def test_labels_alone_show_how_far_the_class_reaches() -> None:
     """Just inside of the true radius nothing changes, just outside everything."""
     model = Labels().eval()

@@ -87,6 +87,8 @@ def test_a_run_cut_short_in_either_pass_goes_on(
             measure(split, out, resume=True, progress=stopping)
         assert out.exists() is (title == "certify a-open")
     assert measure(split, out, resume=True) == measured[0]
+    with pytest.raises(InputError, match=r"To go on with it: .*with the `within` that it was begun with"):
+        measure(split, out, resume=True, within=0.03)
     with pytest.raises(InputError, match=r"a.parquet exists. To go on with it"):
         measure(split, out)
     assert measure(split, out, overwrite=True, seed=1) != measured[0]
@@ -104,6 +106,6 @@ def test_what_cannot_be_is_refused_before_any_image(split: tuple[torch.Tensor, t
     ):
         with pytest.raises(InputError, match=named):
             measure(split, **{"out": out} | refused)
-    with pytest.raises(InputError, match="needs images with labels"):
+    with pytest.raises(InputError, match="need images with labels"):
         measure(split[0], out)
     assert not list(tmp_path.iterdir())

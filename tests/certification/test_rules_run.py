@@ -161,6 +161,7 @@ def test_rules_that_need_a_selection_say_so(how: dict[str, Any], said: str) -> N
         certify(lambda x: x, "digits", **{"sigma": 0.25, "n0": 0} | how, out="never.parquet")
 
 
+@pytest.mark.slow
 def test_the_header_says_what_was_given_up_dropped_and_used(model: Classifier, tmp_path: Path) -> None:
     header = run(model, tmp_path / "a.parquet", "grid", label_aware=True).header
     assert header.guarantee is not None and "For evaluation only" in header.guarantee

@@ -111,7 +111,7 @@ def test_an_image_does_not_feel_its_neighbours_or_the_batch(smoothed: SmoothedCl
     assert other.mean[0] == pytest.approx(together.mean[1], abs=1e-6)
 
 
-@pytest.mark.parametrize("bound", ["bernstein", "hoeffding", "betting"])
+@pytest.mark.parametrize("bound", ["bernstein", "hoeffding", pytest.param("betting", marks=pytest.mark.slow)])
 def test_it_holds_its_level(smoothed: SmoothedClassifier, bound: str) -> None:
     """Bounds above the true mean are as rare as alpha says; without their slack, half of them are."""
     images, n, truth = 400, 300, true_mean(0.3, 2.0)

@@ -82,6 +82,7 @@ def test_machines_may_read_it(cli: Run, made: Path) -> None:
     assert [float(row["distance"]) for row in as_csv] == [answer["distance"] for answer in answers]
 
 
+@pytest.mark.slow
 def test_changes_outside_are_no_failure(cli: Run, made: Path) -> None:
     words = ("attack", made / "model", made / "honest.parquet", "--take", TAKE, "--scale", 4, "--steps", 10)
     code, out, _ = cli(*words)

@@ -109,12 +109,10 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "extra", "source"),
-    [
-        ("transformers", "hub", "hf:vit"),
-        pytest.param("timm", "timm", "timm:resnet18", marks=pytest.mark.slow),
-    ],
+    [("transformers", "hub", "hf:vit"), ("timm", "timm", "timm:resnet18")],
 )
 def test_the_extra_that_is_missing_is_named(package: str, extra: str, source: str, pets: Path, tmp_path: Path) -> None:
     save_vit(tmp_path / "vit")

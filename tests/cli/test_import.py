@@ -77,6 +77,7 @@ def _contained(state: dict[str, Tensor], layer: str) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(3), ids=["mean and std", "center", "none"])
 def test_the_layer_that_a_network_was_trained_behind_is_found(
     cli: Run, folder: Path, tmp_path: Path, place: int

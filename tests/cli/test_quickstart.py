@@ -68,6 +68,7 @@ def test_no_time_is_announced_where_nothing_is_left(
     assert not capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_a_resumed_quickstart_has_left(tmp_path: Path) -> None:
     settings = verb.Quickstart(out=tmp_path, device="cpu", resume=True)
     assert verb._left(settings, "gaussian") == (1.0, 1.0)

@@ -35,6 +35,7 @@ def test_bad_input(cli: Run, words: tuple[str, ...], named: str) -> None:
     assert named in err
 
 
+@pytest.mark.slow
 def test_a_formula_is_drawn_at_once(cli: Run) -> None:
     code, out, _ = cli("reproduce", "acr/figure2", "--out", "here")
     assert code == 0 and "missing" not in out

@@ -46,6 +46,13 @@ def test_whichever_class_crosses_is_certified_planned_and_verified(cli: Run, mod
     assert cli("compare", "any.parquet", "usual.parquet").code == 0
 
 
+def test_a_log_of_it_is_refused_with_the_way_to_one(cli: Run, model: str) -> None:
+    fixed = [*QUICK[:-1], "fixed", "--n0", "0", "--take", "1"]
+    assert cli("certify", model, *fixed, "--out", "any.parquet").code == 0
+    refused = cli("export", "any.parquet")
+    assert refused.code == 2 and "certify with --n0 100" in " ".join(refused.err.split())
+
+
 @pytest.mark.slow
 def test_the_label_itself_is_tested(cli: Run, model: str) -> None:
     told = cli("certify", model, *QUICK, "--n0", "0", "--label-aware", "--out", "label.parquet", "--workers", "2")

@@ -44,9 +44,10 @@ def certified(order: Order, folder: Path) -> Certificates:
 @pytest.mark.parametrize(
     ("rule", "label_aware", "n0"),
     [
+        *((rule, False, 100) for rule in ("fixed", "grid", "dense=1")),
         *(
-            (rule, False, 100)
-            for rule in ("fixed", "grid", "radius=0.25", "union", "dense=1", "tolerance=0.2", "anytime=0.1")
+            pytest.param(rule, False, 100, marks=pytest.mark.slow)
+            for rule in ("radius=0.25", "union", "tolerance=0.2", "anytime=0.1")
         ),
         *((rule, True, 100) for rule in ("fixed", "grid", "tolerance=0.2")),
         *((rule, True, 0) for rule in ("fixed", "radius=0.25")),
@@ -68,6 +69,7 @@ def test_what_needs_no_samples_is_not_drawn() -> None:
     assert planned.pilot.sampled < 40 * 2000
 
 
+@pytest.mark.slow
 def test_a_run_that_is_begun_only_lies_within_the_limits(tmp_path: Path) -> None:
     order = ordered(120, rule="grid")
     taken = certified(order, tmp_path).samples.sum()
@@ -78,11 +80,13 @@ def test_a_run_that_is_begun_only_lies_within_the_limits(tmp_path: Path) -> None
         assert planned.samples.low <= planned.samples.middle <= planned.samples.high
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_the_images() -> None:
     chosen = [[image.index for image in plan(ordered(), seconds=0.02, seed=seed).pilot.images] for seed in (0, 0, 1)]
     assert chosen[0][:3] == chosen[1][:3] != chosen[2][:3]
 
 
+@pytest.mark.slow
 def test_other_rules_are_foretold_from_the_counts_of_this_one(tmp_path: Path) -> None:
     planned = plan(ordered(100, rule="tolerance=0.2", n=3000), seconds=300.0)
     for rule in ("fixed", "grid", "radius=0.5"):
@@ -116,6 +120,7 @@ def test_more_workers_take_less_time_but_not_less_than_an_image() -> None:
     assert middles[0] == planned.seconds.middle > middles[1] > middles[2] == middles[3] > planned.start
 
 
+@pytest.mark.slow
 def test_disk_is_what_the_run_writes(tmp_path: Path) -> None:
     order = ordered(60, rule="grid")
     planned = plan(order, seconds=300.0)

@@ -76,6 +76,7 @@ def test_what_cannot_be_foretold_is_named() -> None:
     assert plan_steps([denoiser, steps()[1]], known()).unknown == ("d/train", "a/n")
 
 
+@pytest.mark.slow
 def test_a_network_is_measured_once() -> None:
     speeds = Speeds(torch.device("cpu"))
     plan_steps(steps(take=10), speeds)

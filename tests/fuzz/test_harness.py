@@ -40,6 +40,7 @@ def tallies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tally]:
     return run(WHERE, numbers, seed=SEED, folder=tmp_path_factory.mktemp("run"), limits=LIMITS)
 
 
+@pytest.mark.slow  # some wait until they are stopped
 @pytest.mark.parametrize("toy", BEHAVIOUR)
 def test_a_misbehaviour_is_counted_as_what_it_is(toy: str, tallies: dict[str, Tally]) -> None:
     """And the inputs after it are read, by another worker where it took one down."""

@@ -171,6 +171,7 @@ def claim_rates(runs: int) -> tuple[float, float]:
     return float(np.mean(said)), float(np.mean(control))
 
 
+@pytest.mark.slow
 def test_few_draws_bear_out_both_rates() -> None:
     said, control = everywhere_rates(10)
     assert said == 0.0 and control > 0.5

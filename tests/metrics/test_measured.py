@@ -61,6 +61,7 @@ def rows(whole: Certificates, idx: NDArray[np.int64]) -> Certificates:
     return whole.rows(np.isin(whole.idx, idx)).renamed("second")
 
 
+@pytest.mark.slow
 def test_the_interval_covers_what_the_whole_table_shows(passes: tuple[Certificates, Certificates]) -> None:
     truth, missed, short = certified_accuracy(passes[1], R).value, 0, 0
     for seed in range(60):
@@ -105,6 +106,7 @@ def test_control_images_chosen_by_their_samples_mislead(passes: tuple[Certificat
     assert not low <= truth <= high
 
 
+@pytest.mark.slow
 def test_false_certificates_are_allowed_for() -> None:
     """Every image a hair below the radius: whatever is certified is false, and nothing may be assured."""
     from randsmooth import bounds

@@ -82,6 +82,7 @@ def test_ours_is_not_worse_than_catrs_everywhere(logs: Path) -> None:
     assert [point.shown for r in (1.25, 1.5, 1.75) if (point := one.at(r))] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_every_twentieth_image_shows_nobody_ahead_everywhere(logs: Path) -> None:
     some = np.arange(10_000) % 20 == 0
     gaussian = table(logs, "gaussian").rows(some)

@@ -283,6 +283,7 @@ for name in PAIRS:
 """
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same() -> None:
     tests = str(Path(__file__).parents[1])
     env = dict(os.environ) | {"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join([tests, *filter(None, sys.path)])}

@@ -49,6 +49,7 @@ def test_it_is_its_slow_version(seed: int, m: int, steps: int, eps: float, gamma
     np.testing.assert_allclose(slow.flat(found), points, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_as_released_it_votes_rounds_and_is_a_step_ahead() -> None:
     """Each changes some image: a vote another verdict, rounding the points, the lengths the path."""
     differ = {"vote": False, "points": False}

@@ -42,6 +42,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return pd.read_csv(tmp_path / "out" / "acr-section7.csv").set_index(["method", "radius"])
 
 
+@pytest.mark.slow
 def test_here_it_is_the_best_of_the_tables(told: pd.DataFrame) -> None:
     macer = told.loc["macer"]
     assert macer["here"].tolist() == [75.0, 75.0, 50.0, 50.0, 50.0, 25.0, 25.0, 25.0, 25.0, 25.0, 25.0]

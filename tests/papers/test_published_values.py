@@ -263,6 +263,7 @@ def test_what_is_printed_twice_and_differs(
     assert {metric.removeprefix("accuracy") for metric in differing} == set(metrics.split())
 
 
+@pytest.mark.slow
 def test_no_row_of_the_papers_contradicts_itself() -> None:
     assert inconsistencies().values.tolist() == []
     assert list(inconsistencies().columns) == [*ROW, "what"]

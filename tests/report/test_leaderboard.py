@@ -213,6 +213,7 @@ def test_it_is_written_whole_with_its_json(make: Make, tmp_path: Path) -> None:
     assert list(tmp_path.glob("bad*")) == []
 
 
+@pytest.mark.slow
 def test_twenty_one_logs_of_ten_thousand_are_light(log: Make) -> None:
     radii = np.random.default_rng(0).uniform(-0.5, 1.5, 10_000).round(3).tolist()  # as logs print them
     tables = [log(radii, f"log{i}", sigma=0.5, n=100_000, alpha=0.001) for i in range(21)]

@@ -94,6 +94,7 @@ def test_the_plots_are_valid_and_true(make: Make) -> None:
         assert share == pytest.approx(100.0 * (hits / 500 >= x).mean(), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_ten_thousand_images_are_drawn_with_few_points(log: Make) -> None:
     table = log([i / 2700 for i in range(10_000)], sigma=1.0, n=100_000, alpha=0.001)
     text = comparison_page([table])

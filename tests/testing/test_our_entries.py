@@ -15,6 +15,7 @@ from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES, Endpoint, FunctionModel, OnnxModel, wrap
 from randsmooth.report import PANELS
 
+LARGE = {"wrn28-10", "resnet50", "cifar-resnet50", "resnet110"}
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
 
 
@@ -25,7 +26,7 @@ def test_methods(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "wrn28-10" else []) for name in ARCHITECTURES] + ["resnet14"],
+    [pytest.param(name, marks=pytest.mark.slow if name in LARGE else []) for name in ARCHITECTURES] + ["resnet14"],
 )
 def test_architectures(name: str) -> None:
     testing.check_architecture(name)
@@ -60,7 +61,10 @@ def test_the_table_covers_all_rules() -> None:
     assert {text.partition("=")[0] for text in SAMPLES} == {*RULES}
 
 
-@pytest.mark.parametrize("text", SAMPLES)
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(text, marks=pytest.mark.slow if text in {"anytime=0.5", "grid=0.1"} else []) for text in SAMPLES],
+)
 def test_rules(text: str) -> None:
     testing.check_rule(text, n=SAMPLES[text])
 

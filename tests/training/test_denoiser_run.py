@@ -39,6 +39,7 @@ def squared_error(denoiser: Denoiser, sigma: float) -> tuple[float, float]:
         return float((denoiser(x + noise) - x).square().mean()), float(noise.square().mean())
 
 
+@pytest.mark.slow
 def test_it_learns_to_remove_noise(tmp_path: Path) -> None:
     denoiser = train_denoiser("digits", sigma=0.5, arch="dncnn-4x16", epochs=12, batch=64, out=tmp_path / "d")
     after, before = squared_error(denoiser, 0.5)

@@ -141,6 +141,8 @@ def _check_a_log_can_say(table: Certificates) -> None:
     header = table.header
     if header.rule != "fixed":
         made, way = f"certified by --rule {header.rule}", "certify with --rule fixed"
+    elif header.n0 == 0 and not header.label_aware:
+        made, way = "certified without samples that pick a class (--n0 0)", "certify with --n0 100"
     elif header.bound not in (None, "clopper-pearson"):
         made, way = f"judged by the {header.bound} bound", "certify with --bound clopper-pearson"
     elif not table.labelled:

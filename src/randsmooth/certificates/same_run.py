@@ -295,6 +295,8 @@ def _ways_on(begun: Header, names: list[str], classifier: ClassifierDifference |
         needed.insert(0, "no shard")
     if "selection" in names and (begun.selection or "").startswith("all "):
         needed.insert(0, "neither take nor skip")
+    if "selection" in names and re.match(r"\d+ (left open|by chance)", begun.selection or ""):
+        needed.insert(0, "the `within` that it was begun with")
     given = setting(**_arguments(begun, names), resume=True)
     with_what = f", with {' and '.join(needed)}" if needed else ""
     return f"To go on with it: {given}{with_what}. To begin anew: {setting(overwrite=True)}, or another out (--out)"

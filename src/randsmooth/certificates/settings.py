@@ -122,9 +122,11 @@ class CertificationSettings(FrozenRecord):
             return self.bound
         kind, _ = kind_of_rule(self.rule, n=self.n)
         own = {field.name for field in fields(kind)}
-        if "bound" not in own or ANY_CLASS not in kind.takes or self.bound not in (CONFIDENCE_BOUNDS[0], ANY_CLASS):
+        default = self.bound == CONFIDENCE_BOUNDS[0]
+        if "bound" not in own or ANY_CLASS not in kind.takes or not (default or self.bound == ANY_CLASS):
+            bound = "" if default else f", bound={self.bound}"
             raise InputError(
-                f"n0=0 leaves no samples to pick a class, and rule={shown(repr(self.rule))}, bound={self.bound} does "
+                f"n0=0 leaves no samples to pick a class, and rule={shown(repr(self.rule))}{bound} does "
                 "not hold for any class: give n0 >= 1 (100 is usual), rule radius=R, or label_aware to test the label"
             )
         return ANY_CLASS

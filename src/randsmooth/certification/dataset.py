@@ -132,7 +132,9 @@ def _carried_out(
         order = replace(order.like(begun), begun=begun)
     with workers(order) as crew, show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
         if order.settings.label_aware and not crew.facts.labelled:
-            raise InputError("label-aware certification needs images with labels, and these have none")
+            raise InputError(
+                "label-aware certification and certified accuracy need images with labels, and these have none"
+            )
         for note in crew.facts.notes:
             reporter.say(f"note: {note}")
         return certify_images(crew, out, resume=resume, overwrite=overwrite, reporter=reporter)

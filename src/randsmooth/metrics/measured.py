@@ -100,8 +100,8 @@ def to_resolve(screened: Certificates, within: float, *, level: float = LEVEL) -
 
     Their number depends on how many were left open and on `within` alone, and they are chosen by a hash of the
     header's seed and their positions, which has nothing to do with the noise: so the interval of `measured_accuracy`
-    holds without a correction. (Choosing anew, by other seeds, until the result pleases would break it.) They are the
-    first of one order: a smaller `within` adds others.
+    holds without a correction. (Choosing anew until the result pleases, by other seeds or an ever smaller `within`,
+    would break it.) They are the first of one order: a smaller `within` adds others.
 
     Args:
         screened: all images, under the rule `screen=R`, label-aware.
