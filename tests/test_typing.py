@@ -27,8 +27,8 @@ x, y = images.batch(rs.data.take(len(images), 5))
 shape: torch.Size = x.shape
 
 
-def told(metrics: dict[str, float]) -> None:
-    print(metrics["epoch"])
+def told(metrics: dict[str, float], model: rs.models.Classifier) -> None:
+    print(metrics["epoch"], model.classes)
 
 
 model = rs.train("digits", sigma=0.25, epochs=1, take=64, out=Path("m"), logger="csv", callback=told, progress=False)

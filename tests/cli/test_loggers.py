@@ -17,6 +17,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from cli.run import Run
 from randsmooth import models
+from randsmooth.certification import SmoothedClassifier
+from randsmooth.data import load, take
 from randsmooth.errors import InputError, Note
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, EVENTS, HISTORY
@@ -30,7 +32,7 @@ class Stopped(Exception):
 
 
 def stop_after(epochs: int) -> Any:
-    def callback(metrics: dict[str, float]) -> None:
+    def callback(metrics: dict[str, float], model: models.Classifier) -> None:
         if metrics["epoch"] + 1 == epochs:
             raise Stopped
 
@@ -262,8 +264,25 @@ def test_a_damaged_list_of_loggers_is_told(tmp_path: Path) -> None:
 
 def test_the_callback_is_told_each_row_of_the_history(tmp_path: Path) -> None:
     told: list[dict[str, float]] = []
-    train("digits", SETTINGS, out=tmp_path / "m", callback=told.append)
+    train("digits", SETTINGS, out=tmp_path / "m", callback=lambda metrics, model: told.append(metrics))
     pd.testing.assert_frame_equal(pd.DataFrame(told), pd.read_csv(tmp_path / "m" / HISTORY), rtol=1e-12)
+
+
+def test_a_callback_can_certify_the_model_of_each_epoch_without_changing_the_run(tmp_path: Path) -> None:
+    x, _ = load("digits", "test").batch(take(364, 4))
+    hashes, modes, counts = [], [], []
+
+    def certify(metrics: dict[str, float], model: models.Classifier) -> None:
+        hashes.append(models.weights_hash(model))
+        modes.append(model.training)
+        counts.append(SmoothedClassifier(model, sigma=0.25, seed=0).certify(x, n=100).counts)
+
+    watched = train("digits", SETTINGS, out=tmp_path / "watched", callback=certify)
+    alone = train("digits", SETTINGS, out=tmp_path / "alone")
+    assert modes == [False] * 3 and len(set(hashes)) == 3
+    assert hashes[-1] == models.weights_hash(watched) == models.weights_hash(alone)
+    assert (counts[-1] == SmoothedClassifier(alone, sigma=0.25, seed=0).certify(x, n=100).counts).all()
+    assert (counts[0] != counts[-1]).any()
 
 
 def test_what_a_callback_raises_ends_the_run_and_keeps_its_checkpoint(tmp_path: Path) -> None:
@@ -278,8 +297,11 @@ def test_what_a_callback_raises_ends_the_run_and_keeps_its_checkpoint(tmp_path: 
 
 
 def test_a_callback_must_be_a_function(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="callback=3 must be a function"):
+    with pytest.raises(InputError, match="callback=3 must be a function of two: an epoch's metrics, and the model"):
         train("digits", SETTINGS, out=tmp_path / "m", callback=3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="must be a function of two"):
+        train("digits", SETTINGS, out=tmp_path / "m", callback=[].append)  # type: ignore[arg-type]
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_new_run_in_the_folder_is_tracked_anew(tmp_path: Path) -> None:

@@ -131,7 +131,14 @@ def test_images_of_a_program_and_a_callback_need_no_script(tmp_path: Path) -> No
     images = data.load("digits", "train").subset(torch.arange(64))
     x, y = images.batch(torch.arange(64))
     rows: list[dict[str, float]] = []
-    both = rs.train((x, y), settings(take=None), out=tmp_path / "both", device="cpu", devices=2, callback=rows.append)
+    both = rs.train(
+        (x, y),
+        settings(take=None),
+        out=tmp_path / "both",
+        device="cpu",
+        devices=2,
+        callback=lambda row, model: rows.append(row),
+    )
     alone = rs.train((x, y), settings(take=None), out=tmp_path / "alone", device="cpu")
     assert apart(alone, both) < 1e-5
     assert [row["epoch"] for row in rows] == [0, 1]
@@ -164,7 +171,7 @@ class Kill:
     def __init__(self, after: int, later: float = 0.0) -> None:
         self.after, self.later, self.at = after, later, 0.0
 
-    def __call__(self, row: dict[str, float]) -> None:
+    def __call__(self, row: dict[str, float], model: models.Classifier) -> None:
         if row["epoch"] + 1 == self.after:
             threading.Timer(self.later, self._kill).start()
 
@@ -193,7 +200,7 @@ def test_a_killed_rank_ends_all_and_resume_goes_on(tmp_path: Path) -> None:
 
 
 def test_another_number_of_devices_is_a_change_only_where_each_normalises(tmp_path: Path) -> None:
-    def stop(row: dict[str, float]) -> None:
+    def stop(row: dict[str, float], model: models.Classifier) -> None:
         raise KeyboardInterrupt
 
     local = settings(arch="resnet8", epochs=2)

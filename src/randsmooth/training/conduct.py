@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from lightning_fabric.loggers.logger import Logger
@@ -43,8 +44,10 @@ class Conduct:
         progress: Progress | bool | None,
     ) -> Conduct:
         """What `train` was given. Raises InputError for an unusable logger or callback."""
-        if callback is not None and not callable(callback):
-            raise InputError(f"callback={shown(repr(callback))} must be a function of an epoch's metrics")
+        if callback is not None and not _takes_both(callback):
+            raise InputError(
+                f"callback={shown(repr(callback))} must be a function of two: an epoch's metrics, and the model so far"
+            )
         return cls(
             resume=resume,
             overwrite=overwrite,
@@ -53,6 +56,17 @@ class Conduct:
             callback=callback,
             progress=chosen_progress(progress),
         )
+
+
+def _takes_both(callback: Callable[..., object]) -> bool:
+    """Whether it can be called with metrics and a model, as far as its signature tells."""
+    try:
+        inspect.signature(callback).bind({}, None)
+    except TypeError:  # no function, or one of other arguments
+        return False
+    except ValueError:  # a builtin that does not tell
+        return callable(callback)
+    return True
 
 
 # Of a rank other than the first, which writes and reports for all.

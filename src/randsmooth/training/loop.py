@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -34,7 +34,9 @@ from randsmooth.training.step_log import StepLog, TrainingDiverged
 
 LOG_EVERY = 50  # steps; training waits for the device only then
 
-Callback = Callable[[dict[str, float]], object]  # is given the metrics of an epoch when its checkpoint is written
+# Given the metrics of an epoch and the model, in eval mode, when the epoch's checkpoint is written. `Any`: what `train`
+# trains is a Classifier, what `train_denoiser` trains a Denoiser.
+Callback = Callable[[dict[str, float], Any], object]
 
 
 class Trainer:
@@ -131,7 +133,8 @@ class Trainer:
             loggers.log_metrics(_as_logged(row), self.steps_taken - 1)
             loggers.save()
             if callback is not None:
-                callback(dict(row))
+                with frozen(self.weights):
+                    callback(dict(row), self.weights)
 
     def _one_epoch(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
         """Train one epoch; its row of the history."""

@@ -69,8 +69,9 @@ def train(
         logger: what is told the hyperparameters and the metrics, of every epoch and some steps: "tensorboard", "csv",
             "mlflow", "wandb", a Logger of Lightning (Fabric's or PyTorch Lightning's), or several. Default: those by
             name that a resumed run was begun with; for a new run TensorBoard, where it is installed.
-        callback: called after every epoch with its metrics, the row of `history.csv`, once the checkpoint is written:
-            whatever it raises ends the run, which can be resumed.
+        callback: called as `callback(metrics, model)` after every epoch, once its checkpoint is written: with its row
+            of `history.csv`, and the model so far in eval mode, to certify it by a `SmoothedClassifier`, say, which
+            takes a copy. Whatever it raises ends the run, which can be resumed.
         progress: True shows how the run is progressing, False does not; default: on a terminal. Or a function like
             `progress.console`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, method="amplify"`.
@@ -82,10 +83,17 @@ def train(
 
     Example:
         >>> import tempfile
-        >>> losses = []
+        >>> rows = []
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model = train("digits", sigma=0.25, take=64, epochs=1, out=f"{folder}/model", callback=losses.append)
-        >>> model.provenance["method"], len(model.classes), sorted(losses[0])
+        ...     model = train(
+        ...         "digits",
+        ...         sigma=0.25,
+        ...         take=64,
+        ...         epochs=1,
+        ...         out=f"{folder}/model",
+        ...         callback=lambda metrics, model: rows.append(metrics),
+        ...     )
+        >>> model.provenance["method"], len(model.classes), sorted(rows[0])
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
     check_not_settings(dataset, "second")
