@@ -4,12 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := $(VENV)/.demo-installed
 DEV := $(VENV)/.dev-installed
+DOCS := $(VENV)/.docs-installed
+SITE := runs/docs/html
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test test-slow fuzz lint format bench bench-gpu drills packages release clean
+.PHONY: demo docs docs-links docs-look test test-slow fuzz lint format bench bench-gpu drills packages release clean
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,6 +26,10 @@ $(DEMO): pyproject.toml constraints.txt | $(VENV)
 $(DEV): pyproject.toml constraints.txt | $(VENV)
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	@touch $(DEMO) $@
+
+$(DOCS): pyproject.toml constraints.txt | $(VENV)
+	$(BIN)/pip install --quiet --editable '.[dev,docs]'
+	@touch $(DEMO) $(DEV) $@
 
 demo: $(DEMO)
 	$(BIN)/randsmooth quickstart --out runs/quickstart --overwrite
@@ -47,6 +53,21 @@ lint: $(DEV)
 format: $(DEV)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The site: the blocks of all pages are run, then pages and notebooks built, then links and what is fetched looked at.
+docs: $(DOCS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 --dist worksteal -m '' tests/test_guides.py
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j 2 -n -W --keep-going --quiet -d runs/docs/doctrees docs $(SITE)
+	$(BIN)/python docs/_checks/links.py $(SITE)
+	$(BIN)/python docs/_checks/complete.py $(SITE)
+	@echo "the site: $(SITE)/index.html"
+
+# Links to other sites, which needs the network; pictures of every page in Chromium, in runs/docs/look.
+docs-links: docs
+	$(BIN)/python docs/_checks/links.py $(SITE) --external
+
+docs-look: docs
+	$(BIN)/python docs/_checks/look.py $(SITE) runs/docs/look
 
 bench: $(DEV)
 	$(BIN)/pip install --quiet --editable '.[dev,bench]'

@@ -8,9 +8,9 @@ import io
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -18,6 +18,7 @@ import torch
 from PIL import Image
 
 import randsmooth
+from pages import DOCS, PAGES, ROOT, blocks, commands, prose, run, same_meaning
 from randsmooth import data, models
 from randsmooth.certificates import RULES
 from randsmooth.certification.backends import BACKENDS
@@ -26,42 +27,20 @@ from randsmooth.cli.main import app
 from randsmooth.methods import METHODS
 from randsmooth.report.page.panels import PANELS
 
-ROOT = Path(__file__).parent.parent
-GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-class Block(NamedTuple):
-    language: str
-    line: int  # of its first line in the document
-    text: str
-
-
-def blocks(document: Path) -> list[Block]:
-    """The fenced blocks of a document, in order."""
-    text = document.read_text()
-    return [Block(found[1], text.count("\n", 0, found.start()) + 2, found[2]) for found in BLOCK.finditer(text)]
-
-
-def commands(document: Path) -> Iterator[tuple[int, list[str]]]:
-    """The `randsmooth` commands of a document: the line that each stands on, and its words."""
-    for block in blocks(document):
-        if block.language == "console":
-            for line, text in enumerate(block.text.splitlines(), block.line):
-                words = shlex.split(text, comments=True)
-                if words[:1] == ["randsmooth"]:
-                    yield line, words[1:]
-
-
-LONG = ("README.md", "certification.md")  # they train and certify for longer than a quick test may
+# The pages whose Python runs in `make test`; that of all others runs in `make docs` and `make test-slow`.
+QUICK = {
+    *("bounds.md", "comparing.md", "data.md", "denoised.md", "endpoints.md", "glossary.md", "models.md"),
+    *("other-models.md", "scaling.md", "security.md", "sweeps.md", "cluster.md"),
+}
+IDS = {path: path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT).as_posix() for path in PAGES}
 PYTHON = [
-    pytest.param(path, id=path.name, marks=pytest.mark.slow if path.name in LONG else [])
-    for path in GUIDES
+    pytest.param(path, id=name, marks=[] if name in QUICK else pytest.mark.slow)
+    for path, name in IDS.items()
     if any(block.language == "python" for block in blocks(path))
 ]
 COMMANDS = [
-    pytest.param(words, id=f"{path.name}:{line}: {shlex.join(words)}")
-    for path in GUIDES
+    pytest.param(words, id=f"{name}:{line}: {shlex.join(words)}")
+    for path, name in IDS.items()
     for line, words in commands(path)
 ]
 
@@ -112,11 +91,33 @@ def _png(size: tuple[int, int]) -> bytes:
 def test_the_python_of_a_guide_runs(document: Path, workplace: Path) -> None:
     if "cifar10-sigma0.5/" in document.read_text() and not (workplace / "cifar10-sigma0.5").is_dir():
         pytest.skip("no published logs: RANDSMOOTH_DATA must name the data folder beside published-logs")
-    namespace = {"__name__": "guide"}
-    for block in blocks(document):
-        if block.language == "python":
-            padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the document's own line
-            exec(compile(padded, str(document), "exec"), namespace)
+    assert not run(document)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("ACR 0.512 of 300 images", "ACR  0.514 of 301 images", True),
+        ("ACR 0.512 of 300 images", "ACR 0.525 of 300 images", False),
+        ("ACR 0.512 of 300 images", "mean radius 0.512 of 300 images", False),
+        ("[ 3 -1  7] [0.49 0.   0.93]", "[ 3 -1  7] [0.48 0.   0.94]", True),
+        ("[ 3 -1  7] [0.49 0.   0.93]", "[ 3 -1  8] [0.49 0.   0.93]", False),
+        ("first\n...\nlast 5", "first\nmuch\nmore\nlast 5", True),
+        ("first\n...\nlast 5", "first\nmuch\nmore\nlast 6", False),
+    ],
+)
+def test_an_output_may_differ_in_the_last_digits_of_numbers(shown: str, printed: str, same: bool) -> None:
+    assert same_meaning(shown, printed) is same
+
+
+def test_an_output_that_changed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    monkeypatch.setattr("pages.ROOT", tmp_path)
+    page.write_text("```python\nprint(0.25 * 2)\n```\n\n```text\n0.5\n```\n")
+    assert run(page) == []
+    page.write_text(page.read_text().replace("0.25", "0.75"))
+    (difference,) = run(page)
+    assert difference == "page.md:6 shows\n0.5\nbut it prints\n1.5\n"
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -133,9 +134,9 @@ def test_the_commands_of_a_guide_are_understood(
 
 def test_links_between_the_documents_lead_somewhere() -> None:
     broken = [
-        f"{document.name}: {target}"
-        for document in GUIDES
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text())
+        f"{IDS[document]}: {target}"
+        for document in PAGES
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose(document))
         if "://" not in target and not (document.parent / target).exists()
     ]
     assert not broken
@@ -143,14 +144,20 @@ def test_links_between_the_documents_lead_somewhere() -> None:
 
 def test_anchors_between_the_documents_name_a_heading() -> None:
     broken = []
-    for document in GUIDES:
-        for target, anchor in re.findall(r"\]\(([^)#]*)#([^)]+)\)", document.read_text()):
+    for document in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", prose(document)):
             there = document if not target else document.parent / target
-            headings = re.findall(r"^#+ (.+)$", there.read_text(), re.MULTILINE) if "://" not in target else []
-            names = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-            if "://" not in target and anchor not in names:
-                broken.append(f"{document.name}: {target}#{anchor}")
+            if "://" not in target and anchor not in anchors(there):
+                broken.append(f"{IDS[document]}: {target}#{anchor}")
     assert not broken
+
+
+@cache
+def anchors(document: Path) -> set[str]:
+    """What a link into a page may name: a heading as GitHub spells it, or a label before one."""
+    headings = re.findall(r"^#+ (.+)$", prose(document), re.MULTILINE)
+    labels = re.findall(r"^\((\S+)\)=$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | {*labels}
 
 
 # The groups of entry points, which look like modules.
@@ -162,11 +169,11 @@ def dotted_names(document: Path) -> set[str]:
     """What the text of a document calls `rs.SOMETHING`, `randsmooth.SOMETHING` or `ROOM.SOMETHING`."""
     rooms = "|".join(stub.parent.name for stub in Path(randsmooth.__file__).parent.glob("*/__init__.pyi"))
     name = re.compile(rf"(?<![\w./-])(?:rs|randsmooth|{rooms})(?:\.[A-Za-z_]\w*)+(?![\w/-])")
-    spans = re.findall(r"`([^`\n]+)`", BLOCK.sub("", document.read_text()))
+    spans = re.findall(r"`([^`\n]+)`", prose(document))
     return {found for span in spans for found in name.findall(span) if not found.endswith(FILES)}
 
 
-@pytest.mark.parametrize("document", [pytest.param(path, id=path.name) for path in GUIDES])
+@pytest.mark.parametrize("document", [pytest.param(path, id=name) for path, name in IDS.items()])
 def test_names_in_the_text_exist(document: Path) -> None:
     for name in dotted_names(document) - GROUPS:
         first, *rest = name.split(".")
