@@ -21,6 +21,7 @@ from randsmooth.errors import InputError
 from randsmooth.urls import is_url
 
 UNLABELLED = "the images have no labels, so that accuracy and ACR stay unknown"
+LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest that is usual in units of 0..255
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +91,7 @@ class Order:
         header = make_header(smoothed, base, images, indices, **about, **self._part())
         header = in_format_of(self.begun, self._with_source(header))
         notes = [
+            *in_another_unit(smoothed.sigma),
             *differences(base, smoothed.sigma, dataset, header),
             *chosen(smoothed.engine, header, len(indices)),
             *models.notes_of(base),
@@ -184,6 +186,14 @@ def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], s
     if skip is not None:
         return data.skip(total, skip).tolist(), f"one in {skip} of {total}"
     return list(range(total)), f"all {total}"
+
+
+def in_another_unit(sigma: float) -> list[str]:
+    """A sentence where `sigma` is so large that it may be meant for pixels in 0..255."""
+    if sigma < LARGE_SIGMA:
+        return []
+    way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
+    return [f"sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: {way}"]
 
 
 def differences(base: models.BaseClassifier, sigma: float, dataset: Any, header: Header) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from randsmooth.cli.certification import Certify, check_names, command_of, model_of, out_file, workers_of
+from randsmooth.cli.messages import note
 from randsmooth.cli.planning import show_plan
+from randsmooth.cli.suspicions import suspicions
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
 
@@ -30,6 +32,8 @@ def certify(settings: Certify) -> None:
     from randsmooth.report import render
 
     say(render([table]), end="")
+    for suspicion in suspicions(table):
+        note(suspicion)
     say(printable(f"certificates in {out_file(settings)}"))
 
 
