@@ -9,8 +9,8 @@ from cli.run import Run
 from randsmooth.cli.suspicions import suspicions
 
 
-def table(counts: list[list[int]], label: list[int], **header: object) -> rs.Certificates:
-    return rs.from_counts(counts, counts0=counts, label=label, sigma=0.5, alpha=0.001, name="mine", **header)
+def table(counts: list[list[int]], label: list[int]) -> rs.Certificates:
+    return rs.from_counts(counts, counts0=counts, label=label, sigma=0.5, alpha=0.001, name="mine")
 
 
 def test_an_untrained_model_gives_all_images_one_class(cli: Run, model: Path) -> None:
