@@ -166,8 +166,8 @@ def prints(tree: ast.AST) -> list[int]:
     return [call.lineno for call in called if isinstance(call.func, ast.Name) and call.func.id == "print"]
 
 
-@pytest.mark.parametrize("path", sorted(Path(randsmooth.__file__).parent.rglob("*.py")), ids=lambda path: path.stem)
-def test_nothing_is_printed_but_by_say(path: Path) -> None:
+def test_nothing_is_printed_but_by_say() -> None:
     """`escape.say`, or `cli.verb.note` for a line on stderr: what files say must not act on a terminal."""
-    assert path == Path(escape.__file__) or not prints(ast.parse(path.read_text()))
+    ours = {*Path(randsmooth.__file__).parent.rglob("*.py")} - {Path(escape.__file__)}
+    assert not [path for path in sorted(ours) if prints(ast.parse(path.read_text()))]
     assert prints(ast.parse("x = [print(1)]")) == [1]
