@@ -38,11 +38,12 @@ class Header(FrozenRecord):
     in a header can be trusted to be of the right size, can be written, and is read as it was written.
 
     Attributes:
+        version: the format of the table, 4 where this randsmooth writes it.
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
-        n0, n: samples per image that picked the class, and the most further ones, which bounded its probability.
-            Counts of another program may come without n0, and n0 = 0 says that no samples picked a class: counts0 then
-            marks with a 1 the class that the other samples bound. With n0 = 0 that is the label, under a label-aware
-            header, else the most frequent one.
+        n0: samples per image that picked the class. Counts of another program may come without it, and 0 says that no
+            samples picked a class: counts0 then marks with a 1 the class that the other samples bound. That is the
+            label, under a label-aware header, else the most frequent one.
+        n: the most further samples per image, which bounded its probability.
         alpha: probability that one image's certificate is wrong.
         bound: the confidence bound on p_A, of the fixed rule (see `CONFIDENCE_BOUNDS`).
         rule: how many samples each image takes (see `make_rule`).
@@ -54,7 +55,9 @@ class Header(FrozenRecord):
         seed: seed of the noise streams.
         sound: the base classifier rounds to the grid k/255 first, so that its noise is exact.
         noise: how a sample's noise is addressed and generated.
-        dataset, split, selection: which images, and how they were chosen among the split's.
+        dataset: name or path of the data set.
+        split: its split.
+        selection: which images, and how they were chosen among the split's.
         shard: which share of these images the rows are about, "3/16"; None for all of them.
         command: the words of the command that makes the shards, where one does, but for --shard and --out.
         resize, crop: how the images were brought to one size before any noise was added, where a user asked for it:

@@ -1,0 +1,43 @@
+"""Which cells of the papers' tables the published logs fill, and how they agree, for the page on the papers.
+
+    python docs/_figures/survey_papers.py FOLDER_OF_LOGS
+
+The folder may hold clones of the repositories that released logs. Only derived figures are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from randsmooth.papers.reproduction import write_cells
+from randsmooth.papers.table_coverage import survey
+from randsmooth.versions import versions
+
+RESULTS = Path(__file__).parents[2] / "results" / "papers"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("logs", type=Path)
+    found = survey(parser.parse_args().logs)
+    cells = found.frame()
+    write_cells(cells[cells["here"].notna()], RESULTS / "cells.csv")
+    tables = {
+        table.object.name: {
+            "rows": len(table.cells.rows),
+            "filled": len(table.filled),
+            "other_runs": len(table.other_runs),
+            "compared": table.compared,
+            "explained": table.explained,
+        }
+        for table in found.drawn
+    }
+    about = {"command": "python docs/_figures/survey_papers.py FOLDER_OF_LOGS", "logs": len(found.files)}
+    made = {**about, "versions": versions(), "tables": tables}
+    (RESULTS / "made.json").write_text(json.dumps(made, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
