@@ -64,7 +64,10 @@ def _page(
         __package__,
         "leaderboard.html.j2",
         styles=[html.asset(html.__package__, "base.css"), html.asset(__package__, "leaderboard.css")],
-        scripts=[html.asset(__package__, "leaderboard.js"), html.asset(__package__, "curves.js")],
+        scripts=[
+            *(html.asset(html.__package__, name) for name in ("ordering.js", "charts.js")),
+            *(html.asset(__package__, name) for name in ("leaderboard.js", "curves.js")),
+        ],
         data=html.json_markup(payload(rows, choices)),
         title=title or "Certified robustness: leaderboard",
         groups=groups,

@@ -36,14 +36,9 @@
     if (text === "–") return null;
     return /^[\d.,]+$/.test(text) ? Number(text.replaceAll(",", "")) : text;
   }
-  function compare(one, other) { // what is not known comes last, whichever way
-    if (one === null || other === null) return (one === null) - (other === null);
-    if (typeof one === "number" && typeof other === "number") return way * (one - other);
-    return way * String(one).localeCompare(String(other), undefined, { numeric: true });
-  }
   function arrange() { // ties stay in the order of the p_A curves
     const values = new Map(lines.map((line) => [line, value(line, sorted)]));
-    for (const line of [...lines].sort((a, b) => compare(values.get(a), values.get(b)))) {
+    for (const line of [...lines].sort((a, b) => ordering.compare(values.get(a), values.get(b), way))) {
       (grouped.checked ? home.get(line) : bodies[0]).append(line);
     }
     more.forEach((row, body) => body.append(row));
