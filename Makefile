@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Also reaches the isolated build environment, which `pip install -c` does not.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo docs docs-links docs-look test test-slow fuzz lint format bench bench-gpu drills packages release clean
+.PHONY: demo docs docs-links docs-look test test-slow fuzz lint format bench bench-gpu drills field field-page packages release clean
 
 $(VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -48,7 +48,7 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/oxlint --deny-warnings src
+	$(BIN)/oxlint --deny-warnings src docs/field
 
 format: $(DEV)
 	$(BIN)/ruff format .
@@ -82,6 +82,14 @@ bench-gpu: $(DEV)
 # kill -9, full disks and more, against the commands: DRILLS_TIMES=20 DRILLS_SEED=0 DRILLS="kill -9,disk full"
 drills: $(DEV)
 	OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m drills
+
+# Judge the released logs below CLONES (default: published-logs beside RANDSMOOTH_DATA) for docs/field.
+field: $(DEV)
+	OMP_NUM_THREADS=1 $(BIN)/python -m docs.field.make $(CLONES)
+
+# The page of what was judged last, for reading it here: runs/field.html
+field-page: $(DEV)
+	$(BIN)/python -m docs.field.page runs/field.html
 
 # The built wheel and sdist in empty environments, without the repository. PACKAGES="--python 3.12 --extras core --lowest"
 packages:

@@ -1,0 +1,108 @@
+"""The page of the field's results: one file that works offline and lets nothing run but its own scripts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from docs.field.curves import Curves
+from docs.field.findings import sentences, setting_of
+from docs.field.judging import QUANTILES, RADII
+from docs.field.rows import ACCURACY, ACR, JUDGED, P_A, P_A_Q, Row, read_csv
+
+from randsmooth.atomic import write_atomically
+from randsmooth.escape import say
+from randsmooth.metrics import P_A_LEVELS
+from randsmooth.report.web import html
+
+HERE = Path(__file__).parent
+CSV, JSON = HERE / "field.csv", HERE / "curves.json"
+SHOWN = tuple(r for r in RADII if r in (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))  # columns of certified accuracy
+KEPT = ("repository", "path", "dataset", "split", "sigma", "method", "settings", "images", "n", "alpha", "copy_of")
+SAID = ("gaussian", "outcome", "verdict", "paper_table", "paper_acr", "paper_cells", "paper_cells_differ", "paper_says")
+
+
+def read_kept() -> tuple[list[Row], Curves]:
+    """What lies beside the page."""
+    return read_csv(CSV), json.loads(JSON.read_text())
+
+
+def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> str:
+    """The page as HTML with everything inlined.
+
+    Args:
+        site: whether it lies beside the built documentation, to which it then links.
+    """
+    judged = [row for row in rows if row["status"] == JUDGED]
+    web, folder = html.__package__, __package__
+    scripts = [html.asset(web, name) for name in ("ordering.js", "charts.js")]
+    scripts += [html.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")]
+    return html.page(
+        folder,
+        "page.html.j2",
+        styles=[
+            html.asset(web, "base.css"),
+            html.asset("randsmooth.report.leaderboard", "leaderboard.css"),
+            html.asset(folder, "page.css"),
+        ],
+        scripts=scripts,
+        data=html.json_markup(_payload(judged, curves)),
+        sentences=sentences(rows, curves),
+        listed=sum(row["listed"] == "yes" for row in rows),
+        judged=len(judged),
+        levels=[f"{x:g}" for x in P_A_LEVELS],
+        quantiles=[f"{100 * q:g}%" for q in QUANTILES],
+        radii=[f"{r:g}" for r in SHOWN],
+        site=site,
+    )
+
+
+def _payload(judged: Sequence[Row], curves: Curves) -> dict[str, Any]:
+    """The judged logs, in the order of `curves`, and the curves."""
+    if [f"{row['repository']}/{row['path']}".strip("/") for row in judged] != curves["logs"]:
+        raise ValueError("field.csv and curves.json are of different logs; run make field")
+    first = {setting_of(row): row for row in reversed(judged)}
+    counts = Counter(map(setting_of, judged))
+    settings = sorted(first, key=lambda setting: (-counts[setting], *_order(first[setting])))
+    logs = [_log(row, settings.index(setting_of(row))) for row in judged]
+    kept = {key: value for key, value in curves.items() if key != "logs"}
+    words = {"settings": [_words(first[setting]) for setting in settings]}
+    return {"logs": logs, "p_a_levels": P_A_LEVELS, "quantiles": QUANTILES, "radii": SHOWN} | words | kept
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    """By data set and sigma, then most images first; what is not known comes last."""
+    numbers = [(row[key] is None, row[key] or 0.0) for key in ("sigma", "n", "alpha")]
+    return row["dataset"], row["split"], numbers[0], -row["images"], *numbers[1:], row["image_set"]
+
+
+def _words(row: Row) -> str:
+    where = row["dataset"] or "data set not known"
+    split = "" if row["split"] == "test" else f" {row['split']}"
+    facts = [f"{key} {f'{row[key]:,g}' if row[key] is not None else 'not known'}" for key in ("sigma", "n", "alpha")]
+    return ", ".join([f"{where}{split}", f"{row['images']:,.0f} images ({row['image_set']})", *facts])
+
+
+def _log(row: Row, setting: int) -> dict[str, Any]:
+    shown = [column for column, r in zip(ACCURACY, RADII, strict=True) if r in SHOWN]
+    facts = {key: row[key] if row[key] != "" else None for key in (*KEPT, *SAID)}
+    return facts | {
+        "setting": setting,
+        "p_a_at": [_short(row[column]) for column in P_A],
+        "p_a_q": [_short(row[column]) for column in P_A_Q],
+        "certified": [_short(row[column]) for column in shown],
+        "acr": [_short(row[column]) for column in ACR],
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 5)
+
+
+if __name__ == "__main__":
+    write_atomically(Path(sys.argv[1]), whole_page(*read_kept()).encode())
+    say(sys.argv[1])

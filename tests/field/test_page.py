@@ -1,0 +1,322 @@
+"""The page of the field's results in a real browser, where one is installed, with files that a reader drops on it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from docs.field import page
+from docs.field.curves import LEVELS
+from docs.field.findings import setting_of
+from docs.field.rows import Row
+
+from randsmooth.certificates import Certificates, Header, from_evidence
+from randsmooth.metrics import fresh_difference
+from randsmooth.report import measure, write_leaderboard
+from randsmooth.report.web.html import json_markup
+from report.browser import opened
+
+# What a reader does, each followed by what then shows. Files are read later than events end, so that steps wait.
+STEPS = """
+  (async () => {
+  const told = {}, texts = (query) => [...document.querySelectorAll(query)].map((one) => one.textContent);
+  const names = () => texts("#board tr.line > th > button");
+  const column = (key) => [...document.querySelectorAll("#board tr.line")].map((row) => row.cells[key].textContent);
+  const set = (control, value, kind) => { control.value = value; control.dispatchEvent(new Event(kind)); };
+  const press = (key) => document.querySelector(`[data-key="${key}"] button`).click();
+  const soon = () => new Promise((done) => { // keeps the browser's own clock from running on
+    const channel = new MessageChannel();
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
+  const settled = async () => { while (document.getElementById("drop").ariaBusy === "true") await soon(); };
+  const drop = async (...files) => {
+    const held = new DataTransfer();
+    files.forEach(([name, text]) => held.items.add(new File([text], name)));
+    dispatchEvent(new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
+    await settled();
+  };
+  const refused = () => document.getElementById("refused").textContent;
+  BODY
+  document.body.dataset.probe = JSON.stringify(told);
+  })();
+"""
+
+
+def steps(body: str, **content: Any) -> str:
+    """The probe, with what it needs as constants."""
+    given = "".join(f"const {name} = {json_markup(value)};" for name, value in content.items())
+    return STEPS.replace("BODY", given + body)
+
+
+@pytest.fixture(scope="module")
+def kept() -> tuple[list[Row], dict[str, Any]]:
+    return page.read_kept()
+
+
+@pytest.fixture
+def field(kept: tuple[list[Row], dict[str, Any]], tmp_path: Path) -> Path:
+    path = tmp_path / "field.html"
+    path.write_text(page.whole_page(*kept))
+    return path
+
+
+def test_the_page_asks_for_nothing_and_names_nobody_else(kept: tuple[list[Row], dict[str, Any]]) -> None:
+    text = unescape(page.whole_page(*kept, site=True))
+    markup = re.sub(r'<script type="application/json".*?</script>', "", text, flags=re.DOTALL)
+    assert "default-src 'none'" in markup and "'unsafe-eval'" not in markup
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', markup)) == {"index.html", "../why-not-acr.html"}
+    assert "http" not in re.sub(r"http-equiv", "", markup)
+    assert "href" not in re.sub(
+        r'<script type="application/json".*?</script>', "", page.whole_page(*kept), flags=re.DOTALL
+    )
+
+
+@pytest.mark.slow
+def test_sorting_and_filtering(field: Path, kept: tuple[list[Row], dict[str, Any]]) -> None:
+    told = opened(
+        field,
+        steps("""
+          told.heads = texts("tr.setting").length;
+          document.getElementById("apart").click();
+          told.start = [document.getElementById("shown").textContent, column(4).slice(0, 50)];
+          press("acr"); told.acr = column(document.querySelector("#board tr.line").cells.length - 1);
+          press("acr");
+          told.up = [column(document.querySelector("#board tr.line").cells.length - 1)[0]];
+          told.sorts = document.querySelectorAll("th[aria-sort]").length;
+          press("p_a_q 1"); told.unknown = column(9).at(-1);
+          set(document.querySelector("[data-by=dataset]"), "cifar100", "change"); told.data = new Set(column(1)).size;
+          told.shown = document.getElementById("shown").textContent;
+          set(document.getElementById("find"), "MACER", "input"); told.found = column(1).length;
+          told.focus = [...document.querySelectorAll("button, select, input")].every((one) => one.tabIndex === 0);
+        """),
+        "--virtual-time-budget=20000",
+    )
+    judged = [row for row in kept[0] if row["status"] == "judged"]
+    mine = [row for row in judged if row["dataset"] == "cifar100"]
+    halves = sorted((row["p_a_0.5"] for row in judged if row["p_a_0.5"] is not None), reverse=True)
+    acrs = sorted((row["acr"] for row in judged), reverse=True)
+    assert told["heads"] == len({setting_of(row) for row in judged})
+    assert told["start"][0] == f"{len(judged)} of {len(judged)} logs found."
+    assert [float(text) for text in told["start"][1]] == pytest.approx([100 * x for x in halves[:50]], abs=0.051)
+    assert [float(text) for text in told["acr"]] == pytest.approx(acrs, abs=6e-4)
+    assert float(told["up"][0]) == pytest.approx(acrs[-1], abs=6e-4) and told["sorts"] == 1
+    assert told["unknown"] == "–"  # below 1/2: comes last, whichever way
+    assert told["data"] == 1 and told["shown"].startswith(f"{len(mine)} of")
+    assert told["found"] == sum("macer" in row["path"] for row in mine) == 1
+    assert told["focus"]
+
+
+@pytest.mark.slow
+def test_two_logs_are_compared_image_by_image(field: Path, kept: tuple[list[Row], dict[str, Any]]) -> None:
+    paths = [f"eth-sri/acr-weakness/data/certify/cifar10/{name}/noise_0.5.tsv" for name in ("ours", "gaussian")]
+    told = opened(
+        field,
+        steps(
+            """
+            const pathOf = (row) => [".from", ".where"].map((at) => row.querySelector(at).textContent).join("/");
+            const buttonOf = (path) => [...document.querySelectorAll("#board tr.line")]
+              .find((row) => pathOf(row) === path).querySelector("th button");
+            const cellsOf = (row) => [...row.cells].map((cell) => cell.textContent);
+            const paths = () => ["by-p-a", "by-radius"].map((id) => document.querySelectorAll(`#${id} path`).length);
+            const [one, other] = PATHS.map(buttonOf);
+            one.click();
+            const hidden = document.getElementById("compared").hidden;
+            told.one = [hidden, texts("#legend li").length, texts("#differences tr").length];
+            other.click();
+            told.paths = paths();
+            told.rows = [...document.querySelectorAll("#differences tbody tr")].map(cellsOf);
+            told.together = document.getElementById("together").textContent;
+            const svg = document.getElementById("by-p-a"), box = svg.getBoundingClientRect();
+            const middle = box.left + box.width * (34 + 0.5 * 438) / 480;
+            svg.dispatchEvent(new PointerEvent("pointermove", { clientX: middle }));
+            told.read = texts("#legend span:nth-of-type(1)");
+            buttonOf(THIRD).click(); told.third = [one, other].map((button) => button.getAttribute("aria-pressed"));
+            document.getElementById("clear").click(); told.cleared = document.getElementById("compared").hidden;
+            """,
+            PATHS=paths,
+            THIRD="locuslab/smoothing/data/certify/imagenet/resnet50/noise_0.50/test/sigma_0.50",
+        ),
+        "--virtual-time-budget=20000",
+    )
+    rows = {f"{row['repository']}/{row['path']}": row for row in kept[0]}
+    ours, gaussian = (rows[path] for path in paths)
+    group = next(each for each in kept[1]["groups"] if kept[1]["logs"].index(paths[0]) in each["logs"])
+    i, j = sorted(group["logs"].index(kept[1]["logs"].index(path)) for path in paths)
+    assert told["one"] == [False, 1, 0] and told["paths"] == [2, 2]
+    for place, level in enumerate(LEVELS):
+        both = group["both"][place][j * (j - 1) // 2 + i]
+        only_a, only_b = (round(row[f"p_a_{level:g}"] * row["images"]) - both for row in (ours, gaussian))
+        wanted = fresh_difference(only_a, only_b, int(ours["images"]))
+        shown = told["rows"][place][3].replace("−", "-")
+        assert [float(x) for x in re.findall(r"[-+][\d.]+", shown)] == pytest.approx(
+            [100 * x for x in (wanted.value, wanted.low, wanted.high)], abs=0.051
+        )
+    assert told["rows"][0][3].startswith("−") and told["rows"][-1][3].startswith("+")  # fewer images, higher ACR
+    assert "misleading" in told["rows"][-1][0] and "same 10,000 images" in told["together"]
+    at = [row["p_a_0.75"] for row in (ours, gaussian)]
+    assert [float(text.partition("%")[0]) / 100 for text in told["read"]] == pytest.approx(at, abs=0.02)
+    assert told["third"] == ["false", "true"] and told["cleared"] is True
+
+
+def leaderboard(folder: Path, **facts: object) -> str:
+    """The JSON that the command writes of two tables."""
+    rng = np.random.default_rng(0)
+    entries = []
+    for name, a in (("mine", 8.0), ("theirs", 2.0)):
+        p = rng.beta(a, 1.0, 80)
+        counts = np.stack([rng.binomial(1000, p), np.zeros(80, np.int64)], axis=1)
+        counts[:, 1] = 1000 - counts[:, 0]
+        header = Header(sigma=0.5, n0=1000, n=1000, alpha=0.001, dataset="digits", model={"method": "macer"}, **facts)  # type: ignore[arg-type]
+        idx = np.arange(80)
+        table: Certificates = from_evidence(
+            header, idx=idx, label=idx * 0, counts0=counts, counts=counts, seconds=np.zeros(80), name=name
+        )
+        entries.append(measure(table, f"deep/{name}.parquet"))
+    write_leaderboard(entries, folder / "board.html")
+    return (folder / "board.json").read_text()
+
+
+@pytest.mark.slow
+def test_a_leaderboard_of_ones_own_joins_the_table(field: Path, tmp_path: Path) -> None:
+    text = leaderboard(tmp_path)
+    told = opened(
+        field,
+        steps(
+            """
+            const before = names().length;
+            await drop(["mine.json", MINE]);
+            told.more = names().length - before;
+            told.added = texts("#added li");
+            set(document.getElementById("find"), "theirs parquet", "input");
+            told.row = [...document.querySelector("tr.own").cells].map((cell) => cell.textContent);
+            document.querySelector("tr.own button").click();
+            set(document.getElementById("find"), "mine.parquet", "input");
+            document.querySelector("tr.own button").click();
+            told.together = document.getElementById("together").textContent;
+            told.first = [...document.querySelector("#differences tbody tr").cells].map((cell) => cell.textContent);
+            told.paths = ["by-p-a", "by-radius"].map((id) => document.querySelectorAll(`#${id} path`).length);
+            document.querySelector("#added button").click();
+            set(document.getElementById("find"), "", "input");
+            told.after = [names().length - before, document.getElementById("compared").hidden, refused()];
+            """,
+            MINE=text,
+        ),
+        "--virtual-time-budget=20000",
+    )
+    theirs = next(record for record in json.loads(text) if record["name"] == "theirs")
+    shares = pytest.approx([100 * point["value"] for point in theirs["p_A"]], abs=0.051)
+    assert told["more"] == 2 and told["added"] == ["mine.json (2 tables) take away"]
+    assert told["row"][0].startswith("theirs") and told["row"][1:4] == ["digits", "0.5", "80"]
+    assert [float(text) for text in told["row"][4:8]] == shares
+    assert float(told["row"][-1]) == pytest.approx(theirs["acr"]["value"], abs=6e-4)
+    assert told["first"][1] == told["row"][4]  # the one that was pressed first
+    assert "nothing is paired" in told["together"] and told["paths"] == [2, 2]
+    assert told["after"] == [0, True, ""]
+
+
+EVIL = [
+    "</script><script>window.hacked = 1</script>",
+    "<img src=x onerror='window.hacked = 1'>",
+    "\u202egnp.exe",
+    "a\nb\x00",
+]
+
+
+@pytest.mark.slow
+def test_what_a_dropped_file_says_stays_text(field: Path, tmp_path: Path) -> None:
+    records = json.loads(leaderboard(tmp_path))
+    wicked = [
+        records[0]
+        | dict.fromkeys(("name", "file", "dataset", "split", "method", "settings", "repository"), word)
+        | {"against": {"baseline": word, "words": word}, "__proto__": {"name": word}, "onclick": word}
+        for word in EVIL
+    ]
+    told = opened(
+        field,
+        steps(
+            """
+            const before = document.querySelectorAll("*").length, scripts = document.scripts.length;
+            await drop([EVIL[1] + ".json", WICKED]);
+            [...document.querySelectorAll("tr.own > th button")].slice(0, 2).forEach((button) => button.click());
+            await settled();
+            told.hacked = window.hacked === undefined;
+            told.none = document.querySelectorAll("img, iframe, [onerror], [onclick]").length;
+            told.scripts = document.scripts.length - scripts;
+            told.names = [...document.querySelectorAll("tr.own > th button bdi")].map((one) => one.textContent);
+            told.options = [...document.querySelectorAll("[data-by=method] option")].map((one) => one.textContent);
+            told.added = texts("#added bdi");
+            told.legend = texts("#legend li").join("");
+            await drop(["<b>.json", "{"], ["b.json", JSON.stringify([{ name: EVIL[0] }])]);
+            told.refused = [refused(), document.querySelectorAll("#refused *").length];
+            """,
+            WICKED=json.dumps(wicked),
+            EVIL=EVIL,
+        ),
+        "--virtual-time-budget=20000",
+    )
+    spelled = [*EVIL[:2], "\\u202egnp.exe", "a\\u000ab\\u0000"]
+    assert told["hacked"] and told["none"] == told["scripts"] == 0
+    assert sorted(told["names"]) == sorted(spelled) and set(spelled) <= set(told["options"])
+    assert told["added"] == [f"{EVIL[1]}.json"]
+    first, second = told["refused"][0].split("\n")
+    assert first.startswith("<b>.json is not JSON.") and second.startswith('b.json: table 1, "images" must be')
+    assert told["refused"][1] == 0
+
+
+def wrong(**changes: object) -> str:
+    record: dict[str, object] = {"name": "a", "images": 10, "p_A": [{"at_least": 0.5, "value": 0.5}]}
+    return json.dumps([record | changes])
+
+
+BAD = {
+    "text": ("not json", "is not JSON"),
+    "object": ('{"name": "a"}', "must be a list of tables"),
+    "empty": ("[]", "must be a list of tables"),
+    "number": ("[1]", "table 1 must be a table"),
+    "unnamed": (wrong(name=""), '"name" must be a text'),
+    "listed": (wrong(name=["a"]), '"name" must be a text'),
+    "method": (wrong(method={"a": 1}), '"method" must be a text or null'),
+    "sigma": (wrong(sigma="0.5"), '"sigma" must be a number of at least 0 or null'),
+    "share": (wrong(p_A=[{"at_least": 0.5, "value": 1.5}]), '"p_A" must be a list of shares'),
+    "points": (wrong(certified_accuracy="all"), '"certified_accuracy" must be a list'),
+    "many": (wrong(p_A=[{"at_least": 0.5, "value": 0.5}] * 1000), '"p_A" must be a list of at most 200'),
+    "acr": (wrong(acr={"value": -1, "low": 0, "high": 1}), '"acr" must be three numbers'),
+    "infinite": (wrong(acr={"value": 1, "low": 0, "high": 1}).replace('"high": 1', '"high": 1e999'), '"acr" must be'),
+    "deep": ("[" * 100_000, "is not JSON"),
+    "crowd": (json.dumps([{"name": "a", "images": 1}] * 5001), "has 5001 tables"),
+}
+
+
+@pytest.mark.slow
+def test_bad_files_are_refused_with_a_sentence_and_change_nothing(field: Path) -> None:
+    told = opened(
+        field,
+        steps(
+            """
+            const before = names().length;
+            told.said = {};
+            for (const [name, text] of Object.entries(BAD)) {
+              await drop([`${name}.json`, text]);
+              told.said[name] = refused();
+            }
+            await drop(["big.json", " ".repeat(20000001)]);
+            told.said.big = refused();
+            told.same = names().length === before && document.querySelectorAll("#added li").length === 0;
+            await drop(["fine.json", GOOD]);
+            told.fine = [refused(), names().length - before];
+            """,
+            BAD={name: text for name, (text, _) in BAD.items()},
+            GOOD=wrong(),
+        ),
+        "--virtual-time-budget=60000",
+    )
+    for name, (_, words) in BAD.items():
+        assert told["said"][name].startswith(f"{name}.json") and words in told["said"][name], name
+    assert "more than 20 MB" in told["said"]["big"]
+    assert told["same"] and told["fine"] == ["", 1]
