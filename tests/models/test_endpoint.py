@@ -158,3 +158,13 @@ def test_headers_and_other_answers() -> None:
         assert "secret" not in repr(client)
         with pytest.raises(ValueError, match='without "predictions"'):
             client(IMAGES)
+
+
+def test_the_number_of_classes_may_be_given_where_it_is_certified() -> None:
+    endpoint = Endpoint(lambda images: [0] * len(images), identity="always 0", **QUICK)
+    told = models.adapt(endpoint, num_classes=3)
+    assert isinstance(told, Endpoint)
+    assert told.ask(np.zeros((2, 1, 4, 4), np.float32)).shape == (2, 3)
+    assert endpoint.requests == 1  # of both, which share what may be sent
+    with pytest.raises(InputError, match="has 3 classes, not 4"):
+        models.adapt(told, num_classes=4)

@@ -139,8 +139,13 @@ class Endpoint(ForeignModel):
     def identity(self) -> str:
         return self.function.identity()
 
-    def for_classes(self, classes: Sequence[str]) -> Self:
+    def with_num_classes(self, num_classes: int) -> Self:
         changed = copy.copy(self)  # with the same meter
+        changed.function = self.function.with_num_classes(num_classes)
+        return changed
+
+    def for_classes(self, classes: Sequence[str]) -> Self:
+        changed = copy.copy(self)
         changed.function = self.function.for_classes(classes)
         return changed
 
