@@ -48,7 +48,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # as fields: links to their bare names would be ambiguous
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 100
 

@@ -9,7 +9,8 @@ from public_names import place_of
 from sphinx.application import Sphinx
 
 SPAN = re.compile(r"(?<![`:\w])`([^`\n]+)`(?![`_\w])")
-SPECIAL = re.compile(r"(?<=\w)[_|](?=\W|$)|\*|\\")
+NAMES = re.compile(r"^( {4}[\w*, ]+,)\n +(?=[\w*, ]+: )", re.MULTILINE)  # of arguments, on more than one line
+SPECIAL = re.compile(r"(?<=\w)_(?=\W|$)|[*|\\]")
 
 
 def restructured(line: str, room: str) -> str:
@@ -28,6 +29,7 @@ def _marked(span: str, room: str) -> str:
 def process(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Rewrite the lines of a docstring, but for examples and what they print."""
     room = ".".join(name.split(".")[1:2])
+    lines[:] = NAMES.sub(r"\1 ", "\n".join(lines)).split("\n")
     example = False
     for i, line in enumerate(lines):
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>> "))

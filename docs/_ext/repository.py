@@ -38,7 +38,7 @@ def targets(text: str, folder: Path) -> Iterator[tuple[re.Match[str], Path]]:
     """The links of a page in `folder` that leave the site, each with the path in the repository that it names."""
     for link in LINK.finditer(text):
         path = Path(os.path.normpath(folder / link[1]))
-        if path.is_relative_to(ROOT) and not is_of_the_site(path):
+        if path.is_relative_to(ROOT) and path.exists() and not is_of_the_site(path):
             yield link, path.relative_to(ROOT)
 
 

@@ -84,7 +84,9 @@ def _directive(place: str) -> Iterator[str]:
     elif callable(value) and inspect.isroutine(value):
         yield f".. autofunction:: {place}"
     else:
-        yield f".. py:data:: {place}"
+        room, _, name = place.rpartition(".")
+        yield f".. py:data:: {name}"
+        yield f"   :module: {room}"
         yield f"   :value: {_short(value)}"
 
 
