@@ -34,7 +34,7 @@ class LinkNames(SphinxPostTransform):
 def of_a_module(app: Sphinx, env: Any, link: addnodes.pending_xref, text: nodes.Node) -> nodes.Node | None:
     """A type in a signature is named by the module that defines it: it leads to its public name, or nowhere."""
     parts = str(link.get("reftarget", "")).split(".")
-    is_module = len(parts) > 3 and parts[0] == "randsmooth" and ROOT.joinpath(*parts[1:-1]).with_suffix(".py").exists()
+    is_module = len(parts) > 2 and parts[0] == "randsmooth" and ROOT.joinpath(*parts[1:-1]).with_suffix(".py").exists()
     if link.get("refdomain") != "py" or not (is_module or "." not in ".".join(parts)):
         return None
     place = PLACES.get(f"{parts[1]}.{parts[-1]}") if is_module else None
