@@ -3,7 +3,7 @@
     python docs/_checks/look.py SITE OUT [PAGE ...]
 
 It fails where a page writes an error to the console, asks another host for anything, or is wider than the window. The
-pictures lie in OUT; OUT/sheet-*.jpg shows many at once.
+pictures lie in OUT; OUT/sheet-*.png shows many at once.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ async def look_at(browser: Browser, path: Path, width: int, ground: str, picture
     await browser.value("document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 150)))")
     seen = await browser.value(OVERFLOW)
     clip = {"x": 0, "y": 0, "width": width, "height": min(seen["height"], TALLEST), "scale": 1}
-    form = {"format": "jpeg", "quality": 70, "clip": clip, "captureBeyondViewport": True}
+    form = {"format": "png", "clip": clip, "captureBeyondViewport": True}
     shot = await browser.call("Page.captureScreenshot", **form)
     picture.parent.mkdir(parents=True, exist_ok=True)
     picture.write_bytes(base64.b64decode(shot["data"]))
@@ -144,7 +144,7 @@ def sheets(pictures: list[Path], out: Path) -> None:
             x, y = i % ROW * (SMALL + 10), i // ROW * 640
             sheet.paste(small, (x, y + 20))
             ImageDraw.Draw(sheet).text((x, y + 4), path.relative_to(out).as_posix()[-36:], fill="#fff")
-        sheet.save(out / f"sheet-{number:02}.jpg", quality=75)
+        sheet.save(out / f"sheet-{number:02}.png")
 
 
 def chunks(paths: list[Path], size: int) -> Iterator[list[Path]]:
@@ -160,7 +160,7 @@ async def look(site: Path, out: Path, only: list[str]) -> list[str]:
         try:
             for path, ground, width in itertools.product(pages, GROUNDS, WIDTHS):
                 name = path.relative_to(site).with_suffix("").as_posix()
-                pictures.append(out / f"{name}-{width}-{ground}.jpg")
+                pictures.append(out / f"{name}-{width}-{ground}.png")
                 found = await look_at(browser, path, width, ground, pictures[-1])
                 faults += [f"{name} at {width}, {ground}: {fault}" for fault in dict.fromkeys(found)]
         finally:

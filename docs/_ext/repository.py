@@ -98,7 +98,7 @@ def lines_of(module: str, name: str) -> tuple[str, int] | None:
     value = inspect.unwrap(found(f"{module}.{name}"))  # type: ignore[arg-type]
     value = value.fget if isinstance(value, property) else value
     try:
-        path, line = inspect.getsourcefile(value), inspect.getsourcelines(value)[1]  # type: ignore[arg-type]
+        path, line = inspect.getsourcefile(value), max(1, inspect.getsourcelines(value)[1])  # type: ignore[arg-type]
     except (TypeError, OSError):
         return None
     inside = path is not None and Path(path).resolve().is_relative_to(ROOT / "src")
