@@ -94,10 +94,9 @@ def run(document: Path) -> list[str]:
         if block.language == "python":
             padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the document's own line
             printed = io.StringIO()
+            code = compile(padded, str(document), "exec", dont_inherit=True)  # annotations as a reader has them
             with contextlib.redirect_stdout(printed):
-                exec(
-                    compile(padded, str(document), "exec", dont_inherit=True), namespace
-                )  # annotations as a reader has them
+                exec(code, namespace)
             if block.line in shown and not same_meaning(shown[block.line].text, printed.getvalue()):
                 where = f"{document.relative_to(ROOT)}:{shown[block.line].line}"
                 differences.append(f"{where} shows\n{shown[block.line].text}but it prints\n{printed.getvalue()}")

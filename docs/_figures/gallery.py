@@ -122,7 +122,8 @@ def papers(work: Path, logs: Path | None) -> None:
 
 def grid(work: Path) -> None:
     """The sweep of examples/grid.yaml, and the plan of a certification of one of its models."""
-    put("sweep", run("sweep", "examples/grid.yaml", "--out", f"{work}/sweep"))
+    printed = run("sweep", "examples/grid.yaml", "--out", f"{work}/sweep")
+    put("sweep", printed[printed.index("digits test") :].replace(f"{work}/", "runs/"))  # without its progress
     put("status", run("sweep", "status", f"{work}/sweep"))
     model = next(path.parent for path in sorted((ROOT / work / "sweep").glob("*gaussian*/model/config.json")))
     put("plan", run("plan", str(model.relative_to(ROOT)), "--rule", "grid", "--workers", "8,50"))
