@@ -23,7 +23,12 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
 }  # those not named as they are imported
-BROUGHT = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "click": "typer"}  # by another that we depend on
+BROUGHT = {
+    "markupsafe": "jinja2",
+    "pydantic_core": "pydantic",
+    "click": "typer",
+    "starlette": "gradio",
+}  # by another that we, or an extra, depend on
 
 LOG = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.742\t1\t0:00:03\n1\t8\t-1\t0.0\t0\t0:00:03\n"
 JUDGED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
@@ -98,6 +103,8 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
         ("torch", ["predict", "user/name", "image.png"]),
         ("torch", ["quickstart"]),
         ("report", ["quickstart"]),
+        ("torch", ["explain", "user/name", "digits:3"]),
+        ("serve", ["serve", "user/name"]),
         ("cluster", ["certify", "user/name", "--dataset", "digits", "--ray", "auto"]),
         *(
             pytest.param(name, ["train", "digits", "--sigma", "0.5", "--logger", name], marks=pytest.mark.slow)

@@ -3,12 +3,14 @@ from . import certificates as certificates
 from . import certification as certification
 from . import cluster as cluster
 from . import data as data
+from . import explanation as explanation
 from . import methods as methods
 from . import metrics as metrics
 from . import models as models
 from . import noise as noise
 from . import papers as papers
 from . import report as report
+from . import serving as serving
 from . import testing as testing
 from . import training as training
 from .certificates import ABSTAIN as ABSTAIN
@@ -22,6 +24,7 @@ from .certification import certify as certify
 from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy
 from .errors import InputError as InputError
+from .explanation import explain as explain
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
 from .models import Endpoint as Endpoint

@@ -38,6 +38,7 @@ EXTRAS = {
     "wandb": "wandb",
     "ray": "cluster",
     "submitit": "slurm",
+    "gradio": "serve",
 }
 
 

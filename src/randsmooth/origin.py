@@ -30,10 +30,7 @@ def install_command(extra: str) -> str:
     if "dir_info" in origin and url.startswith("file:"):
         editable = "-e " if origin["dir_info"].get("editable") else ""
         return f"pip install {editable}{shlex.quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
-    if "vcs_info" in origin:
-        info = origin["vcs_info"]
-        revision = info.get("requested_revision") or info.get("commit_id", "")
-        url = f"{info.get('vcs', 'git')}+{url}" + (f"@{revision}" if revision else "")
+    url = _repository(origin) or url
     return f"pip install '{NAME}[{extra}]{f' @ {url}' if url else ''}'"
 
 
@@ -52,6 +49,28 @@ def kind_of_origin() -> str:
     if "vcs_info" in origin:
         return "version control"
     return "file or address" if origin else "package index"
+
+
+def requirement(extra: str) -> str:
+    """An extra of the randsmooth that is running, as another machine's requirements.txt may name it.
+
+    Example:
+        >>> requirement("serve").startswith("randsmooth[serve]")
+        True
+    """
+    from randsmooth import __version__
+
+    address = "" if _clone() is not None else _repository(_origin())
+    return f"{NAME}[{extra}]" + (f" @ {address}" if address else f"=={__version__}")
+
+
+def _repository(origin: dict[str, Any]) -> str:
+    """The address of a Git repository that pip installed from; empty where it was something else."""
+    if "vcs_info" not in origin:
+        return ""
+    info = origin["vcs_info"]
+    revision = info.get("requested_revision") or info.get("commit_id", "")
+    return f"{info.get('vcs', 'git')}+{origin.get('url', '')}" + (f"@{revision}" if revision else "")
 
 
 def _clone() -> Path | None:

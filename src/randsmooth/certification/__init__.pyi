@@ -27,3 +27,5 @@ from .soft import SoftCertified as SoftCertified
 from .soft import certify_soft as certify_soft
 from .soft_curves import SoftAccuracies as SoftAccuracies
 from .soft_curves import soft_accuracies as soft_accuracies
+from .watching import Watched as Watched
+from .watching import watch as watch

@@ -6,7 +6,6 @@ import copy
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -99,7 +98,8 @@ def inside(point: Tensor, x: Tensor, eps: float) -> Tensor:
         eps: above 0.
     """
     v = point.double() - x.double()
-    fitting = min(1.0, eps / max(float(v.norm()), np.finfo(np.float64).tiny))
+    length = float(v.norm())
+    fitting = 1.0 if length <= eps else eps / length
     for slack in SLACKS:
         near = (x.double() + fitting * (1.0 - slack) * v).float()
         if distance(near, x) < eps * (1.0 - MARGIN):

@@ -37,7 +37,17 @@ class Drawn:
     @property
     def rows(self) -> Ints:
         """(B,) what the randomised bound draws its uniform numbers by: there is no data set with positions."""
-        return np.array([address >> (256 - ROW_BITS) for address in self.addresses], np.int64)
+        return np.array(list(map(row_of, self.addresses)), np.int64)
+
+
+def row_of(address: int) -> int:
+    """What stands for the position of an image with this `address`.
+
+    Example:
+        >>> row_of(2**255), row_of(1)
+        (4611686018427387904, 0)
+    """
+    return address >> (256 - ROW_BITS)
 
 
 @dataclass(frozen=True)

@@ -284,6 +284,12 @@ class Engine:
             rest.zero_()
         return self.backend.logits(noisy)[: sum(samples)]
 
+    def noisy(self, batch: Sequence[Segment]) -> Tensor:
+        """(n, C, H, W) the n samples that `batch` names, as the base classifier is asked about them."""
+        out = torch.empty((sum(segment.samples for segment in batch), *self._shape[1:]), device=self.device)
+        self._draw(out, batch)
+        return out
+
     def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
         """Set `out` (n, C, H, W) to the n samples of a batch."""
         samples = [segment.samples for segment in batch]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,17 +167,47 @@ def attack(
     if not table.labelled:
         check_pixels(table, images)
     check_answers(smoothed, images.spec.shape, table)
-    free = gradient_free or not isinstance(base, nn.Module) or not has_gradient(base, images.spec.shape)
-    how: dict[str, Any] = {"steps": steps, "m": m or (64, 500)[free], "restarts": restarts, "seed": seed}
-    search: Search | GradientFreeSearch
-    if free or not isinstance(base, nn.Module):
-        elsewhere, classes = _elsewhere(certified_rows(table, None), images)
-        search = GradientFreeSearch(engine=smoothed.engine, elsewhere=elsewhere, classes=classes, **how)
-    else:
-        search = Search(model=differentiable_copy(base, place), sigma=smoothed.sigma, device=place, **how)
+    search = make_search(
+        smoothed,
+        images.spec.shape,
+        lambda: _elsewhere(certified_rows(table, None), images),
+        steps=steps,
+        m=m,
+        restarts=restarts,
+        seed=seed,
+        gradient_free=gradient_free,
+    )
     with chosen_progress(progress)(f"attack {table.name}", len(rows), "images") as reporter:
         found = _attack_rows(search, smoothed.engine, rows, images, scale, n, alpha / len(rows), reporter)
+    free = not isinstance(search, Search)
     return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha, gradient_free=free)
+
+
+def make_search(
+    smoothed: SmoothedClassifier,
+    shape: Sequence[int],
+    elsewhere: Callable[[], tuple[Tensor, Tensor]],
+    *,
+    steps: int,
+    m: int | None,
+    restarts: int,
+    seed: int,
+    gradient_free: bool,
+) -> Search | GradientFreeSearch:
+    """What searches the balls around images of `shape` (C, H, W): up the gradient where the base classifier has one.
+
+    Args:
+        smoothed: what is attacked.
+        elsewhere: images (P, C, H, W) and their classes (P,), for a search without gradients to begin its walks from.
+        steps, m, restarts, seed, gradient_free: as in `attack`.
+    """
+    base = smoothed.model
+    how: dict[str, Any] = {"steps": steps, "restarts": restarts, "seed": seed}
+    if gradient_free or not isinstance(base, nn.Module) or not has_gradient(base, shape):
+        images, classes = elsewhere()
+        return GradientFreeSearch(engine=smoothed.engine, elsewhere=images, classes=classes, m=m or 500, **how)
+    device = smoothed.engine.device
+    return Search(model=differentiable_copy(base, device), sigma=smoothed.sigma, device=device, m=m or 64, **how)
 
 
 def _elsewhere(rows: Certificates, images: Images) -> tuple[Tensor, Tensor]:

@@ -255,6 +255,33 @@ def answered_samples(
     return zip(numbers, engine.workers.map(partial(_answered, engine, of), batches), strict=True)
 
 
+def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, NDArray[np.int64]]:
+    """The first of one image's `samples`, at most `most` of the first block: copies (n, C, H, W), their classes (n,).
+
+    They are drawn and answered as when they are counted. Of a model that has its price for every answer none is asked:
+    there are no classes then.
+
+    Raises:
+        InputError: the model refuses the image.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> engine = Engine(model, sigma=0.5, device=torch.device("cpu"))
+        >>> noisy, classes = first_samples(engine, torch.zeros(1, 2, 2), SampleRange("votes", 0, 300), most=5)
+        >>> noisy.shape, classes.shape
+        (torch.Size([5, 1, 2, 2]), (5,))
+    """
+    stream = Stream(engine.seed, samples.name).at(address_of(x))
+    block = next(segments(0, engine.receive(x), stream, samples))
+    shown = block.part(0, min(most, block.samples))
+    if engine.backend.metered:
+        return engine.noisy([shown]).cpu(), np.zeros(0, np.int64)
+    step = min(shown.samples, engine.size)
+    parts = [[shown.part(start, min(step, shown.samples - start))] for start in range(0, shown.samples, step)]
+    answered = engine.workers.map(partial(_answered, engine, lambda logits: logits.argmax(dim=1).cpu()), parts)
+    return engine.noisy([shown]).cpu(), torch.cat(list(answered)).numpy()
+
+
 @torch.inference_mode()
 def _answered(engine: Engine, of: Callable[[Tensor], U], batch: Sequence[Segment]) -> U:
     return of(engine.logits(batch))

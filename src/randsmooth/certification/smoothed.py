@@ -109,7 +109,7 @@ class SmoothedClassifier:
             InputError: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
                 of the wrong shape; or logits that are not finite.
         """
-        settings = self._settings(settings, fields)
+        settings = self.settings_for(settings, fields)
         rule = settings.stopping_rule()
         if until is not None and not callable(until):
             raise InputError(f"until={until!r} must be a function of a Claim and the samples behind it")
@@ -124,7 +124,7 @@ class SmoothedClassifier:
         evidence = Evidence.of(counts0, counts, idx=drawn.rows, paths=paths)
         return Certified(*decide(rule, evidence), counts0, counts, paths, seconds, drawn)
 
-    def _settings(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
+    def settings_for(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
 
         Raises:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,18 +33,12 @@ def pictures_of(tables: Sequence[Certificates]) -> Pictures:
     dataset, split = str(header.dataset), str(header.split)
     if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
         raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
-    if not _at_hand(dataset):
+    if not data.is_at_hand(dataset):
         raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")
     images = data.load(dataset, split, resize=header.resize, crop=header.crop)
     for table in tables:
         _require_labels(table, images)
     return lambda idx: _pixels(images, idx)
-
-
-def _at_hand(dataset: str) -> bool:
-    """Whether `data.load` finds it without a network."""
-    home = os.environ.get("RANDSMOOTH_DATA")
-    return dataset == "digits" or (home is not None and (Path(home) / dataset).is_dir())
 
 
 def _require_labels(table: Certificates, images: Images) -> None:

@@ -56,6 +56,14 @@ VERBS = {
         "predict:predict",
         "Classify image files and certify the answers: the label, and the L2 radius within which it cannot change.",
     ),
+    "explain": Verb(
+        "explain:explain",
+        "Explain the certificate of one image on a page: its votes, distances that a person can see, an attack on it.",
+    ),
+    "serve": Verb(
+        "serve:serve",
+        "Serve a small web app in which one drops an image and watches its certificate grow, sample by sample.",
+    ),
     "attack": Verb(
         "attack:attack",
         "Try to refute certificates: search each certified ball for a point with another prediction.",

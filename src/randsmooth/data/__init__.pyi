@@ -1,3 +1,4 @@
+from .at_hand import is_at_hand as is_at_hand
 from .dataset_spec import SPLITS as SPLITS
 from .dataset_spec import DatasetSpec as DatasetSpec
 from .decode import read_image as read_image

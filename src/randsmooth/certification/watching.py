@@ -1,0 +1,122 @@
+"""A certificate as it grows: what an image's samples prove at each look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from randsmooth.certificates import CertificationSettings, Evidence, decide
+from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps
+from randsmooth.certification.certified import row_of
+from randsmooth.certification.jobs import Job, SampleRange, Steps, count_once
+from randsmooth.certification.scheduler import Scheduler
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.errors import InputError
+from randsmooth.noise import address_of
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One image at one look.
+
+    Attributes:
+        predict: the certified class, or ABSTAIN (-1).
+        radius: the certified L2 radius, in units of pixels in [0, 1].
+        q: upper bound on 1 - p_A.
+        counts0: (K,) classes of the samples that picked the class.
+        counts: (K,) classes of the others so far.
+        path: (L,) how often the picked class had come out at each look so far.
+
+    Example:
+        >>> counts = np.array([30, 2])
+        >>> Watched(0, 0.25, 0.2, counts, counts, np.array([30])).samples
+        32
+    """
+
+    predict: int
+    radius: float
+    q: float
+    counts0: Ints
+    counts: Ints
+    path: Ints
+
+    @property
+    def picked(self) -> int:
+        """The class whose probability is bounded."""
+        return int(self.counts0.argmax())
+
+    @property
+    def samples(self) -> int:
+        """How many bound its probability so far."""
+        return int(self.counts.sum())
+
+
+def watch(
+    smoothed: SmoothedClassifier, x: Tensor, settings: CertificationSettings | None = None, **fields: Any
+) -> Iterator[Watched]:
+    """Certify one image, and tell at every look what its samples prove so far.
+
+    At its end, the last look has the counts and the radius that `smoothed.certify` gives. By a sequential rule whose
+    bound holds at every look at once, such as "anytime", the certificate of the look at which one stops is as valid.
+
+    Args:
+        smoothed: the classifier.
+        x: one image (C, H, W), or (1, C, H, W), in [0, 1].
+        settings, fields: as for `SmoothedClassifier.certify`.
+
+    Raises:
+        InputError: as `SmoothedClassifier.certify`; or several images, or no samples that pick a class (n0=0).
+
+    Example:
+        >>> import torch
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> smoothed = SmoothedClassifier(model, sigma=0.5)
+        >>> looks = watch(smoothed, torch.ones(1, 2, 2), rule="anytime", n0=32, n=200)
+        >>> [look.samples for look in looks]
+        [32, 64, 96, 128, 160, 192, 200]
+    """
+    settings = smoothed.settings_for(settings, fields)
+    images = smoothed.checked(x)
+    if len(images) != 1:
+        raise InputError(f"one image can be watched at a time; got {len(images)}")
+    if settings.n0 == 0:
+        raise InputError("n0=0: a certificate is watched for the class that n0 >= 1 samples pick; 100 are usual")
+    return _looks(smoothed, images[0], settings)
+
+
+def _looks(smoothed: SmoothedClassifier, image: Tensor, settings: CertificationSettings) -> Iterator[Watched]:
+    rule = settings.stopping_rule()
+    steps: Steps[ImageEvidence] = certify_steps(rule, settings.n0)
+    counts0, counts, path = np.zeros(0, np.int64), np.zeros(0, np.int64), []
+    row_number = np.array([row_of(address_of(image))], np.int64)
+    ranges: Any = next(steps)
+    while ranges is not None:
+        counted = _counted(smoothed, image, ranges)
+        for samples, row in zip(ranges, counted, strict=True):
+            if samples.name == SELECT:
+                counts0 = row
+            else:
+                counts = counts + row if len(counts) else row
+        path.append(came_out(counts, int(counts0.argmax())))
+        evidence = Evidence.of(counts0[None], counts[None], idx=row_number, paths=[np.array(path, np.int64)])
+        predict, radius = decide(rule, evidence)
+        q = rule.claims(evidence)[0]
+        yield Watched(int(predict[0]), float(radius[0]), float(q[0]), counts0, counts, np.array(path, np.int64))
+        try:
+            ranges = steps.send(counted)
+        except StopIteration:
+            ranges = None
+
+
+def _counted(smoothed: SmoothedClassifier, image: Tensor, ranges: list[SampleRange]) -> Ints:
+    """(len(ranges), K) class counts of one image's samples."""
+    (job,) = Scheduler[Ints](smoothed.engine).run([Job(0, image, count_once(ranges))])
+    assert job.result is not None
+    return job.result

@@ -1,0 +1,120 @@
+"""`randsmooth explain`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from randsmooth import bounds
+from randsmooth.cli.denoiser_option import base_classifier, check_denoiser
+from randsmooth.cli.messages import note
+from randsmooth.cli.outputs import writing
+from randsmooth.cli.settings import argument, option
+from randsmooth.cli.single_images import FoundImage, OneClassifier, check_image, completed, found_image
+from randsmooth.errors import InputError
+from randsmooth.escape import printable, say
+
+if TYPE_CHECKING:
+    from randsmooth.explanation import Explanation
+
+
+class Explain(OneClassifier):
+    """Settings of `randsmooth explain`."""
+
+    image: str = argument("Image file, or DATASET:INDEX for one of a data set, such as digits:17.")
+    split: str = option("The split that DATASET:INDEX is from: train or test.", "test")
+    out: Path = option("The HTML page to write; it works offline.", Path("explanation.html"))
+    certificate: Path | None = option("Also write the counts as a certificate, a Parquet file of one row.")
+    no_attack: bool = option("Do not attack the certificate, which takes some 20,000 answers.", False)
+    no_training: bool = option("Do not look for the nearest training images.", False)
+    overwrite: bool = option("Replace files that exist.", False)
+
+
+def explain(settings: Explain) -> None:
+    """Explain the certificate of one image on a page: its votes, distances that a person can see, an attack on it.
+
+    The image is certified as `predict` does. Its radius is shown beside the nearest training images (of --dataset, or
+    of the model's own data set, if that is on this machine) and the nearest change of the answer that an attack finds.
+
+    Example: randsmooth explain runs/gaussian digits:17 --out page.html
+    """
+    from randsmooth.models.sources import check_source
+
+    check_source(settings.model)  # before torch is loaded
+    check_denoiser(settings.denoiser)
+    check_image(settings.image)
+    wanted = [settings.out, *([settings.certificate] if settings.certificate else [])]
+    if settings.certificate is not None and settings.certificate.suffix != ".parquet":
+        raise InputError(f"{settings.certificate} must end in .parquet")
+    with writing(wanted, overwrite=settings.overwrite):
+        explained, found = _explained(settings)
+        _write(explained, found, settings)
+    say(_answer(explained))
+    for path in wanted:
+        say(path)
+    if settings.seed is None:
+        seed = explained.certified.drawn.engine.seed
+        say(f"seed {seed}: --seed {seed} repeats this answer")
+
+
+def _explained(settings: Explain) -> tuple[Explanation, FoundImage]:
+    from randsmooth import certificates, explanation
+    from randsmooth.progress import console
+
+    asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
+    model = base_classifier(settings.model, settings.model_arg, settings.denoiser, settings.sigma)
+    found = found_image(settings.image, settings.split, model, settings)
+    explained = explanation.explain(
+        model,
+        found.x,
+        completed(asked, settings, model),
+        training=False if settings.no_training else _training(settings, found),
+        label=found.label,
+        classes=found.classes,
+        attack=not settings.no_attack,
+        device=settings.device,
+        num_classes=settings.num_classes,
+        name=found.name,
+        progress=console,
+    )
+    return explained, found
+
+
+def _training(settings: Explain, found: FoundImage) -> Any:
+    """The training images to compare with: those of --dataset; else those beside the image, if they can be had."""
+    from randsmooth import data
+
+    how = settings.model_dump(include={"image_column", "label_column", "resize", "crop"})
+    if settings.dataset is not None:
+        return data.load(settings.dataset, "train", stream=True, **how)
+    if found.dataset is None:
+        return None
+    try:
+        return data.load(found.dataset, "train", stream=True, **how)
+    except InputError as error:
+        note(f"no training images are compared: {error}")
+        return False
+
+
+def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None:
+    from randsmooth import explanation
+    from randsmooth.certificates import write_parquet
+
+    command = "randsmooth " + shlex.join(sys.argv[1:])
+    explanation.write_explanation(explained, settings.out, command=command)
+    if settings.certificate is not None:
+        place: dict[str, Any] = {}
+        if found.index is not None:
+            place = {"idx": [found.index], "dataset": found.dataset, "split": settings.split}
+        labels = None if found.label is None else [found.label]
+        table = explained.certified.table(labels, name=found.name, identity=settings.identity, **place)
+        write_parquet(table, settings.certificate)
+
+
+def _answer(explained: Explanation) -> str:
+    if explained.abstains:
+        return f"{printable(explained.name)}  abstains"
+    label = printable(explained.name_of(explained.predict))
+    return f"{printable(explained.name)}  {label}  radius {bounds.round_down(explained.radius, 4)}"

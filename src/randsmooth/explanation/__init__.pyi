@@ -1,0 +1,12 @@
+from .attempts import Attempt as Attempt
+from .attempts import Attempts as Attempts
+from .explaining import explain as explain
+from .growth import enough_samples as enough_samples
+from .growth import radius_by_samples as radius_by_samples
+from .neighbours import Neighbour as Neighbour
+from .neighbours import Neighbours as Neighbours
+from .neighbours import nearest as nearest
+from .one_image import Copies as Copies
+from .one_image import Explanation as Explanation
+from .page import explanation_page as explanation_page
+from .page import write_explanation as write_explanation

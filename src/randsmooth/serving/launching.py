@@ -1,0 +1,102 @@
+"""Start the app: where it listens, what it answers at most, and what its pages may load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+from randsmooth.report.web import html
+from randsmooth.serving.served import Served
+from randsmooth.serving.web_app import gradio, make_app
+
+THREADS = 8  # of the server, for visitors that only wait or read
+
+# Pages may load and call nothing but this server: what Gradio's own page names elsewhere is refused (fonts, a script).
+# A Space stands in a frame of the hub's page.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+
+class Guarded:
+    """An ASGI application whose answers carry HEADERS.
+
+    Example:
+        >>> Guarded(print).headers[1]
+        (b'x-content-type-options', b'nosniff')
+    """
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def answered(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = message | {"headers": [*message.get("headers", []), *self.headers]}
+            await send(message)
+
+        await self.app(scope, receive, answered)
+
+
+def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = None, wait: bool = True) -> Any:
+    """Start the app, and go on until it is interrupted.
+
+    Nothing is sent anywhere: no analytics, and pages load from this server alone. Files are limited in size and deleted
+    after minutes, and of visitors no more wait than `served.limits` says.
+
+    Args:
+        served: what to serve.
+        host: where to listen: this machine alone, by default; "0.0.0.0" for all who can reach it. None: where the
+            environment says, as in a Space.
+        port: where to listen; default: the first free one from 7860 on, or what the environment says.
+        wait: whether to go on until it is interrupted, or to return the running app, which `close()` ends.
+
+    Raises:
+        InputError: something else is to be served, or Gradio is not installed.
+
+    Example:
+        >>> serve("runs/gaussian")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: 'runs/gaussian' cannot be served as it is: serve(Served.of(model, name))
+    """
+    if not isinstance(served, Served):
+        raise InputError(f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))")
+    gr = gradio()
+    from starlette.middleware import Middleware
+
+    app = make_app(served)
+    app.launch(
+        server_name=host,
+        server_port=port,
+        prevent_thread_lock=True,
+        quiet=True,
+        share=False,
+        show_error=False,
+        max_file_size=int(served.limits.upload_mb * 2**20),
+        max_threads=THREADS,
+        enable_monitoring=False,
+        ssr_mode=False,
+        pwa=False,
+        mcp_server=False,
+        footer_links=[],
+        theme=gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
+        css=style(),
+        app_kwargs={"middleware": [Middleware(Guarded)]},
+    )
+    if wait:
+        app.block_thread()
+    return app
+
+
+def style() -> str:
+    """The style of certificates, in the colours of Gradio's theme, light or dark."""
+    return html.asset("randsmooth.explanation", "page.css") + html.asset("randsmooth.serving", "app.css")

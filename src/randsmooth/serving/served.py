@@ -1,0 +1,202 @@
+"""What the app serves: one model, strangers' images, and their certificates as they grow."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from randsmooth import data, models
+from randsmooth.certificates import CertificationSettings
+from randsmooth.certificates.settings import AskedPrecision
+from randsmooth.certification import SmoothedClassifier, Watched, watch
+from randsmooth.certification.opening import opened
+from randsmooth.certification.taken_images import images_taken
+from randsmooth.data import DatasetSpec
+from randsmooth.data.conversion import channels_of
+from randsmooth.data.decode import form
+from randsmooth.data.encoded import opened as opened_file
+from randsmooth.data.fitting import Fit
+from randsmooth.errors import InputError
+from randsmooth.models import BaseClassifier
+from randsmooth.noise import fresh_seed
+from randsmooth.serving.limits import Limits
+
+LUMA = (0.299, 0.587, 0.114)  # of red, green and blue in the grey of an image, as Pillow has it (ITU-R 601)
+LEAST = 200  # samples, below which hardly any radius is certified
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A certificate as it is shown while it grows.
+
+    Attributes:
+        look: what the samples prove so far.
+        history: (samples, radius) at every look so far.
+        sigma, n, alpha, seed: how it is certified.
+        done: whether no more samples follow.
+        late: whether that is because the time was up.
+        rate: samples a second.
+    """
+
+    look: Watched
+    history: Sequence[tuple[int, float]]
+    sigma: float
+    n: int
+    alpha: float
+    seed: int
+    done: bool
+    late: bool
+    rate: float
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model whose certificates are shown to visitors.
+
+    Every run draws a new seed: visitors choose images, and a certificate holds for images that were chosen without
+    sight of the noise. The rule is "anytime", so that wherever a run stops what it shows is valid at level alpha.
+
+    Attributes:
+        model: the base classifier.
+        name: what to call it.
+        spec: of the images that it takes.
+        settings: how to certify, without a seed; sigma is the first position of its slider.
+        limits: of a visitor.
+        device: where the model computes.
+
+    Example:
+        >>> import torch
+        >>> network = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]).eval()
+        >>> served = Served.of(network, "mine", sigma=0.25)
+        >>> moments = list(served.watched(torch.rand(1, 8, 8), sigma=0.25, n=200))
+        >>> moments[-1].done, moments[-1].look.samples <= 200
+        (True, True)
+    """
+
+    model: BaseClassifier
+    name: str
+    spec: DatasetSpec
+    settings: CertificationSettings
+    limits: Limits
+    device: torch.device
+
+    @classmethod
+    def of(
+        cls,
+        model: object,
+        name: str,
+        *,
+        dataset: str | None = None,
+        denoiser: Path | str | None = None,
+        sigma: float | None = None,
+        alpha: float = 0.001,
+        backend: str | None = None,
+        precision: AskedPrecision = "32",
+        device: str = "auto",
+        num_classes: int | None = None,
+        limits: Limits | None = None,
+    ) -> Served:
+        """A model of any kind, or the name of one, with the images that it takes.
+
+        Args:
+            model: as for `certify`.
+            name: what to call it.
+            dataset: the data set that it is for; default: what it says.
+            denoiser: folder of a denoiser that every noisy image passes first.
+            sigma, alpha, backend, precision, device, num_classes: as for `certify`.
+            limits: of a visitor; default: `Limits()`.
+
+        Raises:
+            InputError: nothing says what the images are, or which sigma; or each answer has its price.
+        """
+        base = opened(model, {}, num_classes)
+        if denoiser is not None:
+            base = models.Denoised(models.load_denoiser(denoiser, sigma=sigma), base)
+        spec = images_taken(base, name, dataset, num_classes)
+        base = models.for_classes(base, spec.classes) if dataset and not spec.open_ended else base
+        known = models.provenance_of(base).get("sigma") if sigma is None else sigma
+        if known is None:
+            raise InputError(f"{name} does not say which sigma it was trained with: give sigma (--sigma)")
+        limits = limits or Limits()
+        settings = CertificationSettings(
+            sigma=known, alpha=alpha, backend=backend, precision=precision, rule="anytime", n=limits.samples
+        )
+        served = cls(base, name, spec, settings, limits, models.pick_device(device))
+        if served.smoothed(known).engine.prepare(spec.shape).metered:
+            raise InputError(f"every answer of {name} has its price, which visitors would spend: serve another model")
+        return served
+
+    @property
+    def fixed_sigma(self) -> bool:
+        """Whether the model is for one sigma only, as a denoiser is."""
+        return isinstance(self.model, models.Denoised)
+
+    def smoothed(self, sigma: float) -> SmoothedClassifier:
+        """The smoothed classifier at `sigma`, under a seed that nobody has seen."""
+        return SmoothedClassifier(self.model, self.settings.having(sigma=sigma, seed=fresh_seed()), device=self.device)
+
+    def read(self, path: Path | str) -> Tensor:
+        """The image (C, H, W) in a visitor's file, scaled and cut to what the model takes before any noise is added.
+
+        Raises:
+            InputError: the file is too large, or no image of a kind that is read.
+        """
+        path = Path(path)
+        if path.stat().st_size > self.limits.upload_mb * 2**20:
+            raise InputError(f"the file is larger than the {self.limits.upload_mb:g} MB that are read")
+        with opened_file(path) as stream:
+            mode, height, width = form(stream, "the file")
+        if height * width > self.limits.pixels:
+            most = f"{self.limits.pixels:,}"
+            raise InputError(f"the image has {height} x {width} pixels, more than the {most} that are read")
+        try:
+            return self._fitted(path, in_colour=channels_of({mode}) != 1)
+        except InputError as error:  # which need not tell strangers where files are kept
+            raise InputError(str(error).replace(str(path), "the file")) from None
+
+    def _fitted(self, path: Path, *, in_colour: bool) -> Tensor:
+        """The image (C, H, W) in a file; one in colour as grey, where the model takes that."""
+        channels, H, W = self.spec.shape
+        fit = Fit.of(resize=H if H == W else (H, W), crop=(H, W))
+        darkened = channels == 1 and in_colour
+        shape = (3 if darkened else channels, H, W)
+        x = data.read_image(path, dataclasses.replace(self.spec, fit=fit, convert=True, shape=shape))
+        if not darkened:
+            return x
+        grey: Tensor = torch.tensordot(torch.tensor(LUMA), x * 255.0, dims=1)[None]
+        return grey.round() / 255.0
+
+    def watched(self, x: Tensor, sigma: float, n: int) -> Iterator[Moment]:
+        """The certificate of an image (C, H, W) at every look, until n samples or the limit of time.
+
+        Raises:
+            InputError: a sigma or n beyond the limits.
+        """
+        if not LEAST <= n <= self.limits.samples:
+            raise InputError(f"n={n} samples: choose from {LEAST} to {self.limits.samples:,}")
+        if self.fixed_sigma and sigma != self.settings.sigma:
+            raise InputError(f"sigma={sigma:g}: this model is for {self.settings.sigma:g} alone")
+        smoothed = self.smoothed(sigma)
+        return self._moments(smoothed, watch(smoothed, x, n=n), sigma, n)
+
+    def _moments(
+        self, smoothed: SmoothedClassifier, looks: Iterator[Watched], sigma: float, n: int
+    ) -> Iterator[Moment]:
+        start, history = time.monotonic(), list[tuple[int, float]]()
+        look: Watched | None = next(looks)
+        while look is not None:
+            taken = time.monotonic() - start
+            history.append((look.samples, 0.0 if look.predict < 0 else look.radius))
+            late = taken > self.limits.seconds
+            following = None if late else next(looks, None)
+            rate = look.samples / max(1e-9, taken)
+            yield Moment(
+                look, tuple(history), sigma, n, self.settings.alpha, smoothed.seed, following is None, late, rate
+            )
+            look = following

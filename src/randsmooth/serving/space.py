@@ -1,0 +1,129 @@
+"""A Hugging Face Space: a folder with the app, what it needs, and the model, without pickles."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+from randsmooth.errors import InputError
+from randsmooth.escape import printable
+from randsmooth.extras import needs
+from randsmooth.models.stored import CARD, CONFIG, WEIGHTS, local, read
+from randsmooth.origin import requirement
+from randsmooth.serving.limits import Limits
+
+MODEL, DENOISER = "model", "denoiser"
+TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu"
+
+APP = '''\
+"""Certificates sample by sample, as a Hugging Face Space."""
+
+from randsmooth.serving import Limits, Served, serve
+
+served = Served.of({arguments}, limits={limits!r})
+
+if __name__ == "__main__":
+    serve(served, host=None, port=None)  # where the Space says
+'''
+
+README = """\
+---
+title: {title}
+emoji: 🛡️
+colorFrom: blue
+colorTo: gray
+sdk: gradio
+sdk_version: {gradio}
+python_version: "{python}"
+app_file: app.py
+pinned: false
+---
+
+# {heading}
+
+Drop an image, and watch how far its certificate reaches as more noisy copies of it are classified. The answer and the
+L2 radius that are shown hold at whichever sample one stops; each is wrong with probability at most {alpha:g}.
+
+`app.py` starts it, also on your own machine: `pip install -r requirements.txt && python app.py`. Nothing that visitors
+upload is kept.
+"""
+
+
+def write_space(
+    model: Path | str,
+    folder: Path | str,
+    *,
+    title: str,
+    denoiser: Path | str | None = None,
+    dataset: str | None = None,
+    sigma: float | None = None,
+    alpha: float = 0.001,
+    limits: Limits | None = None,
+) -> None:
+    """Write a Space for a model folder into `folder`, which must be empty or new: app.py, its needs, README.md, model.
+
+    Only `config.json`, `model.safetensors` and the card are copied of the model, and of the denoiser if there is one.
+
+    Args:
+        model: a model folder, here or on the Hugging Face hub.
+        folder: what to push to the Space's repository.
+        title: of the Space.
+        denoiser, dataset, sigma, alpha, limits: as for `Served.of`. A data set must have a name that is registered.
+
+    Raises:
+        InputError: the model is of another kind, or its files are damaged; or `folder` holds something already.
+
+    Example:
+        >>> from randsmooth import models
+        >>> network = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]).eval()
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     models.save(network, f"{place}/mine")
+        ...     write_space(f"{place}/mine", f"{place}/space", title="Cats and dogs", sigma=0.25)
+        ...     sorted(path.name for path in Path(place, "space").rglob("*") if path.is_file())
+        ['README.md', 'README.md', 'app.py', 'config.json', 'model.safetensors', 'requirements.txt']
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} is not empty: choose a new folder for the Space")
+    _check_dataset(dataset)
+    told = {"dataset": dataset, "denoiser": DENOISER if denoiser is not None else None, "sigma": sigma, "alpha": alpha}
+    given = (f"{name}={value!r}" for name, value in told.items() if value is not None)
+    words = [repr(MODEL), repr(printable(title)), *given]
+    with needs("a Space"):
+        versions = {"gradio": metadata.version("gradio")}
+    versions["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".space-") as place:
+        written = Path(place) / "space"
+        _copy(model, written / MODEL)
+        if denoiser is not None:
+            _copy(denoiser, written / DENOISER)
+        (written / "app.py").write_text(APP.format(arguments=", ".join(words), limits=limits or Limits()))
+        (written / "requirements.txt").write_text(f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n")
+        heading = printable(title).replace("<", "&lt;")
+        readme = README.format(title=json.dumps(printable(title)), heading=heading, alpha=alpha, **versions)
+        (written / "README.md").write_text(readme, encoding="utf-8")
+        if folder.exists():
+            folder.rmdir()
+        written.rename(folder)
+
+
+def _check_dataset(dataset: str | None) -> None:
+    from randsmooth.data import DATASETS
+
+    if dataset is not None and dataset not in DATASETS:
+        raise InputError(f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name")
+
+
+def _copy(model: Path | str, to: Path) -> None:
+    """The files of a model folder, checked, and no others."""
+    there = local(model)
+    read(there)  # compares both with their digests
+    to.mkdir(parents=True)
+    for name in (CONFIG, WEIGHTS, CARD):
+        if (there / name).is_file():
+            shutil.copyfile(there / name, to / name)

@@ -1,0 +1,170 @@
+"""What `explain` finds, and what its page says of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import randsmooth as rs
+from chromium import chromium
+from nasty import NASTY
+from randsmooth import InputError, bounds
+from randsmooth.explanation import Explanation, explanation_page
+from randsmooth.explanation.sentences import in_levels
+
+# What a reader would see: whether anything is wider than the window, and all pictures are there.
+PROBE = """
+(() => {
+  const wide = [...document.querySelectorAll("main *")].filter((one) => {
+    const box = one.getBoundingClientRect();
+    return box.width && box.right > innerWidth + 1 && !one.closest(".box") && !one.closest(".ruler");
+  });
+  const pictures = [...document.images];
+  return {
+    scroll: document.documentElement.scrollWidth - innerWidth,
+    wide: wide.map((one) => one.className || one.tagName),
+    broken: pictures.filter((one) => !one.naturalWidth).length, pictures: pictures.length,
+  };
+})()
+"""
+
+
+class Brightness(nn.Module):
+    """Class 1 for images brighter than mid-grey."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.flatten(1).mean(dim=1) - 0.5
+        return torch.stack([-mean, mean], dim=1)
+
+
+def explained(level: float = 0.7, shape: tuple[int, int, int] = (1, 8, 8), **options: object) -> Explanation:
+    how: dict[str, object] = {"sigma": 0.5, "n": 1000, "seed": 0} | options
+    return rs.explain(Brightness().eval(), torch.full(shape, level), **how)  # type: ignore[arg-type]
+
+
+def test_the_certificate_is_the_one_of_the_smoothed_classifier() -> None:
+    found = explained(attack=False)
+    own = rs.SmoothedClassifier(Brightness().eval(), sigma=0.5, n=1000, seed=0).certify(torch.full((1, 8, 8), 0.7))
+    assert np.array_equal(found.counts, own.counts[0]) and found.radius == own.radius[0] and found.predict == 1
+    assert len(found.copies.pixels) == 12
+    assert found.copies.answers.tolist() == (found.copies.pixels.mean(axis=(1, 2, 3)) > 0.5).astype(int).tolist()
+
+
+def test_the_copies_that_are_shown_are_those_that_were_counted() -> None:
+    found = explained(level=0.5, n=12, attack=False)  # so few that all of them are shown
+    assert np.bincount(found.copies.answers, minlength=2).tolist() == found.counts.tolist()
+
+
+def test_the_page_says_the_answer_and_a_radius_that_is_certified() -> None:
+    found = explained(label=1, name="a photo")
+    page = explanation_page(found)
+    (said,) = set(re.findall(r"with L2 norm below ([\d.]+)\s", page))
+    assert found.radius - 0.01 < float(said) <= found.radius
+    assert "<h1>The answer is 1</h1>" in page and "wrong with probability at most 0.001" in page
+    assert "The label agrees" in page and "An attack" in page and "up the gradient" in page
+    assert "not name a data set" in page
+
+
+def test_an_abstention_is_no_answer_and_has_no_radius() -> None:
+    page = explanation_page(explained(level=0.5))
+    assert "<h1>No answer is certified</h1>" in page and "abstains" in page
+    assert "L2 norm below" not in page and "nothing to attack" in page and "An attack</h2>" not in page
+
+
+def test_a_wrong_answer_is_called_wrong() -> None:
+    assert "The label says 0: the answer is wrong" in explanation_page(explained(label=0, attack=False))
+
+
+class Tags(HTMLParser):
+    """The tags of a page, and the names of their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_names_that_would_act_on_a_page_are_text() -> None:
+    found = explained(attack=False)
+    usual = Tags(explanation_page(found, command="randsmooth explain"))
+    for name in (NASTY[each] for each in ("script", "end of style and title", "double quote", "template")):
+        tags = Tags(explanation_page(replace(found, name=name, classes=(name, name)), command=name or "x"))
+        assert tags.tags <= usual.tags and tags.attributes <= usual.attributes
+    assert "script" not in usual.tags
+
+
+def test_a_model_with_a_price_is_not_attacked_and_not_asked_again() -> None:
+    asked: list[int] = []
+
+    def ask(images: np.ndarray) -> np.ndarray:
+        asked.append(len(images))
+        mean = images.mean(axis=(1, 2, 3)) - 0.5
+        return np.stack([-mean, mean], axis=1)
+
+    endpoint = rs.Endpoint(ask, num_classes=2, identity="bright", batch=100)
+    found = rs.explain(endpoint, torch.full((1, 8, 8), 0.7), sigma=0.5, n=500, n0=100, seed=0)
+    assert sum(asked) == 600 and found.attempts is None
+    page = explanation_page(found)
+    assert "each of this model's has its price" in page.replace("&#39;", "'") and "to be asked again" in page
+
+
+def test_denoised_copies_are_shown_and_ensembles_are_named() -> None:
+    denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), Brightness().eval())
+    found = rs.explain(denoised, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False)
+    assert found.copies.denoised is not None and found.copies.denoised.min() >= 0.0
+    assert "What the denoiser makes of them" in explanation_page(found)
+    pair = rs.Ensemble([Brightness().eval(), Brightness().eval()])
+    page = explanation_page(rs.explain(pair, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False))
+    assert "2 models answer together" in page
+
+
+def test_rules_that_the_page_does_not_explain_are_refused() -> None:
+    with pytest.raises(InputError, match="rule='grid'"):
+        explained(rule="grid")
+    with pytest.raises(InputError, match="give sigma"):
+        rs.explain(Brightness().eval(), torch.zeros(1, 8, 8))
+
+
+@pytest.mark.parametrize(("radius", "d"), [(0.62, 64), (2.5, 3072), (1.0, 784), (1.01, 784), (0.3, 150528), (7.9, 64)])
+def test_the_changes_that_are_named_lie_inside_the_ball(radius: float, d: int) -> None:
+    words = in_levels(radius, d)
+    every = re.search(r"every value by ([\d.]+)", words)
+    single = re.search(r"a single (?:one|value) by (\d+)", words)
+    wholly = re.search(r"(\d+|one) (?:of them|values) from black to white", words)
+    assert single or wholly
+    assert every is None or float(every[1]) / 255 * np.sqrt(d) < radius
+    assert every is None or float(bounds.linf_radius(radius, d)) < (float(every[1]) + 0.11) / 255
+    assert single is None or int(single[1]) / 255 < radius
+    count = 1 if wholly and wholly[1] == "one" else int(wholly[1]) if wholly else 0
+    assert count <= d and np.sqrt(count) < radius
+    assert in_levels(8.1, 64) == "every value from black to white"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("shape", [(1, 8, 8), (3, 48, 40)])
+def test_nothing_of_the_page_is_cut_off_or_fetched(width: int, shape: tuple[int, int, int], tmp_path: Path) -> None:
+    long = ["a class with a rather long name that goes on", "bright"]
+    x, y = np.random.default_rng(0).random((40, *shape), np.float32), np.arange(40) % 2
+    found = explained(shape=shape, classes=long, training=(x, y), label=1)
+    (tmp_path / "page.html").write_text(explanation_page(found, command="randsmooth explain " + "x" * 200))
+    with chromium() as page:
+        for dark in (False, True):
+            page.look(width, 2000, dark=dark)
+            page.go((tmp_path / "page.html").as_uri())
+            told = page.run(PROBE)
+            assert told["scroll"] <= 0 and told["wide"] == [] and told["broken"] == 0
+            assert told["pictures"] > 15
+        assert page.asked() == [] and page.errors() == []

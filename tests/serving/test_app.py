@@ -1,0 +1,137 @@
+"""The app in a process, over HTTP and in a browser: what it answers, what it refuses, and that it asks nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chromium import chromium
+
+gradio_client = pytest.importorskip("gradio_client")
+Client, handle_file = gradio_client.Client, gradio_client.handle_file
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def running(words: list[str], folder: Path, **environment: str) -> Iterator[str]:
+    """A command that starts the app, and the address that it is at."""
+    port = _free_port()
+    own = {"GRADIO_SERVER_PORT": str(port), "GRADIO_TEMP_DIR": str(folder / "uploads")} | environment
+    process = subprocess.Popen(
+        words, cwd=folder, env=os.environ | own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(url, process)
+        yield url
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, process: subprocess.Popen[str], seconds: float = 120.0) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise AssertionError(process.stdout.read() if process.stdout else "")
+        try:
+            urllib.request.urlopen(url, timeout=5).read()
+            return
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError(f"nothing at {url} within {seconds:g} s")
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-m", "randsmooth", "serve", *map(str, words)]
+
+
+def asked(url: str, file: Path, sigma: float = 0.25, n: int = 500) -> Any:
+    """What the app tells a program about a file: the last of what it sends."""
+    client = Client(url, verbose=False)
+    _, told = client.predict(handle_file(str(file)), sigma, n, api_name="/certify")
+    return told
+
+
+def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, digit: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.png").write_text("<html>not an image</html>")
+    (tmp_path / "large.png").write_bytes(b"0" * 400_000)
+    with running(command(folder, "--most-samples", 1000, "--upload-mb", 0.2), tmp_path) as url:
+        told = asked(url, digit)
+        assert told["done"] and told["samples"] <= 500 and sum(told["counts"]) == told["samples"]
+        assert told["answer"] is None or told["answer"].startswith("digit ")
+        assert asked(url, digit)["seed"] != told["seed"]
+        assert "cannot be decoded" in asked(url, tmp_path / "page.png")["error"]
+        assert "choose from 200 to 1,000" in asked(url, digit, n=5000)["error"]
+        with pytest.raises(Exception, match=r"413|[Ss]ize|large"):
+            asked(url, tmp_path / "large.png")
+        with pytest.raises(Exception, match=r"."):  # a file of the server, not of the visitor
+            theirs = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
+            Client(url, verbose=False).predict(theirs, 0.25, 500, api_name="/certify")
+        headers = urllib.request.urlopen(url).headers
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        for path in ("/gradio_api/file=/etc/passwd", f"/gradio_api/file={folder}/config.json"):
+            with pytest.raises(urllib.error.HTTPError, match=r"403|404"):
+                urllib.request.urlopen(url + path)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
+def test_a_visitor_drops_an_image_and_watches_its_certificate(
+    width: int, dark: bool, folder: Path, digit: Path, tmp_path: Path
+) -> None:
+    with running(command(folder, "--most-samples", 2000), tmp_path) as url, chromium() as page:
+        page.look(width, 1200, dark=dark)
+        page.go(url)
+        page.until("!!document.querySelector('input[type=file]') && !!document.querySelector('.certificate h1')")
+        page.choose("input[type=file]", digit)
+        said = page.until(f"({NOTES}).find(text => / a second\\.$/.test(text))")
+        assert re.match(r"[\d,]+ of at most 2,000 samples", said)
+        assert page.run("document.querySelectorAll('.certificate .vote .row.picked').length") == 1
+        assert page.run("document.documentElement.scrollWidth <= innerWidth")
+        assert page.run(f"{PARTS}.filter(e => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
+        page.picture(tmp_path / "app.png")
+        assert [address for address in page.asked() if not address.startswith(url)] == []
+        assert page.errors() == []
+
+
+PARTS = "[...document.querySelectorAll('.certificate *')]"
+NOTES = "[...document.querySelectorAll('.certificate .note')].map(e => e.textContent)"
+
+
+def test_a_space_starts_from_its_folder_alone(folder: Path, digit: Path, tmp_path: Path) -> None:
+    words = command(folder, "--space", tmp_path / "space", "--title", "Digits")
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(tmp_path / "space")
+    away = tmp_path / "elsewhere"
+    shutil.copytree(tmp_path / "space", away)
+    with running([sys.executable, "app.py"], away) as url:
+        told = asked(url, digit)
+        assert told["done"] and json.dumps(told)
+        assert "Digits, certified" in urllib.request.urlopen(url).read().decode()

@@ -1,0 +1,124 @@
+"""What visitors are answered: images of every kind, limits, and certificates under seeds that nobody knew."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+import randsmooth as rs
+from nasty import NASTY
+from randsmooth import InputError, data
+from randsmooth.documents import parse_yaml
+from randsmooth.serving import Limits, Served, write_space
+from randsmooth.serving.view import as_data, refusal, shown
+
+
+def test_a_file_of_the_right_size_is_certified_as_it_is(served: Served, digit: Path) -> None:
+    (x,), _ = data.load("digits", "test").batch(torch.tensor([3]))
+    assert torch.allclose(served.read(digit), x, atol=1 / 255)
+
+
+@pytest.mark.parametrize(("mode", "size"), [("RGB", (60, 40)), ("RGBA", (9, 9)), ("P", (30, 90)), ("1", (8, 8))])
+def test_images_of_every_kind_come_to_what_the_model_takes(
+    served: Served, mode: str, size: tuple[int, int], tmp_path: Path
+) -> None:
+    image = Image.new("RGB", size, (200, 100, 50)).convert(mode)
+    image.save(tmp_path / "any.png")
+    x = served.read(tmp_path / "any.png")
+    grey = float(np.asarray(image.convert("L")).mean())
+    assert x.shape == (1, 8, 8) and float(x.mean() * 255) == pytest.approx(grey, abs=1 if mode != "1" else 130)
+
+
+def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(served: Served, tmp_path: Path) -> None:
+    path = tmp_path / "secret-place.png"
+    path.write_bytes(os.urandom(300_000))
+    refused = {"large": path.read_bytes(), "text": b"hello", "empty": b"", "cut": b"\x89PNG\r\n\x1a\n" + b"\0" * 50}
+    Image.new("L", (200, 200)).save(path)
+    refused["pixels"] = path.read_bytes()
+    said = {"large": "larger than the 0.2 MB", "pixels": "more than the 10,000"}
+    for name, content in refused.items():
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=said.get(name, "cannot be decoded")) as error:
+            served.read(path)
+        assert "secret-place" not in str(error.value)
+
+
+def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -> None:
+    x = served.read(digit)
+    runs = [list(served.watched(x, 0.25, 500)) for _ in range(2)]
+    assert runs[0][-1].seed != runs[1][-1].seed
+    for moments in runs:
+        last = moments[-1]
+        assert last.done and not last.late and len(last.history) == len(moments)
+        again = rs.SmoothedClassifier(
+            served.model, sigma=0.25, rule="anytime", n=500, alpha=0.001, seed=last.seed
+        ).certify(x)
+        assert (again.predict[0], again.radius[0]) == (last.look.predict, last.look.radius)
+
+
+def test_when_the_time_is_up_what_there_is_is_shown(served: Served, digit: Path) -> None:
+    hurried = dataclasses.replace(served, limits=Limits(samples=2000, seconds=1e-9))
+    (moment,) = hurried.watched(hurried.read(digit), 0.25, 2000)
+    assert moment.done and moment.late and moment.look.samples == 32
+    assert "The time is up" in shown(hurried, hurried.read(digit), moment)
+
+
+def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
+    for n in (199, 2001):
+        with pytest.raises(InputError, match="choose from 200 to 2,000"):
+            served.watched(torch.zeros(1, 8, 8), 0.25, n)
+    with pytest.raises(InputError, match="seconds=0 must be above 0"):
+        Limits(seconds=0)
+    denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), served.model)
+    behind = Served.of(denoised, "denoised", sigma=0.25, dataset="digits")
+    with pytest.raises(InputError, match=r"this model is for 0\.25 alone"):
+        behind.watched(torch.zeros(1, 8, 8), 0.5, 200)
+
+
+def test_a_model_with_a_price_or_without_sigma_is_not_served() -> None:
+    endpoint = rs.Endpoint(lambda images: np.zeros((len(images), 10)), num_classes=10, identity="priced")
+    with pytest.raises(InputError, match="has its price"):
+        Served.of(endpoint, "priced", dataset="digits", sigma=0.25)
+    with pytest.raises(InputError, match="give sigma"):
+        Served.of(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval(), "mine", dataset="digits")
+
+
+ACTING = ("script", "double quote", "image", "template")
+
+
+def test_names_are_text_and_data_are_plain(served: Served, digit: Path) -> None:
+    x = served.read(digit)
+    *_, moment = served.watched(x, 0.25, 300)
+    usual = shown(served, x, moment).count("<")
+    for name in (NASTY[each] for each in ACTING):
+        named = dataclasses.replace(served, spec=dataclasses.replace(served.spec, classes=(name,) * 10))
+        assert shown(named, x, moment).count("<") == usual
+        assert as_data(named, moment)["classes"] == [name] * 10
+        assert refusal(name).count("<") == refusal("").count("<")
+
+
+def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -> None:
+    if find_spec("gradio") is None:
+        pytest.skip("Gradio is not installed, whose version a Space names")
+    (folder / "checkpoint.pt").write_bytes(b"pickle")
+    write_space(folder, tmp_path / "space", title='Digits: "all" of them', limits=Limits(samples=1000))
+    files = {str(path.relative_to(tmp_path / "space")) for path in (tmp_path / "space").rglob("*") if path.is_file()}
+    model = {f"model/{name}" for name in ("README.md", "config.json", "model.safetensors")}
+    assert files == {"README.md", "app.py", "requirements.txt"} | model
+    front = (tmp_path / "space" / "README.md").read_text().split("---")[1]
+    told = parse_yaml(front, "the front matter")
+    assert told["sdk"] == "gradio" and told["app_file"] == "app.py" and told["title"] == 'Digits: "all" of them'
+    assert "randsmooth[serve]" in (tmp_path / "space" / "requirements.txt").read_text()
+    compile((tmp_path / "space" / "app.py").read_text(), "app.py", "exec")
+    with pytest.raises(InputError, match="is not empty"):
+        write_space(folder, tmp_path / "space", title="again")
+    with pytest.raises(InputError, match="no folder of yours"):
+        write_space(folder, tmp_path / "other", title="other", dataset="path/to/images")
