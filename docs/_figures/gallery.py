@@ -9,72 +9,25 @@ paper, which takes published logs (--logs). It needs Chromium.
 from __future__ import annotations
 
 import argparse
-import html
-import json
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+from photographs import COLOURS, photographed
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
 PAGE, IMAGES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
 METHODS = "results/mnist-methods/sigma1"
 COMPARED = [f"{METHODS}/{name}.parquet" for name in ("gaussian", "amplify", "cat-rs", "consistency")]
-COLOURS, WIDTH, GAP = 128, 1000, 16
-QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --virtual-time-budget=9000"
+WIDTH = 1000
 
 
 def run(*words: str) -> str:
     """What `randsmooth WORDS` prints, at the root of the repository: a page names the files as they were given."""
     command = [sys.executable, "-m", "randsmooth", *words]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT).stdout
-
-
-def photographed(page: Path, parts: dict[str, str], width: int, script: str = "") -> None:
-    """A picture of each part of a page: name -> what selects it in CSS, perhaps `|` what it ends before."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy, whole = Path(folder) / "page.html", Path(folder) / "page.png"
-        text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text())
-        probe = f"{script}; setTimeout(() => {{ {BOXES % json.dumps(parts)} }}, 1000);"
-        copy.write_text(f"{text}<script>addEventListener('load', () => {{{probe}}});</script>")
-        boxes = boxes_in(chromium(copy, f"--window-size={width},3000", "--dump-dom"))
-        height = max(bottom for _, bottom in boxes.values()) + GAP
-        chromium(copy, f"--window-size={width},{height}", f"--screenshot={whole}", "--hide-scrollbars")
-        picture = Image.open(whole).convert("RGB")
-    for name, (top, bottom) in boxes.items():
-        part = picture.crop((0, max(0, top - GAP), width, bottom + GAP))
-        part.quantize(COLOURS, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
-
-
-# Leaves top and bottom of each part in the page.
-BOXES = """
-const found = {}, parts = %s;
-const box = (selector) => document.querySelector(selector).getBoundingClientRect();
-for (const [name, selector] of Object.entries(parts)) {
-  const [first, next] = selector.split(" | ");
-  const bottom = next ? box(next).top - 40 : box(first).bottom;
-  found[name] = [Math.floor(box(first).top + scrollY), Math.ceil(bottom + scrollY)];
-}
-document.body.dataset.boxes = JSON.stringify(found);
-"""
-
-
-def boxes_in(dumped: str) -> dict[str, tuple[int, int]]:
-    left = re.search(r'data-boxes="([^"]*)"', dumped)
-    assert left is not None, "the page did not load, or has no such part"
-    return {name: (top, bottom) for name, (top, bottom) in json.loads(html.unescape(left[1])).items()}
-
-
-def chromium(page: Path, *options: str) -> str:
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    assert program is not None, "Chromium is not installed"
-    with tempfile.TemporaryDirectory() as profile:
-        words = [program, *QUIET.split(), f"--user-data-dir={profile}", *options, page.resolve().as_uri()]
-        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
 def put(name: str, text: str) -> None:
@@ -95,14 +48,14 @@ def comparison(work: Path) -> None:
         "compare-against": "section:has(#against-baseline) | #paired-differences",
         "compare-table": "section:has(#table)",
     }
-    photographed(ROOT / work / "compare.html", parts, WIDTH)
+    photographed(ROOT / work / "compare.html", parts, IMAGES, WIDTH)
     put("evaluate", run("evaluate", *COMPARED, "--radii", "0,1,2"))
 
 
 def board(work: Path) -> None:
     """Of all eight methods at three noise levels, with the curves of two."""
     run("leaderboard", METHODS, "--out", f"{work}/leaderboard.html", "--overwrite")
-    photographed(ROOT / work / "leaderboard.html", {"leaderboard": "main"}, WIDTH, PRESS)
+    photographed(ROOT / work / "leaderboard.html", {"leaderboard": "main"}, IMAGES, WIDTH, PRESS)
 
 
 PRESS = "for (const button of [...document.querySelectorAll('#board tbody button')].slice(0, 3)) button.click()"
