@@ -36,7 +36,7 @@ class Environment:
         if subprocess.run(command, env=outer, check=False).returncode:
             raise Failed(f"pip install {' '.join(what)}")
 
-    def run(self, program: str, *words: str, code: int = 0, minutes: float = 5.0) -> str:
+    def run(self, program: str, *words: str, code: int = 0, minutes: float = 5.0, **variables: str) -> str:
         """What `program WORDS` prints on both streams. Raises Failed unless it ends with `code` and no traceback."""
         kept = {key: os.environ[key] for key in KEPT if key in os.environ}
         own = {"HOME": str(self.home), "PATH": f"{self.bin}{os.pathsep}{kept['PATH']}", "COLUMNS": "120"}
@@ -44,7 +44,7 @@ class Environment:
         done = subprocess.run(
             command,
             cwd=self.place,
-            env=kept | own,
+            env=kept | own | variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

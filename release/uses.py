@@ -69,10 +69,13 @@ def _core(empty: Environment) -> None:
     empty.run("randsmooth", "export", "gaussian.tsv", "--out", "again.tsv")
     empty.run("randsmooth", "verify", "counts.parquet", "gaussian.tsv")
     empty.run("randsmooth", "data", "list")
-    empty.run("randsmooth", "methods", "amplify")
+    empty.run("randsmooth", "methods")
     empty.run("randsmooth", "reproduce", "--list")
     empty.run("randsmooth", "cite", "counts.parquet", "macer", "--format", "bibtex")
     empty.run("randsmooth", "completion", "bash")
+    typed = {"_RANDSMOOTH_COMPLETE": "complete_bash", "COMP_WORDS": "randsmooth data li", "COMP_CWORD": "2"}
+    if empty.run("randsmooth", **typed).split() != ["list"]:
+        raise Failed("a shell is not told how `randsmooth data li` goes on")
     if "nothing is broken" not in empty.run("randsmooth", "doctor", "--quick"):
         raise Failed("randsmooth doctor --quick finds something broken")
 
@@ -84,6 +87,7 @@ def _torch(empty: Environment) -> None:
     empty.run("randsmooth", "certify", "model", "--take", "4", "--n", "1000", "--out", "model.parquet")
     empty.run("randsmooth", "evaluate", "model.parquet")
     empty.run("randsmooth", "cite", "model", "model.parquet")
+    empty.run("randsmooth", "methods", "amplify")
     empty.run("randsmooth", "verify", "model", "model.parquet")
     empty.run("randsmooth", "doctor")
 

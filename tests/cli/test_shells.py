@@ -40,7 +40,7 @@ class Terminal:
         binaries = folder / "bin"
         binaries.mkdir()
         program = binaries / "randsmooth"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m randsmooth "$@"\n')
+        program.write_text(f"#!{sys.executable}\nfrom randsmooth.cli.main import main\n\nmain()\n")
         program.chmod(0o755)
         self.pid, self.end = pty.fork()
         if self.pid == 0:
