@@ -6,12 +6,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 KEPT = ("PATH", "LANG", "TERM", "TMPDIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 MINUTES = 60.0
+NO_MORE: Mapping[str, str] = {}
 
 
 class Failed(Exception):
@@ -36,7 +37,9 @@ class Environment:
         if subprocess.run(command, env=outer, check=False).returncode:
             raise Failed(f"pip install {' '.join(what)}")
 
-    def run(self, program: str, *words: str, code: int = 0, minutes: float = 5.0, **variables: str) -> str:
+    def run(
+        self, program: str, *words: str, code: int = 0, minutes: float = 5.0, variables: Mapping[str, str] = NO_MORE
+    ) -> str:
         """What `program WORDS` prints on both streams. Raises Failed unless it ends with `code` and no traceback."""
         kept = {key: os.environ[key] for key in KEPT if key in os.environ}
         own = {"HOME": str(self.home), "PATH": f"{self.bin}{os.pathsep}{kept['PATH']}", "COLUMNS": "120"}
@@ -44,7 +47,7 @@ class Environment:
         done = subprocess.run(
             command,
             cwd=self.place,
-            env=kept | own | variables,
+            env=kept | own | dict(variables),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

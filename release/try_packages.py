@@ -15,6 +15,7 @@ import json
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -96,7 +97,7 @@ def _tried(python: str, package: Path, extra: str, constraints: Path | None, *, 
             for use in USES:
                 if use.needs <= _brought(extra) and not use.lacks & _brought(extra):
                     use.run(empty)
-    except (Failed, OSError, ValueError) as error:
+    except (Failed, OSError, ValueError, subprocess.SubprocessError) as error:
         failure = str(error)
     print(f"{'FAILED' if failure else 'passed':7} {name} ({size / 1e6:.0f} MB, {time.monotonic() - start:.0f} s)")
     print("".join(f"        {line}\n" for line in failure.splitlines()), end="", flush=True)
@@ -125,8 +126,9 @@ def _interpreter(python: str) -> str:
     """The interpreter called so: a path, a version that is on the PATH, or one of pyenv."""
     if not re.fullmatch(r"3\.\d+", python):
         return python
+    installed = shutil.which(f"python{python}") or ""
     ours = sorted((Path.home() / ".pyenv" / "versions").glob(f"{python}.*/bin/python"))
-    return shutil.which(f"python{python}") or (str(ours[-1]) if ours else f"python{python}")
+    return installed if called(installed) or not ours else str(ours[-1])  # pyenv's own on the PATH may lead nowhere
 
 
 def _constraints(folder: Path, options: argparse.Namespace) -> Path | None:

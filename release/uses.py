@@ -74,7 +74,7 @@ def _core(empty: Environment) -> None:
     empty.run("randsmooth", "cite", "counts.parquet", "macer", "--format", "bibtex")
     empty.run("randsmooth", "completion", "bash")
     typed = {"_RANDSMOOTH_COMPLETE": "complete_bash", "COMP_WORDS": "randsmooth data li", "COMP_CWORD": "2"}
-    if empty.run("randsmooth", **typed).split() != ["list"]:
+    if empty.run("randsmooth", variables=typed).split() != ["list"]:
         raise Failed("a shell is not told how `randsmooth data li` goes on")
     if "nothing is broken" not in empty.run("randsmooth", "doctor", "--quick"):
         raise Failed("randsmooth doctor --quick finds something broken")
