@@ -54,7 +54,7 @@
   }
   function paper(line) { // what is shown, and what is said of it
     if (line.paper_acr === null || line.paper_acr === undefined) return [line.paper_says === "not printed" ? "–" : line.paper_says || "–", ""];
-    const figures = `${line.paper_table} prints ACR ${line.paper_acr}, here ${line.acr[0].toFixed(3)}; ${line.paper_cells_differ} of ${line.paper_cells} cells differ beyond rounding`;
+    const figures = `${line.paper_table} prints ACR ${line.paper_acr}, here ${line.acr[0].toFixed(3)}; ${line.paper_cells_differ} of ${line.paper_cells} cells differ by more than rounding (and, on other images, chance) explains`;
     return [`${line.paper_says}: ${line.paper_table}`, figures];
   }
   function make(line) {
