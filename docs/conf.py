@@ -17,6 +17,7 @@ project = "randsmooth"
 author = "the authors of randsmooth"
 version = release = randsmooth.__version__
 language = "en"
+smartquotes = False  # --option stays as it is typed
 
 extensions = [
     "myst_nb",
@@ -46,6 +47,7 @@ nb_merge_streams = True
 autodoc_class_signature = "mixed"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Ints", "Bytes", "Array", "Part", "Pixels")}
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # as fields: links to their bare names would be ambiguous
