@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from acr_figures import NAMES, acr_of, p_a_of, pairs, radii_of
+from measured_tables import rows
 
 DOCS = Path(__file__).parents[1]
 PLACE = re.compile(r"(<!-- acr-table: ([\w-]+) -->\n).*?(<!-- end of acr-table -->)", re.DOTALL)
@@ -53,15 +54,9 @@ CHANGES = (  # what the page calls it, what the file calls its lowest and its hi
 )
 
 
-def rows(*cells: tuple[str, ...]) -> str:
-    """A Markdown table; the first of `cells` is its head."""
-    head, *body = (f"| {' | '.join(line)} |" for line in cells)
-    return "\n".join([head, "|" + " --- |" * len(cells[0]), *body]) + "\n"
-
-
 def acr_and_p_a() -> str:
     """Each method by its ACR, beside shares of images by p_A and the images lost and won against Gaussian training."""
-    head = ("method", "ACR", *(f"p_A at least {level:g}".replace("0.", ".") for level in LEVELS), "lost", "won")
+    head = ("method", "ACR", *(f"p_A ≥ {level:g}".replace("0.", ".") for level in LEVELS), "lost", "won")
     return rows(head, *(_of_method(name) for name in sorted(NAMES, key=acr_of, reverse=True)))
 
 
