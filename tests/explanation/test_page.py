@@ -75,7 +75,24 @@ def test_the_page_says_the_answer_and_a_radius_that_is_certified() -> None:
 def test_an_abstention_is_no_answer_and_has_no_radius() -> None:
     page = explanation_page(explained(level=0.5))
     assert "<h1>No answer is certified</h1>" in page and "abstains" in page
+    assert 'class="ruler"' not in page  # there is no distance to draw
     assert "L2 norm below" not in page and "nothing to attack" in page and "An attack</h2>" not in page
+
+
+def test_an_abstention_says_whether_more_samples_may_help() -> None:
+    found = explained(level=0.5, attack=False)
+
+    def said(*counts: int) -> str:
+        return explanation_page(replace(found, certified=replace(found.certified, counts=np.array([counts]))))
+
+    other, picked = sorted([0, 1], key=lambda k: k == found.picked)
+    share = [0, 0]
+    share[picked], share[other] = 520, 480
+    assert "about 6,200 samples would certify the class" in said(*share)
+    share[picked], share[other] = 440, 560
+    assert f"{other} came out in 56.0%, but not most" in said(*share)
+    share[picked], share[other] = 500, 500
+    assert "More samples would not help" in said(*share)
 
 
 def test_a_wrong_answer_is_called_wrong() -> None:

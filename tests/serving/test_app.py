@@ -85,7 +85,7 @@ def test_the_app_answers_programs_and_refuses_what_is_no_image(folder: Path, dig
     with running(command(folder, "--most-samples", 1000, "--upload-mb", 0.2), tmp_path) as url:
         told = asked(url, digit)
         assert told["done"] and told["samples"] <= 500 and sum(told["counts"]) == told["samples"]
-        assert told["answer"] is None or told["answer"].startswith("digit ")
+        assert told["answer"] is None or told["answer"] in told["classes"]
         assert asked(url, digit)["seed"] != told["seed"]
         assert "cannot be decoded" in asked(url, tmp_path / "page.png")["error"]
         assert "choose from 200 to 1,000" in asked(url, digit, n=5000)["error"]

@@ -81,6 +81,12 @@ def _what_now(explained: Explanation) -> str:
             f"If the share stays as it is, about {enough:,} samples would certify the class (--n {enough}), with a "
             "small radius."
         )
+    most = int(explained.counts.argmax())
+    if 2 * int(explained.counts[most]) > explained.n:
+        return (
+            f"{called(explained, most)} came out in {100.0 * explained.counts[most] / explained.n:.1f}%, but not most "
+            "often among the few samples that pick the class. More of these (--n0), or a new seed, may pick it."
+        )
     return (
         "More samples would not help: the share is not above one half. A smaller sigma may, or a model that was "
         "trained with this noise."
@@ -132,7 +138,7 @@ def share_down(share: float) -> str:
         >>> share_down(0.97316), share_down(0.9999309)
         ('0.9731', '0.999930')
     """
-    digits = 4 if share <= 0.999 else min(9, 2 - math.floor(math.log10(max(1e-9, 1.0 - share))))
+    digits = 4 if share <= 0.999 else min(9, 1 - math.floor(math.log10(max(1e-9, 1.0 - share))))
     return str(bounds.round_down(share, digits))
 
 

@@ -42,6 +42,13 @@ class Moment:
         done: whether no more samples follow.
         late: whether that is because the time was up.
         rate: samples a second.
+
+    Example:
+        >>> import numpy as np
+        >>> counts = np.array([30, 2])
+        >>> look = Watched(0, 0.25, 0.2, counts, counts, np.array([30]))
+        >>> Moment(look, [(32, 0.25)], 0.5, 200, 0.001, 7, done=False, late=False, rate=1000.0).history[-1]
+        (32, 0.25)
     """
 
     look: Watched
