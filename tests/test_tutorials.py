@@ -58,7 +58,7 @@ def test_a_tutorial_opens_as_a_notebook(tutorial: Path) -> None:
 @pytest.mark.parametrize("tutorial", TUTORIALS)
 def test_a_tutorial_checks_what_it_claims_out_of_sight(tutorial: Path) -> None:
     hidden = [cell.code for cell in cells(tutorial) if "remove-cell" in cell.tags]
-    assert len(hidden) >= 3 and all("assert " in code for code in hidden)
+    assert len(hidden) >= 2 and all("assert " in code for code in hidden)
     assert "assert " not in "".join(cell.code for cell in cells(tutorial) if "remove-cell" not in cell.tags)
 
 
@@ -75,8 +75,7 @@ def test_a_tutorial_names_only_what_is_public(tutorial: Path) -> None:
     assert [line for line in imported if "randsmooth" in line] == ["import randsmooth as rs"]
     chains = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     assert not [chain for chain in chains if re.search(r"\._", chain)]
-    named = {chain.split(".")[1:][0] for chain in chains if re.match(r"rs\.\w+", chain)}
-    assert named <= {*dir(rs)}
+    assert {chain.split(".")[1] for chain in chains if re.fullmatch(r"rs(\.\w+)+", chain)} <= {*dir(rs)}
     for room, name in {tuple(chain.split(".")[1:3]) for chain in chains if re.fullmatch(r"rs\.[a-z]\w*\.\w+", chain)}:
         assert name in dir(getattr(rs, room)), f"rs.{room}.{name}"
 
