@@ -42,6 +42,7 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_in_temp = True
 nb_merge_streams = True
+nb_output_stderr = "remove"  # warnings of other packages, which name folders of the machine that built the site
 
 # The reference, from docstrings.
 autodoc_class_signature = "mixed"

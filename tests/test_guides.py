@@ -162,7 +162,7 @@ def anchors(document: Path) -> set[str]:
 
 # The groups of entry points, which look like modules.
 GROUPS = {registry.group for registry in (METHODS, RULES, data.DATASETS, models.ARCHITECTURES, BACKENDS, PANELS)}
-FILES = (".py", ".csv", ".md", ".html", ".parquet", ".json")
+FILES = (".py", ".csv", ".md", ".html", ".parquet", ".json", ".ipynb")
 
 
 def dotted_names(document: Path) -> set[str]:
