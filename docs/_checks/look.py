@@ -162,7 +162,9 @@ async def look(site: Path, out: Path, only: list[str]) -> list[str]:
                 name = path.relative_to(site).with_suffix("").as_posix()
                 pictures.append(out / f"{name}-{width}-{ground}.png")
                 found = await look_at(browser, path, width, ground, pictures[-1])
-                faults += [f"{name} at {width}, {ground}: {fault}" for fault in dict.fromkeys(found)]
+                for fault in dict.fromkeys(found):
+                    faults.append(f"{name} at {width}, {ground}: {fault}")
+                    print(faults[-1], flush=True)
         finally:
             process.terminate()
             process.wait()
@@ -180,7 +182,7 @@ def chosen(name: str, only: list[str]) -> bool:
 def main() -> None:
     site, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     faults = asyncio.run(look(site, out, sys.argv[3:]))
-    print("\n".join([*faults, f"{len(faults)} faults; pictures in {out}"]))
+    print(f"{len(faults)} faults; pictures in {out}")
     sys.exit(bool(faults))
 
 
