@@ -30,6 +30,7 @@ OPTIONS = (
 )
 WIDTHS, GROUNDS = (390, 1280), ("light", "dark")
 HERE = ("file:", "data:", "blob:", "about:")
+SOUGHT = "abstain"  # by the search
 TALLEST = 6000  # pixels of a page that a picture shows
 SMALL, ROW = 220, 8  # width of a picture on a sheet, and how many stand beside each other
 OVERFLOW = """(() => {
@@ -117,6 +118,16 @@ async def look_at(browser: Browser, path: Path, width: int, ground: str, picture
     return itertools.chain(wide, complaints(browser.events))
 
 
+async def search(browser: Browser, site: Path) -> list[str]:
+    """What is wrong with a search, opened from the folder."""
+    browser.events.clear()
+    await browser.call("Page.navigate", url=f"{(site / 'search.html').as_uri()}?q={SOUGHT}")
+    await browser.wait("Page.loadEventFired")
+    count = "document.querySelectorAll('ul.search li').length"
+    hits = await browser.value(f"new Promise((done) => setTimeout(() => done({count}), 2000))")
+    return [*([] if hits else [f"finds no {SOUGHT}"]), *complaints(browser.events)]
+
+
 def complaints(events: list[dict[str, Any]]) -> Iterator[str]:
     """What the console says is wrong, and requests that leave this machine."""
     for event in events:
@@ -165,6 +176,7 @@ async def look(site: Path, out: Path, only: list[str]) -> list[str]:
                 for fault in dict.fromkeys(found):
                     faults.append(f"{name} at {width}, {ground}: {fault}")
                     print(faults[-1], flush=True)
+            faults += [f"search: {fault}" for fault in await search(browser, site)]
         finally:
             process.terminate()
             process.wait()
@@ -182,6 +194,7 @@ def chosen(name: str, only: list[str]) -> bool:
 def main() -> None:
     site, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     faults = asyncio.run(look(site, out, sys.argv[3:]))
+    print("\n".join(fault for fault in faults if fault.startswith("search: ")))
     print(f"{len(faults)} faults; pictures in {out}")
     sys.exit(bool(faults))
 
