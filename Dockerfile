@@ -18,7 +18,7 @@ RUN pip install --no-cache-dir --constraint /wheels/constraints.txt --extra-inde
     "$(ls /wheels/randsmooth-*.whl)[${EXTRAS}]" \
     && rm -r /wheels \
     && useradd --create-home --uid 1000 randsmooth
-USER randsmooth
+USER 1000
 # What is mounted here is read and written; on Linux, `docker run --user "$(id -u):$(id -g)"` makes the files yours.
 WORKDIR /work
 ENV HOME=/tmp

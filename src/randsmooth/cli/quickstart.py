@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from randsmooth.cli.settings import Settings, option
 from randsmooth.cli.shared_options import DEVICE
 from randsmooth.escape import printable, say
+from randsmooth.extras import MissingPackage
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -49,9 +51,10 @@ def quickstart(settings: Quickstart) -> None:
     How long it will take on this machine is measured and said first, with --resume only for what is left. No
     download is needed: the digits come with scikit-learn.
     """
+    if find_spec("plotly") is None:  # which the report needs: nothing is begun without it
+        raise MissingPackage("randsmooth quickstart", "plotly")
     from randsmooth import report
 
-    write_page = report.write_comparison  # needs plots: where these are missing, nothing is begun
     left = {method: _left(settings, method) for method in METHODS}
     if any(map(any, left.values())):
         say(f"This takes {in_words(expected_seconds(settings, left))} on this machine now.")
@@ -61,7 +64,7 @@ def quickstart(settings: Quickstart) -> None:
     say("\n" + report.render(tables))
     say(report.what_acr_hides(amplify, gaussian))
     page = settings.out / "report.html"
-    write_page(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
+    report.write_comparison(tables, page, title="Gaussian and Amplify on digits", command="randsmooth quickstart")
     say("\n" + printable(f"report in {page}"))
 
 
