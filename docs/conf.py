@@ -9,6 +9,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
+from pygments.lexers.shell import BashLexer  # noqa: E402
+from sphinx.application import Sphinx  # noqa: E402
+
 import randsmooth  # noqa: E402
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
@@ -77,3 +80,8 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     import repository
 
     return repository.source_of(info["module"], info["fullname"]) if domain == "py" else None
+
+
+def setup(app: Sphinx) -> None:
+    """Commands are written without a prompt, so that a # begins a comment."""
+    app.add_lexer("console", BashLexer)
