@@ -24,7 +24,7 @@ from randsmooth.cli.train import Train
 from randsmooth.cli.train_denoiser import TrainDenoiser
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
-from randsmooth.training.recipe import Recipe
+from randsmooth.training.denoiser_recipe import DenoiserRecipe
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -96,16 +96,22 @@ def journal_row() -> Schema:
 
 
 def provenance() -> Schema:
-    """Of the `provenance` of a model that `train` made: its recipe, and the versions of the libraries."""
-    schema = of_model(Recipe)
+    """Of the `provenance` of what `train` or `train-denoiser` made: its recipe, and the versions of the libraries."""
+    schema = of_model(DenoiserRecipe)  # all of `Recipe`, and what only denoisers have
+    for name in OF_DENOISERS:
+        schema["properties"][name]["description"] = (
+            f"of a denoiser: {schema['properties'][name]['description'].rstrip('.')}"
+        )
+    schema["required"] = [name for name in schema["required"] if name not in OF_DENOISERS]
     versions = {"type": "object", "additionalProperties": {"type": "string"}}
     schema["properties"]["versions"] = versions | {"description": "of the libraries that trained it"}
     for name, text in RECIPE.items():
         schema["properties"][name].setdefault("description", text)
-    schema["properties"] = {name: schema["properties"][name] for name in [*RECIPE, "versions"]}
+    schema["properties"] = {name: schema["properties"][name] for name in [*RECIPE, *OF_DENOISERS, "versions"]}
     return schema
 
 
+OF_DENOISERS = ("objective", "classifier", "start")
 RECIPE = {
     "dataset": "name or path; for images that a program held, their name and hash",
     "image_column": "as `--image-column`",

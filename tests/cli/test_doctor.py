@@ -51,7 +51,7 @@ def test_the_report_says_what_is_here_and_names_no_home(cli: Run, home: Path) ->
 def test_secrets_and_the_environment_stay_out(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_SECRET_ACCESS_KEY", "WANDB_API_KEY", "HF_TOKEN", "MLFLOW_TRACKING_URI", "SOMETHING_ELSE"):
         monkeypatch.setenv(name, "open-sesame")
-    monkeypatch.setenv("RANDSMOOTH_DATA", "s3://key:open-sesame@bucket/data")
+    monkeypatch.setenv("RANDSMOOTH_DATA", "s3://key:open/open-sesame@bucket/data")
     done = cli("doctor", "--quick", "--json")
     assert "open-sesame" not in done.out
     assert json.loads(done.out)["environment"]["RANDSMOOTH_DATA"] == "s3://...@bucket/data"

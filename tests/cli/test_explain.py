@@ -48,6 +48,13 @@ def test_a_file_is_certified_as_predict_does(cli: Run, model: Path, tmp_path: Pa
     assert again.code == 2 and "explanation.html exists" in again.err
 
 
+def test_the_command_on_the_page_repeats_it(cli: Run, model: Path, tmp_path: Path) -> None:
+    done = cli("explain", model, "digits:3", "--n", 100, "--no-attack", "--no-training")
+    assert done.code == 0, done.err
+    seed = done.out.split()[-4]  # seed S: --seed S repeats this answer
+    assert seed.isdigit() and f"--no-training --seed {seed}<" in (tmp_path / "explanation.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

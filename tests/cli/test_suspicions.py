@@ -33,6 +33,17 @@ def test_of_an_ordinary_table_nothing_is_said() -> None:
     assert suspicions(table([[90, 10]] * 9, [0, 1, 0] * 3)) == []  # too few to say
 
 
+def test_that_few_samples_abstain_is_no_sign_of_a_bad_model() -> None:
+    counts = [[9, 1]] * 6 + [[1, 9]] * 6  # 90% right, and n = 10 certifies 10 of 10 alone
+    assert suspicions(table(counts, [0] * 6 + [1] * 6)) == []
+    assert suspicions(table([[54, 46]] * 6 + [[46, 54]] * 6, [0] * 6 + [1] * 6)) != []
+
+
+def test_two_signs_share_a_sentence() -> None:
+    (said,) = suspicions(table([[50, 50]] * 12 + [[90, 10]] * 10, [0, 1] * 11))
+    assert said.startswith("most images abstain (12 of 22) and all 10 images that are certified get class 0; was")
+
+
 def test_a_sigma_for_pixels_up_to_255_is_noticed_before_anything_runs(cli: Run, model: Path) -> None:
     large = cli("certify", model, "--sigma", 64, "--take", 1, "--n", 20, "--device", "cpu")
     assert "note: sigma=64 is 64 times the range of a pixel" in large.out

@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from cli.run import Run
-from randsmooth import certify
+from randsmooth import certify, data, training
 from randsmooth.progress import Silent
+from randsmooth.training.denoiser_recipe import resolve_denoiser
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"
@@ -67,6 +68,12 @@ def check_columns(folder: Path, tables: Any) -> None:
     assert {*whole.names} == {*tables.TYPES, *tables.DERIVED} - {"machine", "image"}
     assert {*shard.names} == {*tables.TYPES, *tables.DERIVED}
     assert all(str(shard.field(name).type) == kind for name, (kind, _) in tables.DERIVED.items())
+
+
+def test_how_a_denoiser_was_trained_is_valid() -> None:
+    settings = training.DenoiserSettings(sigma=0.25, epochs=3)
+    recipe = resolve_denoiser("digits", settings, data.describe("digits"), device="cpu")
+    check("provenance", recipe.model_dump(mode="json"))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from torch import nn
 
 import randsmooth as rs
 from nasty import NASTY
-from randsmooth import InputError, data
+from randsmooth import InputError, data, models
 from randsmooth.documents import parse_yaml
 from randsmooth.serving import Limits, Served, write_space
 from randsmooth.serving.view import as_data, refusal, shown
@@ -122,3 +122,13 @@ def test_a_space_holds_the_model_without_pickles(folder: Path, tmp_path: Path) -
         write_space(folder, tmp_path / "space", title="again")
     with pytest.raises(InputError, match="no folder of yours"):
         write_space(folder, tmp_path / "other", title="other", dataset="path/to/images")
+
+
+def test_a_space_of_a_model_without_a_sigma_is_refused(tmp_path: Path) -> None:
+    if find_spec("gradio") is None:
+        pytest.skip("Gradio is not installed, whose version a Space names")
+    network = models.Classifier(arch="small-cnn", classes=["cat", "dog"], shape=[1, 8, 8]).eval()
+    models.save(network, tmp_path / "mine")
+    with pytest.raises(InputError, match="does not say which sigma"):
+        write_space(tmp_path / "mine", tmp_path / "space", title="mine")
+    assert not (tmp_path / "space").exists()

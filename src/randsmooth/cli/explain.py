@@ -102,7 +102,8 @@ def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None
     from randsmooth import explanation
     from randsmooth.certificates import write_parquet
 
-    command = "randsmooth " + shlex.join(sys.argv[1:])
+    seed = [] if settings.seed is not None else ["--seed", str(explained.certified.drawn.engine.seed)]
+    command = "randsmooth " + shlex.join([*sys.argv[1:], *seed])  # which repeats the page
     explanation.write_explanation(explained, settings.out, command=command)
     if settings.certificate is not None:
         place: dict[str, Any] = {}

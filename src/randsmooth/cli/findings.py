@@ -28,7 +28,7 @@ VARIABLES = (
     *("RANDSMOOTH_DATA", "RANDSMOOTH_CACHE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "CUDA_VISIBLE_DEVICES"),
     *("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "HF_HOME", "HF_HUB_OFFLINE"),
 )
-USER_INFO = re.compile(r"//[^/@\s]+@")  # a name and a password in a URL
+USER_INFO = re.compile(r"//[^@\s]+@")  # a name and a password in a URL; keys of S3 may hold slashes
 REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*>=\s*([\d.]+)")
 LOOKS_FOR = 0.5  # seconds that are spent on the size of a cache
 GIB, MIB = 2**30, 2**20

@@ -65,9 +65,11 @@ def serve(settings: Serve) -> None:
     if settings.space is not None:
         _write_space(settings, title, limits)
         return
+    from randsmooth.serving.launching import check_address
     from randsmooth.serving.web_app import check_gradio
 
     check_gradio()
+    check_address(settings.host, settings.port)  # before the model is opened
     served = _served(settings, title, limits)
     if settings.host not in LOOPBACK:
         note(f"everybody who can reach {settings.host} can use this app, and this machine's time")

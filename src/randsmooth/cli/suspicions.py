@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
 
 FEW = 10  # images that show nothing
+FEW_SAMPLES = 100  # of an image, which leave even good models undecided
 
 
 def suspicions(table: Certificates) -> list[str]:
@@ -28,11 +29,13 @@ def suspicions(table: Certificates) -> list[str]:
         return []
     certified = table.predict[table.predict >= 0]
     away = len(table) - len(certified)
-    found = [f"most images abstain ({away} of {len(table)})"] if 2 * away > len(table) else []
+    found = []
+    if 2 * away > len(table) and (table.header.n or FEW_SAMPLES) >= FEW_SAMPLES:
+        found.append(f"most images abstain ({away} of {len(table)})")
     if len(certified) >= FEW and table.labelled and len(set(certified)) == 1 < len(np.unique(table.label)):
         found.append(f"all {len(certified)} images that are certified get class {table.class_name(certified[0])}")
     way = (
         f"was the model trained with noise of sigma {table.header.sigma:g}, and does it take images in [0, 1]? "
         "--sigma 0.01 shows what it answers without noise"
     )
-    return [f"{what}; {way}" for what in found]
+    return [f"{' and '.join(found)}; {way}"] if found else []

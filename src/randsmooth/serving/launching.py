@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 from randsmooth.documents import shown
@@ -61,7 +62,7 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
         wait: whether to go on until it is interrupted, or to return the running app, which `close()` ends.
 
     Raises:
-        InputError: something else is to be served, or Gradio is not installed.
+        InputError: something else is to be served, one cannot listen there, or Gradio is not installed.
 
     Example:
         >>> serve("runs/gaussian")
@@ -70,6 +71,7 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
     """
     if not isinstance(served, Served):
         raise InputError(f"{shown(repr(served))} cannot be served as it is: serve(Served.of(model, name))")
+    check_address(host, port)
     gr = gradio()
     from starlette.middleware import Middleware
 
@@ -95,6 +97,29 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
     if wait:
         app.block_thread()
     return app
+
+
+def check_address(host: str | None, port: int | None) -> None:
+    """Raise InputError where nothing can listen at `host` and `port`: no such address, or another program is there.
+
+    Example:
+        >>> check_address("127.0.0.1", 99_999)
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: port=99999 must be from 1 to 65535
+    """
+    if port is not None and not 0 < port < 2**16:
+        raise InputError(f"port={port} must be from 1 to 65535")
+    if host is None:
+        return
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+            trial.bind(address)
+    except (OSError, UnicodeError) as error:
+        place = shown(host if port is None else f"{host}:{port}")
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"nothing can listen at {place} ({reason}): give another host or port") from error
 
 
 def style() -> str:

@@ -9,6 +9,8 @@ import tempfile
 from importlib import metadata
 from pathlib import Path
 
+from randsmooth.certificates import CertificationSettings
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.escape import printable
 from randsmooth.extras import needs
@@ -75,7 +77,8 @@ def write_space(
         denoiser, dataset, sigma, alpha, limits: as for `Served.of`. A data set must have a name that is registered.
 
     Raises:
-        InputError: the model is of another kind, or its files are damaged; or `folder` holds something already.
+        InputError: the model is of another kind, or its files are damaged; nothing says which sigma, or sigma or alpha
+            is none; or `folder` holds something already.
 
     Example:
         >>> from randsmooth import models
@@ -90,6 +93,8 @@ def write_space(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not empty: choose a new folder for the Space")
     _check_dataset(dataset)
+    limits = limits or Limits()
+    CertificationSettings(sigma=sigma, alpha=alpha, rule="anytime", n=limits.samples)  # raises what the app would
     told = {"dataset": dataset, "denoiser": DENOISER if denoiser is not None else None, "sigma": sigma, "alpha": alpha}
     given = (f"{name}={value!r}" for name, value in told.items() if value is not None)
     words = [repr(MODEL), repr(printable(title)), *given]
@@ -99,10 +104,12 @@ def write_space(
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".space-") as place:
         written = Path(place) / "space"
-        _copy(model, written / MODEL)
+        trained_at = _copy(model, written / MODEL)
         if denoiser is not None:
-            _copy(denoiser, written / DENOISER)
-        (written / "app.py").write_text(APP.format(arguments=", ".join(words), limits=limits or Limits()))
+            trained_at = _copy(denoiser, written / DENOISER)
+        if sigma is None and trained_at is None:
+            raise InputError(f"{shown(str(model))} does not say which sigma it was trained with: give sigma (--sigma)")
+        (written / "app.py").write_text(APP.format(arguments=", ".join(words), limits=limits))
         (written / "requirements.txt").write_text(f"{TORCH_FOR_CPUS}\n{requirement('serve')}\n")
         heading = printable(title).replace("<", "&lt;")
         readme = README.format(title=json.dumps(printable(title)), heading=heading, alpha=alpha, **versions)
@@ -119,11 +126,12 @@ def _check_dataset(dataset: str | None) -> None:
         raise InputError(f"dataset={dataset!r}: a Space has no folder of yours; leave it out, or give a known name")
 
 
-def _copy(model: Path | str, to: Path) -> None:
-    """The files of a model folder, checked, and no others."""
+def _copy(model: Path | str, to: Path) -> object:
+    """Copy the files of a model folder, checked, and no others. Returns the sigma of its training, if it is known."""
     there = local(model)
-    read(there)  # compares both with their digests
+    stored = read(there)  # compares both with their digests
     to.mkdir(parents=True)
     for name in (CONFIG, WEIGHTS, CARD):
         if (there / name).is_file():
             shutil.copyfile(there / name, to / name)
+    return (stored.config["provenance"] or {}).get("sigma")
