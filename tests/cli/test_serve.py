@@ -33,5 +33,5 @@ def test_what_cannot_be_served_is_refused(cli: Run, model: object, words: list[o
 def test_a_port_that_another_program_has_is_refused(cli: Run, model: object) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        done = cli("serve", model, "--port", port)
-    assert done.code == 2 and f"nothing can listen at 127.0.0.1:{port} (Address already in use)" in done.err
+        done = cli("serve", model, "--host", "localhost", "--port", port)
+    assert done.code == 2 and f"nothing can listen at localhost:{port} (Address already in use)" in done.err

@@ -112,9 +112,10 @@ def check_address(host: str | None, port: int | None) -> None:
     if host is None:
         return
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port or 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET  # as the server does
+        (*_, address), *_ = socket.getaddrinfo(host, port or 0, family, socket.SOCK_STREAM)
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(address)
     except (OSError, UnicodeError) as error:
         place = shown(host if port is None else f"{host}:{port}")
