@@ -24,7 +24,7 @@ def tool(path: str) -> ModuleType:
     return module
 
 
-links, records = tool("_checks/links.py"), tool("_ext/records.py")
+links = tool("_checks/links.py")
 PAGE = (
     '<link rel="stylesheet" href="a.css"><h1 id="top">A</h1><a href="#top">up</a> <a href="https://example.org">out</a>'
 )
@@ -63,16 +63,6 @@ def test_a_link_that_leads_nowhere_is_found(site: Path, target: str) -> None:
 def test_what_is_fetched_from_another_host_is_found(site: Path, markup: str) -> None:
     (site / "c.html").write_text(markup)
     assert len([*links.foreign(site)]) == 1
-
-
-def test_rows_are_chosen_and_ordered(tmp_path: Path) -> None:
-    file = tmp_path / "table.csv"
-    file.write_text("name,sigma,acr\nlenet,0.25,0.74\nlenet,0.5,0.97\nmlp,0.5,\n")
-    rows = records.read(file)
-    assert [row["acr"] for row in records.those(rows, "sigma=0.5")] == [0.97, None]
-    assert [row["acr"] for row in records.ordered(records.those(rows, "name~len, acr>0"), "-acr")] == [0.97, 0.74]
-    with pytest.raises(ValueError, match="must read column=value"):
-        records.those(rows, "sigma")
 
 
 def test_every_room_has_a_page_of_reference() -> None:
