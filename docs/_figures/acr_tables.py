@@ -1,26 +1,18 @@
 """Write the tables of the pages about ACR, from docs/_data and results/acr-moves.json.
 
-    python docs/_figures/acr_tables.py            # writes them
-    python docs/_figures/acr_tables.py --check    # fails if a page's table is not what these files say
-
-A table stands between `<!-- acr-table: NAME -->` and `<!-- end of acr-table -->`, as plain Markdown.
+python docs/_figures/acr_tables.py            # writes them
+python docs/_figures/acr_tables.py --check    # fails if a page's table is not what these files say
 """
 
 from __future__ import annotations
 
 import json
-import re
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from acr_figures import NAMES, acr_of, p_a_of, pairs, radii_of
-from measured_tables import rows
+from marked_tables import ROOT, MarkedTables, rows
 
-DOCS = Path(__file__).parents[1]
-PLACE = re.compile(r"(<!-- acr-table: ([\w-]+) -->\n).*?(<!-- end of acr-table -->)", re.DOTALL)
-MOVES = Path(__file__).parents[2] / "results" / "acr-moves.json"
+MOVES = ROOT / "results" / "acr-moves.json"
 LEVELS = (0.5, 0.75, 0.9, 0.99)
 CHANGES = (  # what the page calls it, what the file calls its lowest and its highest end
     ("500 images, every 20th from the first on", "every 20th image (500)", "every 20th image (500)"),
@@ -130,22 +122,7 @@ def _named(figures: dict[str, float], prefix: str = "") -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {"acr-and-p_a": acr_and_p_a, "acr-moves": acr_moves, "acr-runs": acr_runs}
-
-
-def filled(text: str) -> str:
-    """`text` with every table as the files have it now."""
-    return PLACE.sub(lambda place: f"{place[1]}\n{TABLES[place[2]]()}\n{place[3]}", text)
-
-
-def main() -> None:
-    pages = {page: page.read_text() for page in sorted(DOCS.glob("*.md"))}
-    stale = {page: filled(text) for page, text in pages.items() if filled(text) != text}
-    if "--check" in sys.argv[1:]:
-        sys.exit(f"not as measured: {', '.join(page.name for page in stale)}; run {__file__}" if stale else 0)
-    for page, text in stale.items():
-        page.write_text(text)
-
+TABLES = MarkedTables("acr-table", {"acr-and-p_a": acr_and_p_a, "acr-moves": acr_moves, "acr-runs": acr_runs})
 
 if __name__ == "__main__":
-    main()
+    TABLES.write()

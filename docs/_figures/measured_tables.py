@@ -1,24 +1,18 @@
 """Write the tables of measured figures into the guides, from the files of results/bench.
 
-    python docs/_figures/measured_tables.py            # writes docs/*.md
-    python docs/_figures/measured_tables.py --check    # fails if a guide's table is not what results/bench says
-
-A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`, as plain Markdown, so that it is there on
-GitHub, too.
+python docs/_figures/measured_tables.py            # writes docs/*.md
+python docs/_figures/measured_tables.py --check    # fails if a guide's table is not what results/bench says
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from marked_tables import ROOT, MarkedTables, rows
+
 BENCH = ROOT / "results" / "bench"
-PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 NETWORKS = {"lenet": "LeNet", "resnet20": "ResNet-20"}
 
 
@@ -31,12 +25,6 @@ def read(name: str) -> dict[str, Any]:
 def figures(name: str) -> dict[str, float]:
     """The figures of results/bench/NAME.json by their names."""
     return {figure["name"]: figure["value"] for figure in read(name)["figures"]}
-
-
-def rows(*cells: tuple[str, ...]) -> str:
-    """A Markdown table; the first of `cells` is its head."""
-    head, *body = (f"| {' | '.join(line)} |" for line in cells)
-    return "\n".join([head, "|" + " --- |" * len(cells[0]), *body]) + "\n"
 
 
 def savings() -> str:
@@ -94,25 +82,7 @@ def speeds() -> str:
     return rows(*cells)
 
 
-TABLES: dict[str, Callable[[], str]] = {"savings": savings, "speeds": speeds}
-
-
-def filled(text: str) -> str:
-    """`text` with every table as results/bench has it now."""
-    return PLACE.sub(lambda place: f"{place[1]}\n{TABLES[place[2]]()}\n{place[3]}", text)
-
-
-def main() -> None:
-    stale = []
-    for page in sorted((ROOT / "docs").glob("**/*.md")):
-        text = page.read_text()
-        if filled(text) != text:
-            stale.append(page.relative_to(ROOT).as_posix())
-            if "--check" not in sys.argv[1:]:
-                page.write_text(filled(text))
-    if "--check" in sys.argv[1:] and stale:
-        sys.exit(f"not as results/bench says: {', '.join(stale)}; run python docs/_figures/measured_tables.py")
-
+TABLES = MarkedTables("table", {"savings": savings, "speeds": speeds})
 
 if __name__ == "__main__":
-    main()
+    TABLES.write()
