@@ -36,6 +36,10 @@ def above() -> NDArray[Any]:
 ARRAYS: dict[str, Any] = {
     r"image 2 of x holds NaN": nan(),
     r"values in \[0, 255\]; expected floats in \[0, 1\]: divide by 255; the first such image is image 0": X * 1.0,
+    r"values in \[0, 16\]; .*divide by .*, 16 if it is among these \(255 would leave none above 0.063\)": X // 16
+    + (X == 255) * 1.0,
+    r"values in \[0, 60000\]; .*divide by 65535;": FLOAT * 60_000,
+    r"values in \[0, 1.0001\].*: clip it, x.clip\(0, 1\);": FLOAT * 1.0001,
     r"values in \[0, 1.5\].*the first such image is image 1 of x": above(),
     r"values in \[-2, .*undo its normalisation": (FLOAT - 0.5) * 4,
     r"was it divided by 255 twice": FLOAT / 255,

@@ -20,8 +20,10 @@ def test_good_images_pass(x: torch.Tensor) -> None:
 
 
 BAD_IMAGES = [
-    (_with(1.7), r"image 3 has values in \[0.5, 1.7\]; expected \[0, 1\]: divide by 255"),
-    (_with(-0.2), r"image 3 has values in \[-0.2, 0.5\]"),
+    (_with(255.0), r"values in \[0.5, 255\], first image 3; expected \[0, 1\]: divide by 255"),
+    (_with(16.0), r"values in \[0.5, 16\].* 16 if it is among these"),
+    (_with(1.0001), r"values in \[0.5, 1.0001\].*: clip it, x.clip\(0, 1\)"),
+    (_with(-0.2), r"values in \[-0.2, 0.5\], first image 3; .*undo its normalisation"),
     (_with(float("nan"), 2), "image 2 holds NaN"),
     (_with(float("inf")), "image 3 holds NaN or infinity"),
     (_with(0.5).to(torch.uint8), "torch.uint8.*/ 255"),

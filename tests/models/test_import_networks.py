@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -197,6 +198,10 @@ BAD_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: torch.save({"net": {"conv1.weight": torch.full((16, 3, 3, 3), torch.nan)}}, path),
         "conv1.weight it holds a tensor of shape .* NaN or infinity",
     ),
+    "beyond float32": (
+        lambda path: torch.save({"net": {"conv1.weight": torch.full((16, 3, 3, 3), 1e39, dtype=torch.float64)}}, path),
+        r"conv1.weight it holds 1e\+39, and float32",
+    ),
     "TorchScript": (
         lambda path: torch.jit.script(torch.nn.Linear(2, 2)).save(str(path)),
         "is a TorchScript module, which needs no import",
@@ -229,7 +234,13 @@ BAD_FITS = [
     ({"arch": "cifar_resnet20"}, {}, "says that it is of the architecture 'cifar_resnet20', but .* those of resnet8"),
     ({}, {"dataset": "cifar100"}, "tells 10 classes apart and cifar100 has 100"),
     ({}, {"dataset": "mnist"}, "images of 3 channels and those of mnist have 1"),
-    ({}, {"arch": "resnet20"}, "is not of the architecture resnet20: .* tensors differ, first"),
+    ({}, {"arch": "resnet20"}, "is not of the architecture resnet20: .* of the network are missing, first"),
+    ({"more": {"head.weight": torch.ones(5, 7)}}, {}, "1 tensors are not the network's, first 'head.weight'"),
+    (
+        {"more": {"bn1.weight": torch.ones(7)}},
+        {},
+        r"1 tensors differ, first 'bn1.weight', expected \(16,\), found \(7,\)",
+    ),
     ({}, {"arch": "resnat20"}, "unknown architecture '?'?resnat20'?'?: did you mean"),
     ({}, {"normalise": "cifar11"}, "'cifar11'.*is no data set; expected none, center"),
     ({}, {"normalise": "0.5/0.2"}, "has 1 means and 1 deviations; the images of cifar10 have 3 channels"),
@@ -242,9 +253,9 @@ BAD_FITS = [
 
 @pytest.mark.parametrize(("facts", "options", "message"), BAD_FITS)
 def test_what_does_not_fit_is_named(
-    tmp_path: Path, facts: dict[str, str], options: dict[str, object], message: str
+    tmp_path: Path, facts: dict[str, Any], options: dict[str, object], message: str
 ) -> None:
-    torch.save({"state_dict": state_of("resnet8"), **facts}, tmp_path / "a.pth")
+    torch.save({"state_dict": state_of("resnet8") | facts.get("more", {}), **facts}, tmp_path / "a.pth")
     values: dict[str, object] = {"dataset": "cifar10", "normalise": "none", **options}
     with pytest.raises(InputError, match=message):
         import_checkpoint(tmp_path / "a.pth", **values)  # type: ignore[arg-type]

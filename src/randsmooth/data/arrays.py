@@ -21,6 +21,8 @@ COLOURS = (1, 3)  # sizes that an axis of channels usually has
 MOST_CHANNELS = 64  # of images that are neither grey nor RGB, which must come first
 AT_ONCE = 2**24  # values that are checked at a time
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
+SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
+FULL_SCALES = (255, 65_535)  # of 8 and 16 bits; images without a value in the upper half have another scale
 
 
 def as_array(x: Any) -> Pixels:
@@ -117,17 +119,34 @@ def _extremes(x: Pixels, where: Where) -> tuple[float, float]:
     return low, high
 
 
-def _check_range(low: float, high: float, x: Pixels, name: str, where: Where) -> None:
+def into_unit_range(low: float, high: float) -> str:
+    """What brings images with values in [low, high], not all of them in [0, 1], into it.
+
+    Example:
+        >>> into_unit_range(0, 255)
+        'divide by 255'
+        >>> into_unit_range(0, 16)
+        'divide by the largest value that they can have, 16 if it is among these (255 would leave none above 0.063)'
+        >>> into_unit_range(-0.002, 1.0001)
+        'so little comes of rounding or resizing: clip it, x.clip(0, 1)'
+    """
+    if low >= -SLIGHTLY and high <= 1.0 + SLIGHTLY:
+        return "so little comes of rounding or resizing: clip it, x.clip(0, 1)"
     if low < 0.0:
+        return "undo its normalisation, and leave that to the model"
+    scale = next((scale for scale in FULL_SCALES if scale / 2 < high <= scale), None)
+    if scale is not None:
+        return f"divide by {scale}"
+    dark = f" (255 would leave none above {high / 255:.2g})" if high < 255 else ""
+    return f"divide by the largest value that they can have, {high:.6g} if it is among these{dark}"
+
+
+def _check_range(low: float, high: float, x: Pixels, name: str, where: Where) -> None:
+    if low < 0.0 or high > 1.0:
+        first = _first(x, lambda image: image.min() < 0.0 or image.max() > 1.0, where)
         raise InputError(
-            f"{name} has values in [{low:.4g}, {high:.4g}]; expected [0, 1]: undo its normalisation, and leave that to "
-            f"the model; the first such image is {_first(x, lambda image: image.min() < 0.0, where)}"
-        )
-    if high > 1.0:
-        way = "divide by 255" if high <= 255.0 else "divide by the largest possible value"
-        raise InputError(
-            f"{name} has values in [{low:.4g}, {high:.4g}]; expected floats in [0, 1]: {way}; the first such image is "
-            f"{_first(x, lambda image: image.max() > 1.0, where)}"
+            f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: "
+            f"{into_unit_range(low, high)}; the first such image is {first}"
         )
     if 0.0 < high <= TWICE:
         raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")

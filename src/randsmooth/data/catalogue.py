@@ -87,13 +87,13 @@ CIFAR10_JPEG = replace(
     description="CIFAR-10 stored as JPEG, 32x32 RGB: a local folder only",
 )
 
-# Mean and std over the pixels of the training set, as published in weiaicunzai/pytorch-cifar100, `conf/`.
+# The mean and std of the field's CIFAR-100 networks: `datasets.py` of alinlab/smoothing-catrs and eth-sri/acr-weakness.
 CIFAR100 = replace(
     CIFAR10,
     name="cifar100",
     classes=CIFAR100_CLASSES,
-    mean=(0.5071, 0.4865, 0.4409),
-    std=(0.2673, 0.2564, 0.2762),
+    mean=(0.5071, 0.4867, 0.4408),
+    std=(0.2675, 0.2565, 0.2761),
     hub="uoft-cs/cifar100",
     hub_config="cifar100",
     description="Objects and animals in 100 fine classes, 32x32 RGB",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from randsmooth.data.arrays import into_unit_range
 from randsmooth.errors import InputError
 
 
@@ -19,8 +20,8 @@ def check_images(x: Tensor, shape: tuple[int, int, int] | None) -> None:
         >>> check_images(torch.full((2, 1, 8, 8), 255.0), (1, 8, 8))
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: image 0 has values in [255, 255]; expected [0, 1]: divide by 255 and leave \
-normalisation to the model
+        randsmooth.errors.InputError: the images have values in [255, 255], first image 0; expected [0, 1]: \
+divide by 255
     """
     if not isinstance(x, Tensor):
         raise InputError(f"images are a {type(x).__name__}; expected a tensor: torch.from_numpy(...).float()")
@@ -41,9 +42,11 @@ def _check_range(x: Tensor) -> None:
     i = int((~good).nonzero()[0])
     if not bool(torch.isfinite(x[i]).all()):
         raise InputError(f"image {i} holds NaN or infinity; expected values in [0, 1]: check how it was read")
+    seen = x[x.isfinite()]
+    least, most = float(seen.min()), float(seen.max())
     raise InputError(
-        f"image {i} has values in [{float(low[i]):.3g}, {float(high[i]):.3g}]; expected [0, 1]: "
-        "divide by 255 and leave normalisation to the model"
+        f"the images have values in [{least:.6g}, {most:.6g}], first image {i}; expected [0, 1]: "
+        f"{into_unit_range(least, most)}"
     )
 
 

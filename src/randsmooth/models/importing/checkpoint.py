@@ -27,7 +27,7 @@ from randsmooth.models.importing.known_networks import (
     outputs_and_channels,
     recognised,
 )
-from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation
+from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation, usual
 from randsmooth.models.importing.tensor_names import Stored, unwrapped_names
 from randsmooth.models.size_limit import SizeLimit
 from randsmooth.models.stored import CARD, CONFIG, WEIGHTS
@@ -74,7 +74,8 @@ def import_checkpoint(
         normalise: the layer before the network, which most files do not store: "none"; "center" (the data set's mean
             alone, as SmoothAdv) or "center-cifar10"; the name of a data set, for its mean and std; or numbers, as
             "0.5,0.5,0.5/0.2,0.2,0.2". Default: the stored one, else the one with which the network is clearly the most
-            accurate on noisy images of the training split, or of the test split where there is no other.
+            accurate on noisy images of the training split, or of the test split where there is no other; for MNIST and
+            FashionMNIST, "none" unless another is clearly better.
         sigma: the noise that the network was trained with. It is recorded, and the noise of these images.
         images: how many images to try.
         device: where to try them: auto, cpu or cuda.
@@ -156,7 +157,7 @@ def import_denoiser(
     channels, arch = denoiser_size(tensors)
     with torch.random.fork_rng(devices=[]), SizeLimit(sum(tensor.numel() for tensor in tensors.values())):
         denoiser = Denoiser(channels=channels, arch=arch, provenance=_facts(found, dataset, sigma))
-    _load(denoiser.network, found, arch, tensors)
+    _load(denoiser.network, found, arch, _by_name(found, arch, denoiser.network, tensors))
     return _kept(denoiser.eval(), folder)
 
 
@@ -200,6 +201,13 @@ def _folder(out: Path | str | None, overwrite: bool) -> Path | None:
 def _network(arch: str, found: Checkpoint, stored: Stored, spec: DatasetSpec) -> nn.Module:
     """The network with the file's weights, in eval mode; InputError where these do not fit it or the data set."""
     tensors = our_tensors(arch, stored.network)
+    size = sum(tensor.numel() for tensor in tensors.values())
+    try:
+        with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
+            network = _classifier(arch, None, Normalisation("none", None, None), spec, {}).network
+    except RuntimeError as error:  # there was not enough memory for a single layer
+        raise InputError(f"{found.path}: {arch} cannot be built for it ({shown(error)})") from error
+    tensors = _by_name(found, arch, network, tensors)
     outputs, channels = outputs_and_channels(tensors)
     if outputs not in (None, spec.num_classes):
         raise InputError(
@@ -211,34 +219,37 @@ def _network(arch: str, found: Checkpoint, stored: Stored, spec: DatasetSpec) ->
             f"{found.path} takes images of {channels} channels and those of {spec.name} have {spec.shape[0]}: pass the "
             "data set that it was trained on (--dataset)"
         )
-    size = sum(tensor.numel() for tensor in tensors.values())
-    try:
-        with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
-            network = _classifier(arch, None, Normalisation("none", None, None), spec, {}).network
-    except RuntimeError as error:  # there was not enough memory for a single layer
-        raise InputError(f"{found.path}: {arch} cannot be built for it ({shown(error)})") from error
     _load(network, found, arch, tensors)
     return network.eval()
 
 
-def _load(network: nn.Module, found: Checkpoint, arch: str, tensors: dict[str, Any]) -> None:
-    """Give the network the file's weights; InputError where they do not fit it."""
+def _by_name(found: Checkpoint, arch: str, network: nn.Module, tensors: dict[str, Any]) -> dict[str, Any]:
+    """The file's tensors, with zeros for counters that it lacks; InputError for other names than the network's."""
     expected = network.state_dict()
     tensors = {name: torch.zeros_like(value) for name, value in expected.items() if name.endswith(COUNTER)} | tensors
-    _check_fit(found, arch, expected, tensors)
-    network.load_state_dict(tensors)
+    extra, missing = sorted(tensors.keys() - expected.keys()), sorted(expected.keys() - tensors.keys())
+    if extra or missing:
+        kinds = {"tensors are not the network's": extra, "tensors of the network are missing": missing}
+        odd = [f"{len(names)} {what}, first {shown(repr(names[0]))}" for what, names in kinds.items() if names]
+        raise InputError(
+            f"{found.path} is not of the architecture {arch}: {' and '.join(odd)}. Is it of another one (arch=, "
+            "--arch)? Tensors that belong to no network, leave out of the file"
+        )
+    return tensors
 
 
-def _check_fit(found: Checkpoint, arch: str, expected: dict[str, Any], tensors: dict[str, Any]) -> None:
-    shapes = [{name: tuple(tensor.shape) for name, tensor in state.items()} for state in (expected, tensors)]
-    odd = sorted(name for name in shapes[0] | shapes[1] if shapes[0].get(name) != shapes[1].get(name))
+def _load(network: nn.Module, found: Checkpoint, arch: str, tensors: dict[str, Any]) -> None:
+    """Give the network the file's weights, which have its names; InputError where their shapes are others."""
+    expected = network.state_dict()
+    odd = [name for name, tensor in tensors.items() if tensor.shape != expected[name].shape]
     if odd:
-        wanted, got = (shape.get(odd[0], "nothing") for shape in shapes)
+        wanted, got = tuple(expected[odd[0]].shape), tuple(tensors[odd[0]].shape)
         raise InputError(
             f"{found.path} is not of the architecture {arch}: {len(odd)} tensors differ, first {shown(repr(odd[0]))}, "
             f"expected {wanted}, found {got}. Is it of another architecture (arch=, --arch), or for images of another "
             "size (--dataset)?"
         )
+    network.load_state_dict(tensors)
 
 
 def _layer(stored: Stored, asked: str | None, spec: DatasetSpec) -> tuple[Normalisation | None, dict[str, Any]]:
@@ -258,6 +269,7 @@ def _tried(
     layers = candidates(spec)
     with progress(f"try {len(layers)} normalisations", min(count, len(split)), "images") as reporter:
         choice = try_layers(network, layers, split, sigma=sigma, count=count, device=place, reporter=reporter)
+        choice = choice._replace(prior=usual(spec))
         layer = choice.winner()
         reporter.say(f"normalisation {layer.name}, by accuracy: {choice.words()}")
     network.cpu()

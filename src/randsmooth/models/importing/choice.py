@@ -30,12 +30,14 @@ class Choice(NamedTuple):
         right: (k, N), whether the network is right about each of N images.
         guess: the accuracy of always answering with the most frequent label.
         sigma: of the noise that was added to the images.
+        prior: the layer that is taken unless another is clearly better; None: there is none.
     """
 
     layers: tuple[Normalisation, ...]
     right: NDArray[np.bool_]
     guess: float
     sigma: float
+    prior: Normalisation | None = None
 
     @property
     def best(self) -> int:
@@ -56,27 +58,32 @@ class Choice(NamedTuple):
         """
         others = [i for i in range(len(self.layers)) if i != self.best]
         pairs = len(self.layers) * len(others)
-        worst = max((stats.binom.sf(won - 1, won + lost, 0.5) for won, lost in map(self.wins, others)), default=0.0)
-        return min(1.0, pairs * float(worst))
+        return min(1.0, pairs * max((self._lead(other) for other in others), default=0.0))
 
-    def classifies(self) -> bool:
-        """Whether the network behind the best layer clearly does more than guess, as random weights do not.
+    def _lead(self, other: int) -> float:
+        won, lost = self.wins(other)
+        return float(stats.binom.sf(won - 1, won + lost, 0.5))
+
+    def classifies(self, place: int | None = None) -> bool:
+        """Whether the network behind a layer, the best, clearly does more than guess, as random weights do not.
 
         The lower confidence limit of its accuracy (Clopper-Pearson, at ALPHA) must leave out a tenth of the errors of
         always giving the most frequent label.
         """
-        right, total = int(self.right[self.best].sum()), self.right.shape[1]
+        right, total = int(self.right[self.best if place is None else place].sum()), self.right.shape[1]
         lower = float(stats.beta.ppf(ALPHA, right, total - right + 1)) if right else 0.0
         return 1 - lower <= (1 - LEAST) * (1 - self.guess)
 
     def winner(self) -> Normalisation:
-        """The layer that is clearly the best.
+        """The layer that is clearly the best; else the prior, unless another is clearly better than it.
 
         Raises:
-            InputError: none is; the message gives the accuracies, and the way to decide.
+            InputError: there is none; the message gives the accuracies, and the way to decide.
         """
         if self.classifies() and self.p_value() <= ALPHA:
             return self.layers[self.best]
+        if self.prior is not None and self._holds(self.layers.index(self.prior)):
+            return self.prior
         why = "no layer is clearly better than the others" if self.classifies() else "it hardly does more than guess"
         names = " or ".join(layer.name for layer in self.layers)
         raise InputError(
@@ -84,6 +91,10 @@ class Choice(NamedTuple):
             f"tell: {why} ({self.words()}). Say it (normalise=, --normalise {names}), try more images (images=, "
             "--images), or give the sigma that it was trained for and the right data set"
         )
+
+    def _holds(self, place: int) -> bool:
+        """Whether the layer at `place`, which was named before, classifies, and no other is clearly better."""
+        return self.classifies(place) and (len(self.layers) - 1) * self._lead(place) > ALPHA
 
     def words(self) -> str:
         """The accuracies, and by how much the best layer wins."""
@@ -100,7 +111,10 @@ class Choice(NamedTuple):
         """The same for a model's provenance."""
         accuracy = {layer.name: float(right.mean()) for layer, right in zip(self.layers, self.right, strict=True)}
         facts = {"images": self.right.shape[1], "sigma": self.sigma, "accuracy": accuracy, "p_value": self.p_value()}
-        return facts | {"why": "accuracy on labelled images"}
+        clear = self.p_value() <= ALPHA
+        return facts | {
+            "why": "accuracy on labelled images" if clear else "usual there, and no other is clearly better"
+        }
 
 
 def try_layers(

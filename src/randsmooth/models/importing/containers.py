@@ -159,7 +159,15 @@ def _plain(name: str, tensor: Tensor, path: Path) -> Tensor:
     except InputError as error:
         raise InputError(f"{path} cannot be used: under {shown(name)} it holds {error}") from None
     detached = tensor.detach()
-    return detached.float() if detached.is_floating_point() else detached
+    if not detached.is_floating_point():
+        return detached
+    short = detached.float()
+    if not bool(short.isfinite().all()):
+        raise InputError(
+            f"{path} cannot be used: under {shown(name)} it holds {float(detached.abs().max()):.3g}, and float32, in "
+            f"which networks are run, ends at {torch.finfo(torch.float32).max:.3g}: was the training stable?"
+        )
+    return short
 
 
 def _first_line(error: Exception) -> str:
