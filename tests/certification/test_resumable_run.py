@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from certification.runs import StopAfter, same
 from randsmooth import data, models, read
 from randsmooth.atomic import held
-from randsmooth.certificates import Certificates, Header
-from randsmooth.certification import Prepared, SmoothedClassifier, certify_images, check_fit, make_header
+from randsmooth.certificates import Certificates, CertificationSettings, Header
+from randsmooth.certification import Prepared, SmoothedClassifier, certify_images, check_fit, make_header, pixel_hashes
+from randsmooth.certification.order import Order
 from randsmooth.certification.run_identity import fingerprint
-from randsmooth.data import TensorImages
+from randsmooth.data import Images, TensorImages
 from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier
 from randsmooth.progress import Silent
@@ -43,8 +45,8 @@ def run(
 ) -> Certificates:
     budget = {key: options.pop(key, usual) for key, usual in (("n0", 20), ("n", 300), ("alpha", 0.01))}
     smoothed = SmoothedClassifier(model, sigma=sigma, seed=seed, **budget)
-    header = make_header(smoothed, model, images, INDICES, selection="some")
-    return certify_images(Prepared.of(smoothed, images, INDICES, header), out, **options)
+    header, hashes = make_header(smoothed, model, images, INDICES, selection="some"), pixel_hashes(images, INDICES)
+    return certify_images(Prepared.of(smoothed, images, header, hashes), out, **options)
 
 
 def test_the_table_is_what_the_api_gives(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
@@ -70,6 +72,35 @@ def test_interrupted_runs_resume_to_the_same_table(
             run(model, images, tmp_path / "cut.parquet", reporter=StopAfter(stop), resume=True)
     assert not (tmp_path / "cut.parquet").exists()
     assert same(run(model, images, tmp_path / "cut.parquet", resume=True), whole)
+
+
+def test_images_that_change_on_disk_end_the_run_by_name(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
+    """Each file of a run is replaced once the run has begun; put back, the run resumes to the undisturbed table."""
+    for place, pixels in enumerate(images.pixels[:6, 0].numpy()):
+        Image.fromarray(pixels).save(tmp_path / f"{place}.png")
+    pngs = sorted(tmp_path.glob("*.png"))
+    streamed = [data.load(str(tmp_path), "test", stream=True)]
+    streamed += [data.load([np.array(Image.open(png)) for png in pngs], "test")]
+
+    def prepared(given: Images) -> Prepared:
+        order = Order(model=model, dataset=given, settings=CertificationSettings(sigma=0.5, n0=20, n=300, alpha=0.01))
+        return order.prepare()
+
+    whole = certify_images(prepared(streamed[0]), tmp_path / "whole.parquet")
+    for place, png in enumerate(pngs):
+        begun, content = prepared(streamed[0]), png.read_bytes()
+        png.write_bytes(pngs[place - 1].read_bytes())
+        with pytest.raises(InputError, match=f"{png} has other pixels than when this run began"):
+            certify_images(begun, tmp_path / "cut.parquet", resume=True)
+        png.write_bytes(content)
+    assert same(certify_images(prepared(streamed[0]), tmp_path / "cut.parquet", resume=True), whole)
+
+    begun = prepared(streamed[1])
+    streamed[1].items.items[4][:] = 0  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match=r"\[4\] has other pixels than when this run began"):
+        certify_images(begun, tmp_path / "items.parquet")
 
 
 def test_the_header_tells_everything(model: Classifier, images: TensorImages, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from .refutation import attack as attack
 from .resumable_run import certify_images as certify_images
 from .run_identity import check_fit as check_fit
 from .run_identity import make_header as make_header
+from .run_identity import pixel_hashes as pixel_hashes
 from .same_classifier import certified_as as certified_as
 from .same_classifier import check_answers as check_answers
 from .same_classifier import check_same as check_same

@@ -14,7 +14,7 @@ from randsmooth.certification.backends import Way, slow_format
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
-from randsmooth.certification.run_identity import check_fit, make_header
+from randsmooth.certification.run_identity import check_fit, make_header, pixel_hashes
 from randsmooth.certification.same_classifier import check_same
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
@@ -87,8 +87,9 @@ class Order:
         smoothed = SmoothedClassifier(base, settings, device=place)
         selected, selection = self._selected(len(images))
         indices = selected if self.shard is None else self.shard.share(selected)
+        hashes = pixel_hashes(images, indices)
         about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
-        header = make_header(smoothed, base, images, indices, **about, **self._part())
+        header = make_header(smoothed, base, images, indices, hashes=hashes, **about, **self._part())
         header = in_format_of(self.begun, self._with_source(header))
         notes = [
             *in_another_unit(smoothed.sigma),
@@ -98,7 +99,7 @@ class Order:
             *header.notes,
             *([] if images.labelled else [UNLABELLED]),
         ]
-        return Prepared.of(smoothed, images, indices, header, notes)
+        return Prepared.of(smoothed, images, header, hashes, notes)
 
     def _selected(self, total: int) -> tuple[list[int], str]:
         """Positions of the images, and how they were chosen, in words."""

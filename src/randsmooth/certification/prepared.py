@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -19,6 +19,7 @@ from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import Images
+from randsmooth.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class Prepared:
         smoothed: the classifier to certify, tried out on an image of the shape of these.
         images: the split.
         facts: of the run.
+        hashes: of the pixels of each image, which the header's `data` was made of.
 
     Example:
         >>> from randsmooth import data
-        >>> from randsmooth.certification.run_identity import make_header
+        >>> from randsmooth.certification.run_identity import make_header, pixel_hashes
         >>> model, images = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval(), data.load("digits")
         >>> smoothed = SmoothedClassifier(model, sigma=0.5, n=1000, seed=0)
-        >>> header = make_header(smoothed, model, images, [3, 5], selection="two")
-        >>> prepared = Prepared.of(smoothed, images, [3, 5], header)
+        >>> hashes = pixel_hashes(images, [3, 5])
+        >>> header = make_header(smoothed, model, images, [3, 5], selection="two", hashes=hashes)
+        >>> prepared = Prepared.of(smoothed, images, header, hashes)
         >>> [int(row.counts.sum()) for row in prepared.rows([5])]
         [1000]
     """
@@ -44,25 +47,29 @@ class Prepared:
     smoothed: SmoothedClassifier
     images: Images
     facts: RunFacts
+    hashes: Mapping[int, int]
 
     @classmethod
     def of(
         cls,
         smoothed: SmoothedClassifier,
         images: Images,
-        indices: Sequence[int],
         header: Header,
+        hashes: Mapping[int, int],
         notes: Sequence[str] = (),
     ) -> Self:
-        """The run of the `images` at `indices`, whose header `make_header` made."""
+        """The run of those `images` whose `hashes` these are, and whose header `make_header` made."""
         metered = smoothed.engine.backend.metered
-        return cls(smoothed, images, RunFacts.of(header, indices, images, notes, metered=metered))
+        return cls(smoothed, images, RunFacts.of(header, list(hashes), images, notes, metered=metered), hashes)
 
     def rows(self, left: Iterable[int], kept: KeptCounts | None = None) -> Iterator[JournalRow]:
         """The evidence of the images at positions `left`, as they are decided (see `Crew.rows`).
 
         A position is taken off `left` when there is room for its image, and all are counted to the end once it is
         exhausted.
+
+        Raises:
+            InputError: what `Scheduler.run` raises, or an image is no longer what the header is about.
         """
         label_of = dict(zip(self.facts.indices, self.facts.labels, strict=True))
         for job in Scheduler[ImageEvidence](self.smoothed.engine, kept).run(self._jobs(left)):
@@ -86,4 +93,10 @@ class Prepared:
                 yield torch.tensor([index])
 
         for x, y in self.images.batches(chosen()):
-            yield Job(taken.popleft(), x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
+            job = Job(taken.popleft(), x[0], certify_steps(rule, n0, int(y[0]) if header.label_aware else None))
+            if job.address != self.hashes[job.number]:
+                raise InputError(
+                    f"{self.images.name_of(job.number)} has other pixels than when this run began, so that its table "
+                    "would be about two data sets: put it back and resume, or certify the new ones into another file"
+                )
+            yield job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -30,6 +30,7 @@ def make_header(
     selection: str,
     selected: Sequence[int] | None = None,
     identity: str | None = None,
+    hashes: Mapping[int, int] | None = None,
     **facts: Any,
 ) -> Header:
     """The header of a certification by `smoothed` of the images at `indices`: equal headers give equal counts.
@@ -42,6 +43,7 @@ def make_header(
         selection: how they were chosen, in words.
         selected: all that were chosen so, where `indices` are but a shard of them; the shards then answer alike.
         identity: a name for a model whose attributes do not determine its answers, such as one that calls a server.
+        hashes: of the pixels of these images, where they are known (see `pixel_hashes`).
         facts: others that the header is to hold.
 
     Raises:
@@ -69,7 +71,7 @@ def make_header(
         split=images.split,
         selection=selection,
         **({} if images.spec.fit is None else images.spec.fit.words()),
-        data=fingerprint(images, indices),
+        data=fingerprint(images, indices, hashes=hashes),
         classes=classes,
         model=described,
         behaviour={} if backend.metered else behaviour(engine, images, selected or indices),
@@ -77,17 +79,30 @@ def make_header(
     )
 
 
-def fingerprint(images: Images, indices: Sequence[int], *, labels: bool = True) -> str:
+def fingerprint(
+    images: Images, indices: Sequence[int], *, labels: bool = True, hashes: Mapping[int, int] | None = None
+) -> str:
     """A hash of the labels and the pixels of the images at `indices`, which tells two data sets of one name apart.
 
     Images without labels, or all of them where `labels` is False, are hashed with NO_LABEL.
+    """
+    of = images.labels_at(torch.tensor(indices)) if labels else torch.full((len(indices),), NO_LABEL)
+    hashes = pixel_hashes(images, indices) if hashes is None else hashes
+    return hashed_images(of.numpy().tobytes(), (in_bytes(hashes[index]) for index in indices))
+
+
+def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
+    """What the noise of each of the images at `indices` depends on (see `noise.address_of`).
 
     A few images are in memory at a time. Those of a streamed split are decoded for this, and again to be certified.
+
+    Example:
+        >>> from randsmooth import data
+        >>> list(pixel_hashes(data.load("digits"), [3, 5]))
+        [3, 5]
     """
-    chosen = torch.tensor(indices)
-    of = images.labels_at(chosen) if labels else torch.full((len(chosen),), NO_LABEL)
-    batches = images.batches(chosen.split(TOGETHER))
-    return hashed_images(of.numpy().tobytes(), (in_bytes(address_of(image)) for x, _ in batches for image in x))
+    batches = images.batches(torch.tensor(indices).split(TOGETHER))
+    return dict(zip(indices, (address_of(image) for x, _ in batches for image in x), strict=True))
 
 
 def check_fit(model: object, spec: DatasetSpec) -> None:
