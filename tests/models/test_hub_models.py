@@ -260,6 +260,19 @@ def test_pickled_weights_are_not_read(vit: Path) -> None:
         from_transformers(f"hf:{vit}")
 
 
+def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ran = list[str](), vit.parent / "ran"
+    code = f"open({str(ran)!r}, 'w')\nfrom transformers import ViTConfig as Own, ViTForImageClassification as Net\n"
+    (vit / "own.py").write_text(code)
+    said = json.loads((vit / "config.json").read_text())
+    own = {"AutoConfig": "own.Own", "AutoModelForImageClassification": "own.Net"}
+    (vit / "config.json").write_text(json.dumps(said | {"model_type": "own", "auto_map": own}))
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or "y")
+    with pytest.raises(InputError, match=r"never run.*file\.py:NAME"):
+        from_transformers(f"hf:{vit}")
+    assert not asked and not ran.exists()
+
+
 TIMM: dict[str, Any] = {"input_size": (3, 24, 24), "interpolation": "bicubic", "mean": (0.5,) * 3, "std": (0.2,) * 3}
 
 

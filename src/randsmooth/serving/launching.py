@@ -8,44 +8,11 @@ from typing import Any
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.report.web import html
+from randsmooth.serving.guard import Guarded
 from randsmooth.serving.served import Served
 from randsmooth.serving.web_app import gradio, make_app
 
 THREADS = 8  # of the server, for visitors that only wait or read
-
-# Pages may load and call nothing but this server: what Gradio's own page names elsewhere is refused (fonts, a script).
-# A Space stands in a frame of the hub's page.
-POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self' https://huggingface.co https://*.hf.space"
-)
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-}
-
-
-class Guarded:
-    """An ASGI application whose answers carry HEADERS.
-
-    Example:
-        >>> Guarded(print).headers[1]
-        (b'x-content-type-options', b'nosniff')
-    """
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-        self.headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def answered(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message = message | {"headers": [*message.get("headers", []), *self.headers]}
-            await send(message)
-
-        await self.app(scope, receive, answered)
 
 
 def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = None, wait: bool = True) -> Any:
@@ -92,7 +59,7 @@ def serve(served: Served, *, host: str | None = "127.0.0.1", port: int | None = 
         footer_links=[],
         theme=gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"]),
         css=style(),
-        app_kwargs={"middleware": [Middleware(Guarded)]},
+        app_kwargs={"middleware": [Middleware(Guarded, blocks=app, served=served)]},
     )
     if wait:
         app.block_thread()

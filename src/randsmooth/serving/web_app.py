@@ -19,10 +19,10 @@ from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
 from randsmooth.report.web import html
+from randsmooth.serving.guard import KINDS, sigmas
 from randsmooth.serving.served import LEAST, Served
 from randsmooth.serving.view import TEMPLATES, as_data, refusal, shown
 
-KINDS = [".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"]
 KEPT = 600  # seconds that an uploaded file is kept
 USUAL_N = 10_000  # where the slider stands at first
 
@@ -52,7 +52,7 @@ def make_app(served: Served) -> Any:
         gr.HTML(str(html.fragment(TEMPLATES, "intro.html.j2", name=name, served=served)))
         with gr.Row():
             with gr.Column(scale=2, min_width=280):
-                file = gr.File(label="An image", file_types=KINDS, file_count="single", type="filepath", height=140)
+                file = gr.File(label="An image", file_types=[*KINDS], file_count="single", type="filepath", height=140)
                 sample = gr.Button("Take a test image", visible=_test_images(served) is not None)
                 sigma = _sigma_slider(gr, served)
                 n = gr.Slider(
@@ -83,8 +83,7 @@ def make_app(served: Served) -> Any:
 def _sigma_slider(gr: Any, served: Served) -> Any:
     usual = served.settings.known_sigma
     return gr.Slider(
-        min(0.05, usual),
-        max(2.0, 2 * usual),
+        *sigmas(served),
         usual,
         step=0.01,
         label="Noise, sigma",
@@ -99,6 +98,9 @@ def _certifier(served: Served) -> Any:
     def certify(path: str | None, sigma: float, n: float) -> Iterator[tuple[str, dict[str, Any]]]:
         if path is None:
             yield refusal("Drop an image first."), {}
+            return
+        if not Path(path).is_file():
+            yield refusal("Your file is no longer kept: drop it again."), {}
             return
         try:
             x = served.read(path)

@@ -33,7 +33,8 @@ def from_transformers(source: Path | str, *, classes: Sequence[str] | None = Non
         classes: what its classes are called in the data set, in the model's order; default: its own names.
 
     Raises:
-        InputError: it is not there, it is no image classifier with all of its weights, or its processor is not known.
+        InputError: it is not there, it is no image classifier with all of its weights, it needs code of its own, or
+            its processor is not known.
     """
     named = f"{source}"
     folder = _local(named.removeprefix(HF))
@@ -66,9 +67,19 @@ def _network(folder: Path, named: str) -> Any:
     kind = transformers.AutoModelForImageClassification
     try:
         network, loaded = kind.from_pretrained(
-            str(folder), local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+            str(folder),
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,  # unless it is told so, transformers asks at the terminal
+            dtype=torch.float32,
+            output_loading_info=True,
         )
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError) as error:
+        if "trust_remote_code" in str(error):
+            raise InputError(
+                f"{folder} needs Python code that comes with it, which is never run. If you trust it, load the model "
+                "in a function of yours, and name that: file.py:NAME"
+            ) from error
         raise InputError(
             f"{folder} cannot be loaded as an image classifier of transformers ({shown(error)})"
         ) from error
