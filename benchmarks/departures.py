@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from randsmooth import data, methods, models
 from randsmooth.data import Images
 from randsmooth.noise import DAMP, Stream, ball_attack, ddn, draw, noisy_logits, on_images, pgd
-from randsmooth.noise.geometry import within_ball
+from randsmooth.noise.geometry import norms, within_ball
 from randsmooth.training.probe import make_probe
 
 
@@ -79,12 +79,43 @@ def _project_then_clamp(at: Tensor, x: Tensor, eps: float) -> Tensor:
 
 
 def image_attacks(case: Case) -> dict[str, float]:
-    """PGD at the images, clamped and then projected as here, or the other way round."""
+    """PGD at the images, clamped and then projected as here, or the other way round; and as SmoothAdv's code does."""
     given, walk = (case.model, case.x, case.y, case.noise), {"steps": 10, "step": 0.2, "eps": 1.0}
     ours = case.at(pgd(*given, **walk).points)  # type: ignore[arg-type]
     with patch.object(on_images, "_project", _project_then_clamp):
         theirs = case.at(pgd(*given, **walk).points)  # type: ignore[arg-type]
-    return {"PGD, clamp then project": ours, "PGD, project then clamp": theirs}
+    found = {"PGD, clamp then project": ours, "PGD, project then clamp": theirs}
+    for eps in (1.0, 2.0):
+        found[f"PGD, eps {eps:g}, ours"] = case.at(pgd(*given, steps=10, step=eps / 5.0, eps=eps).points)
+        for random in (True, False):
+            at, zero = released_pgd(case, eps, random=random)
+            found[f"eps {eps:g}, as released, {'random' if random else 'no'} step for a zero gradient"] = case.at(at)
+        found[f"eps {eps:g}, zero gradients as released, share of steps"] = zero
+    return found
+
+
+def released_pgd(case: Case, eps: float, steps: int = 10, *, random: bool) -> tuple[Tensor, float]:
+    """PGD on SmoothAdv's released losses, which round where ours keeps digits, and its share of zero gradients.
+
+    With one noise the loss is the sum of the cross-entropies; with several it is the mean over the images of the
+    logarithm of the mean probability, held above 1e-20. `random`: an image whose gradient's norm rounds to 0 takes a
+    step along a standard normal draw, not scaled to length 1, as there; else none.
+    """
+    at, draws, zeros = case.x, torch.Generator().manual_seed(0), 0.0
+    for _ in range(steps):
+        at = at.detach().requires_grad_()
+        logits = noisy_logits(case.model, at, case.noise)
+        if case.m == 1:
+            loss = nn.functional.cross_entropy(logits[0], case.y, reduction="sum")
+        else:
+            loss = nn.functional.nll_loss(logits.softmax(dim=-1).mean(dim=0).clamp_min(1e-20).log(), case.y)
+        (gradient,) = torch.autograd.grad(loss, at)
+        none = norms(gradient).flatten() == 0.0
+        zeros += float(none.float().mean()) / steps
+        step = gradient / norms(gradient)
+        step[none] = torch.randn(step[none].shape, generator=draws) if random else 0.0
+        at = on_images._project(at + 2.0 * eps / steps * step, case.x, eps)
+    return at.detach(), zeros
 
 
 def sphere(case: Case) -> dict[str, float]:

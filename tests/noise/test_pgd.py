@@ -103,6 +103,21 @@ def test_the_direction_is_right_where_the_probability_rounds_to_one(scale: float
     assert found.norm().item() == pytest.approx(0.1, rel=1e-4)
 
 
+@pytest.mark.parametrize("m", [1, 3])
+def test_an_image_goes_on_after_its_label_has_lost_all_probability(m: int) -> None:
+    """In float32 as in float64, on logits so large that the label's probability falls far below 1e-20."""
+    model, x, y, noise = problem(0, m)
+    with torch.no_grad():
+        model.second.weight.mul_(60.0)
+    theta = slow.parameters(model)
+    expected = np.array([slow.pgd(theta, *one(x, y, noise, i), 6, 0.3) for i in range(IMAGES)])
+    last_but_one = np.array([slow.pgd(theta, *one(x, y, noise, i), 5, 0.3) for i in range(IMAGES)])
+    lost = losses(model, torch.from_numpy(last_but_one).view_as(x), y, noise) > -np.log(1e-20)
+    points = pgd(model.float(), x.float(), y, noise.float(), steps=6, step=0.3).points
+    assert 3 <= lost.sum() < IMAGES
+    np.testing.assert_allclose(slow.flat(points)[lost], expected[lost], rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize(("steps", "eps"), [(1, 0.3), (4, 0.5), (10, 1.0)])
 @pytest.mark.parametrize("m", [2, 4])
 @pytest.mark.parametrize("seed", [0, 1])

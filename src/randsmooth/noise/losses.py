@@ -8,8 +8,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-LOG_FLOOR = math.log(1e-20)
-
 
 def at_least_float32(logits: Tensor) -> Tensor:
     """`logits` as float32 where they are bfloat16 or float16; others as they are.
@@ -53,10 +51,10 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
 def mean_cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
     """(B,) -log of the mean over m noises of the label's probability, from logits (m, B, K).
 
-    The probability is held above 1e-20. Source: Salman et al. 2019, eq. 6 (mean first, then the logarithm).
+    It is the logarithm of a sum of logarithms' exponentials, so that it grows, and has a gradient, however small the
+    probability is. Source: Salman et al. 2019, eq. 6 (mean first, then the logarithm).
     """
-    log_mean = (-cross_entropy(logits, y)).logsumexp(dim=0) - math.log(len(logits))
-    return -log_mean.clamp_min(LOG_FLOOR)
+    return math.log(len(logits)) - (-cross_entropy(logits, y)).logsumexp(dim=0)
 
 
 def divergence(target: Tensor, logits: Tensor) -> Tensor:
