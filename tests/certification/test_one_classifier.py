@@ -20,7 +20,8 @@ from models.test_identity import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates, Header, parse_header
 from randsmooth.certificates.partial import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
-from randsmooth.certification.behaviour import made_up, on_made_up
+from randsmooth.certification.behaviour import on_made_up
+from randsmooth.certification.checks import made_up
 from randsmooth.errors import InputError, Note
 from randsmooth.models import OnnxModel
 from randsmooth.noise import check_on_grid

@@ -19,6 +19,7 @@ from .folder import unplaced as unplaced
 from .from_arrays import CertificatesLike as CertificatesLike
 from .from_arrays import as_certificates as as_certificates
 from .from_arrays import from_radii as from_radii
+from .guarantee_text import BATCH_MATTERS as BATCH_MATTERS
 from .guarantee_text import guarantee_of as guarantee_of
 from .guarantee_text import rule_of as rule_of
 from .header import Header as Header

@@ -15,6 +15,10 @@ LABEL_TESTED = " For evaluation only: no class was picked, the samples test each
 FOREIGN = (
     " That holds if the counts, which another program made, are of independent samples of Gaussian noise of this sigma"
 )
+BATCH_MATTERS = (
+    "the base classifier's answer for a noisy image depends, if little, on the others in its batch (a layer that "
+    "scales by the batch, or rounds by the place in it?), which no certificate allows for"
+)
 PICKED = ", and the class was picked without them"
 
 _NUMBER = r"(\d{1,20}(?:\.\d{1,20})?(?:e-\d{1,2})?)"
@@ -73,8 +77,8 @@ def judged_at(alpha: float | None, to: float) -> str:
 def in_own_words(header: Header, path: Path) -> Header:
     """A `header` read from `path`, with its guarantee made anew and without notes that randsmooth would not write.
 
-    Kept are its rule's notes, and those on thinning and on another alpha that lead to the header's n and alpha. A
-    `Note` says how many others were left out; it does not repeat them.
+    Kept are its rule's notes, `BATCH_MATTERS`, and those on thinning and on another alpha that lead to the header's n
+    and alpha. A `Note` says how many others were left out; it does not repeat them.
 
     Raises:
         InputError: the header names no rule that its guarantee or notes could come from.
@@ -82,7 +86,12 @@ def in_own_words(header: Header, path: Path) -> Header:
     if header.guarantee is None and not header.notes:
         return header
     guarantee = None if header.guarantee is None else guarantee_of(header)
-    own = {*rule_of(header).notes, *_leading(header, _THINNED, header.n), *_leading(header, _JUDGED, header.alpha)}
+    own = {
+        BATCH_MATTERS,
+        *rule_of(header).notes,
+        *_leading(header, _THINNED, header.n),
+        *_leading(header, _JUDGED, header.alpha),
+    }
     notes = tuple(note for note in header.notes if note in own)
     if len(notes) < len(header.notes):
         left = len(header.notes) - len(notes)

@@ -74,8 +74,8 @@ class Header(FrozenRecord):
         versions: of the libraries that made the counts.
         machines: those that made the rows, where several took part: device, instructions and versions above are then
             those of the process that made this header, and the column `machine` says who made which row.
-        notes: what its rule says of a run, and what was done to the table since (counts thinned, another alpha); in
-            other words than those of randsmooth they are left out on reading.
+        notes: what its rule says of a run, that answers depend on the batch (`BATCH_MATTERS`), and what was done to the
+            table since (counts thinned, another alpha); other words than randsmooth's are left out on reading.
 
     Raises:
         InputError: a fact that is unknown, of another type, or beyond its limit.

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from randsmooth import data
+from randsmooth.certification.checks import made_up
 from randsmooth.certification.engine import Engine
 from randsmooth.data import Images
-from randsmooth.noise import Stream
 
 MADE_UP, OWN = "made-up images", "own images"  # the keys in headers
 NAME = "behaviour"  # name of the noise stream
@@ -32,20 +32,6 @@ def behaviour(engine: Engine, images: Images, indices: Sequence[int]) -> dict[st
 def on_made_up(engine: Engine, shape: tuple[int, ...]) -> dict[str, str]:
     """The part of `behaviour` that needs no data, from an engine prepared for images of `shape` (C, H, W)."""
     return {MADE_UP: _hash(engine, made_up(shape))}
-
-
-def made_up(shape: tuple[int, ...]) -> list[Tensor]:
-    """Images of `shape` (C, H, W), on the grid k/255: black, grey, white, gradients, checks and noise."""
-    channels, height, width = shape
-    down, across = torch.arange(height)[:, None], torch.arange(width)[None]
-    checks = 255 * ((down + across) % 2)
-    planes = [0 * checks, 0 * checks + 128, 0 * checks + 255, checks]
-    planes += [(255 * down // max(1, height - 1)).expand(height, width)]
-    planes += [(255 * across // max(1, width - 1)).expand(height, width)]
-    same_in_every_channel = [plane.expand(shape) for plane in planes]
-    rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # differs from channel to channel
-    noise = torch.from_numpy(Stream(0, NAME).numpy().integers(0, 256, shape))
-    return [image.float() / 255.0 for image in (*same_in_every_channel, rolled % 256, noise)]
 
 
 def _hash(engine: Engine, images: Sequence[Tensor]) -> str:

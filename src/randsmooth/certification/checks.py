@@ -10,12 +10,17 @@ from torch import Tensor, nn
 from randsmooth.certification.backends import Backend
 from randsmooth.errors import InputError
 from randsmooth.models import ForeignModel
+from randsmooth.noise import Stream
 
+IMAGES = 8  # that are made up
+MOST_CHANGED = 0.05  # share of answers that rounding changes where classes are nearly tied
 QUANTISED = ("torch.ao.nn.quantized.", "torch.ao.nn.intrinsic.quantized.")
 
 
 def check_eval_mode(model: nn.Module) -> None:
     """Raise InputError if any module is in train mode, in which dropout is random and batch norm depends on the batch.
+
+    So it does in eval mode where it keeps no running statistics, which is refused, too.
 
     Example:
         >>> check_eval_mode(nn.Sequential(nn.Linear(4, 2)).eval())
@@ -24,9 +29,23 @@ def check_eval_mode(model: nn.Module) -> None:
         ...
         randsmooth.errors.InputError: the model is in train mode; ...: call model.eval()
     """
-    training = [name or "the model" for name, module in model.named_modules() if module.training and not _fixed(module)]
+    modules = {name or "the model": module for name, module in model.named_modules()}
+    training = [name for name, module in modules.items() if module.training and not _fixed(module)]
     if training:
         raise InputError(f"{training[0]} is in train mode; a certificate is about fixed answers: call model.eval()")
+    mixing = [name for name, module in modules.items() if _by_batch(module)]
+    if mixing:
+        raise InputError(
+            f"{mixing[0]} is a batch norm without running statistics, so that an image's answer depends on the others "
+            "in its batch; a certificate is about a function of one image: train with track_running_stats=True"
+        )
+
+
+def _by_batch(module: nn.Module) -> bool:
+    """Whether it is a batch norm that computes its statistics of every batch, in eval mode too."""
+    scripted = getattr(module, "original_name", "")  # of TorchScript's modules, which have no classes of their own
+    norm = isinstance(module, nn.modules.batchnorm._BatchNorm) or "BatchNorm" in str(scripted)
+    return norm and getattr(module, "running_mean", None) is None
 
 
 def _fixed(module: nn.Module) -> bool:
@@ -69,12 +88,39 @@ def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
     """Whether images may share a batch: no row of `logits`, the outputs for `noisy`, depends on the other rows.
 
-    A row must stay the same, to the last bit, at another place in the batch and beside other rows. The first fails for
-    kernels that treat the last rows of a batch differently, the second for layers that scale a batch by its extremes,
-    as dynamic quantisation does.
+    A row must stay the same, to the last bit, at another place in the batch and beside rows of one image alone (`noisy`
+    holds several, one after the other, see `made_up`). The first fails for kernels that treat the last rows of a batch
+    differently, the second for layers that scale a batch by its extremes, as dynamic quantisation does.
+
+    Raises:
+        InputError: the class of many rows depends on the others, as where a layer computes statistics of the batch.
     """
-    half = len(noisy) // 2
-    others = torch.cat([noisy[:half], 8.0 * noisy[half:]])
-    if not torch.equal(backend.logits(others)[:half], logits[:half]):
-        return False
-    return all(torch.equal(backend.logits(noisy.roll(by, 0)).roll(-by, 0), logits) for by in (1, len(noisy) // 2))
+    images = [part for part in torch.arange(len(noisy)).tensor_split(IMAGES) if len(part)]
+    alone = [images[place].repeat(len(noisy))[: len(noisy)] for place in {0, len(images) // 3, len(images) - 1}]
+    equal = True
+    for rows in (torch.arange(len(noisy)).roll(1), *alone):
+        again, before = backend.logits(noisy[rows]), logits[rows]
+        if torch.equal(again, before):
+            continue
+        equal, changed = False, int((again.argmax(dim=1) != before.argmax(dim=1)).sum())
+        if changed > MOST_CHANGED * len(rows):
+            raise InputError(
+                f"the model gives {changed} of {len(rows)} noisy images another class beside other images in the batch "
+                "(a layer that computes statistics of the batch?); a certificate is about a function of one image: "
+                "make every layer treat each image by itself"
+            )
+    return equal
+
+
+def made_up(shape: tuple[int, ...]) -> list[Tensor]:
+    """IMAGES images of `shape` (C, H, W), on the grid k/255: black, grey, white, gradients, checks and noise."""
+    channels, height, width = shape
+    down, across = torch.arange(height)[:, None], torch.arange(width)[None]
+    checks = 255 * ((down + across) % 2)
+    planes = [0 * checks, 0 * checks + 128, 0 * checks + 255, checks]
+    planes += [(255 * down // max(1, height - 1)).expand(height, width)]
+    planes += [(255 * across // max(1, width - 1)).expand(height, width)]
+    same_in_every_channel = [plane.expand(shape) for plane in planes]
+    rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # differs from channel to channel
+    noise = torch.from_numpy(Stream(0, "behaviour").numpy().integers(0, 256, shape))
+    return [image.float() / 255.0 for image in (*same_in_every_channel, rolled % 256, noise)]

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from randsmooth import models
-from randsmooth.certificates import CertificationSettings, Header, guarantee_of, rule_origin
+from randsmooth.certificates import BATCH_MATTERS, CertificationSettings, Header, guarantee_of, rule_origin
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.segments import usual_block
@@ -29,7 +29,7 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     decided |= {"seed": engine.seed, "bound": rule.stated_bound}
     addressed = f"addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
     decided |= {
-        "notes": rule.notes,
+        "notes": rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS),
         "noise": f"{generator_of(engine)} {addressed}",
         "device": backend.processor,
         "instructions": backend.instructions,

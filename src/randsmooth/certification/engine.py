@@ -28,7 +28,7 @@ from randsmooth.certification.backends import (
     usual_backend,
     weighed,
 )
-from randsmooth.certification.checks import check_repeats, rows_stand_alone
+from randsmooth.certification.checks import check_repeats, made_up, rows_stand_alone
 from randsmooth.certification.segments import (
     Segment,
     larger_batches,
@@ -180,8 +180,9 @@ class Engine:
         """
         if self.backend.metered and self.backend.num_classes is not None:
             return True, self.backend.num_classes
-        trial, grey = torch.empty(shape, device=self.device), torch.full(shape[1:], 0.5, device=self.device)
-        perturb(trial, grey, self.sigma, stream=Stream(self.seed, "try out"))
+        trial, images = torch.empty(shape, device=self.device), made_up(shape[1:])
+        for place, (image, part) in enumerate(zip(images, trial.tensor_split(len(images)), strict=True)):
+            perturb(part, image.to(self.device), self.sigma, stream=Stream(self.seed, "try out").at(place))
         if self.backend.metered:
             return True, self.backend.logits(trial[:1]).shape[1]
         logits = check_repeats(self.backend, self.model, trial)

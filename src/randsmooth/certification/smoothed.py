@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import ABSTAIN, CertificationSettings, Evidence, decide
+from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, Evidence, decide
 from randsmooth.certification.algorithm import PREDICT, ImageEvidence, Until, certify_steps
 from randsmooth.certification.certified import Certified, Drawn
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
 from randsmooth.certification.scheduler import Scheduler
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import fresh_seed
 
@@ -165,6 +166,8 @@ class SmoothedClassifier:
         """The results of `jobs`, in their order."""
         for _ in Scheduler[T](self.engine).run(jobs):
             pass
+        if not self.engine.mixes:
+            warnings.warn(BATCH_MATTERS, Note, stacklevel=3)
         return [job.result for job in jobs if job.result is not None]
 
     def checked(self, x: Tensor) -> Tensor:

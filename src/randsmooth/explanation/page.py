@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates import ARITHMETICS
+from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.explanation import sentences
 from randsmooth.explanation.charts import Curve, Ruler, curve, ruler
@@ -262,6 +262,7 @@ def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]
         ("seed of the noise", str(explained.certified.drawn.engine.seed)),
         ("largest radius that so many samples can prove", str(largest)),
         ("between the noisy copy and the label", list(notes_of(engine.model)) or "a network"),
+        *([] if engine.mixes else [("note", BATCH_MATTERS)]),
         ("backend", f"{engine.backend.name}, {ARITHMETICS[engine.backend.precision]}, {engine.device.type}"),
         ("versions", versions()),
         *([("command", command)] if command else []),
