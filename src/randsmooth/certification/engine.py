@@ -243,6 +243,16 @@ class Engine:
         logits = torch.inference_mode()(self.backend.logits)
         return next(iter(self.workers.map(logits, [noisy.to(self.device)]))).cpu()
 
+    def clean_answers(self, images: Tensor) -> Tensor:
+        """(B,) the classes, on the CPU, of `images` (B, C, H, W) without noise, in batches as in counting."""
+        found = []
+        for part in images.split(self.size):
+            batch = torch.zeros(self._shape)
+            batch[: len(part)] = part
+            (logits,) = self.workers.map(torch.inference_mode()(self.backend.logits), [batch.to(self.device)])
+            found.append(logits[: len(part)].argmax(dim=1).cpu())
+        return torch.cat(found)
+
     def count(
         self, batches: Sequence[Sequence[Segment]], slots: Sequence[int], keep: Keep | None = None
     ) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from randsmooth import data, models
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard, precision_named
 from randsmooth.certificates.same_run import in_format_of
 from randsmooth.certification.backends import Way, slow_format
+from randsmooth.certification.behaviour import no_better_than_guessing
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
@@ -97,6 +98,7 @@ class Order:
             *chosen(smoothed.engine, header, len(indices)),
             *models.notes_of(base),
             *header.notes,
+            *no_better_than_guessing(smoothed.engine, images, indices),
             *([] if images.labelled else [UNLABELLED]),
         ]
         return Prepared.of(smoothed, images, header, hashes, notes)

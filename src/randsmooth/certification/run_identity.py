@@ -14,6 +14,7 @@ from randsmooth.certification.behaviour import behaviour
 from randsmooth.certification.described import describe_model, made_with
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import DatasetSpec, Images
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier, Denoised, ForeignModel
 from randsmooth.noise import address_of
@@ -106,7 +107,7 @@ def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
 
 
 def check_fit(model: object, spec: DatasetSpec) -> None:
-    """Raise InputError unless the model takes the images of `spec` and knows their classes.
+    """Raise InputError unless the model takes the images of `spec` and knows their classes, numbered alike.
 
     Modules from elsewhere do not say what they take; the engine finds out when it tries the model.
 
@@ -132,6 +133,13 @@ def check_fit(model: object, spec: DatasetSpec) -> None:
             f"the model takes images of shape {tuple(shape)} and those of {spec.name} are {spec.shape}: pass the "
             f"--dataset it was trained on ({trained_on})"
         )
+    own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
+    for place, name in enumerate(() if spec.open_ended else spec.classes):
+        if own.get(name, place) != place:
+            raise InputError(
+                f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}: give the "
+                f"labels as the model's numbers ({shown(', '.join(f'{k} {each}' for each, k in own.items()))})"
+            )
 
 
 def _known(model: object, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 from unicodedata import category
@@ -106,10 +106,21 @@ class ImageFolder(ImageFiles):
         super().__init__([path for paths in found for path in paths], labels, folders)
 
 
+def in_class_order(names: Iterable[str]) -> list[str]:
+    """The order in which classes of these names are numbered: of whole numbers by their size, else the alphabet's.
+
+    Example:
+        >>> in_class_order(["10", "9", "2"]), in_class_order(["10", "9", "cat"])
+        (['2', '9', '10'], ['10', '9', 'cat'])
+    """
+    names = sorted(names)
+    return sorted(names, key=int) if all(name.isascii() and name.isdigit() for name in names) else names
+
+
 def class_folders(root: Path) -> tuple[str, ...]:
-    """The names of the folders in `root`, in alphabetical order. Raises InputError for one that cannot name a class."""
-    found = sorted(path.name for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
-    return check_names(found, str(root))
+    """The names of the folders in `root`, in the order of classes. InputError for one that cannot name a class."""
+    found = check_names([path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."], str(root))
+    return tuple(in_class_order(found))
 
 
 def image_files(folder: Path) -> list[Path]:

@@ -40,7 +40,7 @@ def from_numbers(values: Any, where: Where) -> Tensor:
 
 
 def from_texts(values: Sequence[str], where: Where, source: str) -> tuple[Tensor, tuple[str, ...] | None]:
-    """Labels (N,) from texts: numbers as they are; names as places in their alphabetical order, with these names.
+    """Labels (N,) from texts: numbers as they are; names as places in alphabetical order, with these names.
 
     Raises:
         InputError: an empty text beside others, a number below 0, or names that cannot name classes.

@@ -28,8 +28,8 @@ class EstimatorModel(PythonModel):
     """A fitted classifier with scikit-learn's interface; an image's pixels in the order of C, H, W are its features.
 
     Probabilities become logits by the logarithm, whose softmax they are; a binary decision function becomes two.
-    Classes that are whole numbers from 0 are the labels of the data set; others are matched with the names of its
-    classes. A class that the estimator was not fitted with is never its answer.
+    Classes are matched with the names of the data set's; whole numbers from 0, as numbers or texts, that are none of
+    these names are labels. A class that the estimator was not fitted with is never its answer.
 
     Args:
         estimator: a classifier, fitted, or a pipeline or search that ends in one. A copy of it is taken.
@@ -132,25 +132,33 @@ def _preferred(estimator: Any) -> str:
 
 def _own_places(known: np.ndarray) -> tuple[NDArray[np.int64], int]:
     """The class (len(classes_),) that each column stands for where no data set says more, and how many there are."""
-    if _numbers(known):
-        return known.astype(np.int64), max(2, int(known.max()) + 1)
+    numbers = _numbers(known)
+    if numbers is not None:
+        return numbers, max(2, int(numbers.max()) + 1)
     return np.arange(len(known)), len(known)
 
 
-def _places(known: np.ndarray, classes: Sequence[str], name: str) -> NDArray[np.int64]:
-    """The place among the `classes` of each of the estimator's."""
-    if _numbers(known) and int(known.max()) < len(classes):
-        return known.astype(np.int64)
-    places = {each: place for place, each in enumerate(classes)}
-    missing = [each for each in known.tolist() if str(each) not in places]
-    if missing:
-        raise InputError(
-            f"{name} was fitted with the class {shown(repr(missing[0]))}; the data set has {len(classes)} classes, "
-            f"{shown(', '.join(classes))}: fit it with their numbers (0 to {len(classes) - 1}) or their names"
-        )
-    return np.array([places[str(each)] for each in known.tolist()], np.int64)
+def _places(known: np.ndarray, classes: Sequence[str], estimator: str) -> NDArray[np.int64]:
+    """The place among the `classes` of each of the estimator's: by name, else by number.
+
+    Numbers are names, too, where the classes are called by numbers, such as 1 to 10.
+    """
+    places, numbers = {each: place for place, each in enumerate(classes)}, _numbers(known)
+    called = [str(each) for each in (known if numbers is None else numbers).tolist()]
+    missing = [each for each, name in zip(known.tolist(), called, strict=True) if name not in places]
+    if not missing:
+        return np.array([places[each] for each in called], np.int64)
+    if numbers is not None and int(numbers.max()) < len(classes):
+        return numbers
+    raise InputError(
+        f"{estimator} was fitted with the class {shown(repr(missing[0]))}; the data set has {len(classes)} classes, "
+        f"{shown(', '.join(classes))}: fit it with their numbers (0 to {len(classes) - 1}) or their names"
+    )
 
 
-def _numbers(known: np.ndarray) -> bool:
-    """Whether classes are whole numbers from 0."""
-    return known.dtype.kind in "biuf" and bool((known >= 0).all() and (known == np.floor(known)).all())
+def _numbers(known: np.ndarray) -> NDArray[np.int64] | None:
+    """Classes that are whole numbers from 0, as numbers or as texts; None where they are others."""
+    if known.dtype.kind in "UO" and all(isinstance(each, str) and each.isascii() and each.isdigit() for each in known):
+        return np.array([int(each) for each in known], np.int64)
+    whole = known.dtype.kind in "biuf" and bool((known >= 0).all() and (known == np.floor(known)).all())
+    return known.astype(np.int64) if whole else None
