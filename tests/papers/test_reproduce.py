@@ -247,6 +247,11 @@ def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path
     context = Context(scan_folder(tmp_path).found, SCALES["paper"], tmp_path / "runs")
     shown = context.certificates_of(row)
     assert len(context.found) == 2 and shown is not None and shown.path == put and context.lacks(row)
+    put.unlink()
+    own = with_accuracies(tmp_path / "b" / "cifar10" / "cohen" / "noise_0.5.tsv", nearer, 10_000, 1.91)
+    context = Context(scan_folder(tmp_path).found, SCALES["paper"], tmp_path / "runs")
+    shown = context.certificates_of(row)
+    assert shown is not None and shown.path == own and context.lacks(row)
 
 
 def test_500_images_are_where_every_share_is_a_multiple_of_a_fifth() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from randsmooth.certificates import PathFacts
+from randsmooth.certificates import PathFacts, path_facts
 from randsmooth.papers.find_certificates import certificates_for
 from randsmooth.papers.rows import PaperRow, is_main, rows_of
 from randsmooth.papers.scales import SCALES, steps_for
@@ -83,3 +83,32 @@ def test_a_log_stands_for_a_main_row_by_either_account() -> None:
     assert of_row([ablation, prose]) == [prose]
     assert of_row([prose, log, exact]) == [exact, prose, log]
     assert of_row([ablation]) == []
+
+
+SMIX, COHEN = "jh-jeong+smoothmix/data/certify/ablation", "jh-jeong+smoothing-consistency/data/certify"
+OWN = "eth-sri+acr-weakness/data/certify/cifar10"
+# preset, sigma, place -> whether a log there may be of the row: its path tells all that is varied, and nothing else
+ABLATIONS = [
+    ("cat-rs/smoothmix/eta=8", 1.0, f"{SMIX}/eta/smix_1.0_8_m0/tau_8.0/num_4/11/noise_1.0", True),
+    ("cat-rs/smoothmix/eta=8", 1.0, f"{SMIX}/eta/smix_1.0_8_m0/tau_4.0/num_4/11/noise_1.0", False),
+    ("cat-rs/smoothmix/eta=1", 1.0, f"{SMIX}/m/smix_1.0_8_m0/tau_1.0/num_4/10/noise_1.0", False),  # varies m
+    ("cat-rs/smoothmix/eta=1", 1.0, f"{SMIX}/eta/smix_1.0_8_m0_max2.0/tau_1.0/num_4/12/noise_1.0", False),
+    ("cat-rs/consistency/lbd=15", 1.0, f"{COHEN}/mnist/consistency/cohen/num_2/lbd_15.0/eta_0.5/noise_1.00_0", True),
+    ("cat-rs/consistency/lbd=15", 1.0, "smoothing-consistency/data/mnist/consistency/noise_1.00", False),  # says none
+    ("cat-rs/gaussian/resnet20", 0.5, f"{COHEN}/cifar10/cohen/cifar_resnet20/noise_0.50_7483", True),
+    ("cat-rs/gaussian/resnet20", 0.5, f"{COHEN}/cifar10/cohen/noise_0.50_7483", False),
+    ("acr/amplify/E_t=70", 0.5, f"{OWN}/ours/noise_0.5.tsv", True),  # what the main row has at sigma 0.5
+    ("acr/amplify/E_t=90", 0.5, f"{OWN}/ours/noise_0.5.tsv", False),
+    ("acr/amplify/E_t=90", 0.5, f"{OWN}/0.25_6_pgd_radius_l2/ds_90_0.4/num_4/dataset_weight_10/noise_0.5.tsv", True),
+    ("macer/macer/k=16", 0.25, f"{OWN}/macer/noise_0.25.tsv", True),
+    ("macer/macer/150-epochs", 0.25, f"{OWN}/macer/noise_0.25.tsv", False),  # no path tells the schedule
+]
+
+
+def test_a_log_stands_for_the_row_of_an_ablation_whose_settings_its_path_tells() -> None:
+    for preset, sigma, place, stands in ABLATIONS:
+        facts = path_facts(Path(place))
+        dataset = facts.dataset
+        log = SimpleNamespace(dataset=dataset, sigma=facts.sigma, method=preset.split("/")[1], preset="", place=facts)
+        found = certificates_for([log], [dataset], sigma, log.method, preset)  # type: ignore[list-item]
+        assert (facts.method, bool(found)) == (log.method, stands), (preset, place, facts)

@@ -102,14 +102,14 @@ class Output:
     footnotes: list[str] = field(default_factory=list)
 
 
-def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, float, bool, float]:
+def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, float]:
     """The sorting key by which the certificates to show come first.
 
     First come those of the row's preset, then logs that are not refuted on equally many images, then logs that a user
-    put at DATASET-sigmaSIGMA/METHOD.tsv, then those that agree best. Certificates of few images agree with many a row
-    by chance: a log of another number of images therefore does not come before one that a user put there.
+    put at DATASET-sigmaSIGMA/METHOD.tsv, then those of equally many images, then those that agree best. Certificates of
+    few images agree with many a row by chance: they come before neither a user's log nor one that can be judged.
     """
     agreed = agreement_of(row, found)
     put = found.place is not None and found.place.filed_by_user
     refuted = is_another_run(row, found) or not agreed.same_images
-    return found.preset != row.preset, refuted, not put, agreed.share, not agreed.same_images, agreed.mean_error
+    return found.preset != row.preset, refuted, not put, not agreed.same_images, agreed.share, agreed.mean_error

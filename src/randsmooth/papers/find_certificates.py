@@ -14,7 +14,6 @@ from randsmooth.papers.log_settings import allows
 from randsmooth.papers.rows import is_main
 
 SAME_IMAGES = {"cifar10-jpeg": "cifar10"}
-ARCHS = {"imagenet": "resnet50", "mnist": "lenet"} | dict.fromkeys(("cifar10", "cifar100", "svhn"), "resnet110")
 NAMED = 3  # how many files a note names of those that say too little
 
 
@@ -111,18 +110,16 @@ def _described(file: FolderFile, table: Certificates) -> CertificateFile:
 def certificates_for(
     found: Iterable[CertificateFile], datasets: Sequence[str], sigma: float, method: str, preset: str
 ) -> list[CertificateFile]:
-    """The certificates of one row: first those of its preset; for a main row, also logs and other main presets."""
+    """The certificates of one row: first those of its preset, then logs; for a main row, also other main presets."""
     there = [f for f in found if f.dataset in datasets and f.sigma == sigma]
     exact = [f for f in there if f.preset == preset]
-    main = is_main(preset)
-    similar = [f for f in there if main and f.method == method and f not in exact and _main(f, preset)]
-    return [*exact, *similar]
+    return [*exact, *(f for f in there if f.method == method and f not in exact and _similar(f, preset))]
 
 
-def _main(found: CertificateFile, preset: str) -> bool:
-    """Whether it is a main run of its method; a log is, unless its path contradicts the settings of the preset."""
+def _similar(found: CertificateFile, preset: str) -> bool:
+    """Whether a log may be of the preset, by its path; or whether a table and the preset are main runs of a method."""
     place = found.place
     if place is None:
-        return is_main(found.preset)
-    usual = place.arch in ("", ARCHS.get(found.dataset, "")) and place.training_sigma in (None, found.sigma)
-    return usual and place.split != "train" and allows(preset, found.dataset, found.sigma, place)
+        return is_main(found.preset) and is_main(preset)
+    usual = place.training_sigma in (None, found.sigma) and place.split != "train"
+    return usual and allows(preset, found.dataset, found.sigma, place)
