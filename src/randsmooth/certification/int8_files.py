@@ -25,6 +25,7 @@ from randsmooth.errors import InputError, article
 from randsmooth.extras import needs
 from randsmooth.models import BaseClassifier, GraphFile, OnnxModel, provenance_of
 from randsmooth.models.graph_record import KEY, WEIGHTS
+from randsmooth.models.onnx_model import quiet_runtime
 from randsmooth.progress import Reporter
 
 NOTHING = "no layer of the model can be quantised: it has no convolution and no matrix product that is known"
@@ -146,7 +147,8 @@ class IntegerOnnx(IntegerFile):
     def check_installed(self) -> None:
         with needs("quantising into an ONNX file"):
             import onnx  # noqa: F401
-            import onnxruntime  # noqa: F401
+
+            quiet_runtime()
 
     def accepts(self, base: BaseClassifier) -> bool:
         return isinstance(base, nn.Module | OnnxModel)

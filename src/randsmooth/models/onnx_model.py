@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
@@ -23,6 +24,7 @@ TAKEN = {
 }
 FLOATS = ("tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)")
 WHOLE = ("tensor(int64)", "tensor(int32)")
+FATAL = 4  # the highest severity of ONNX Runtime's messages
 
 
 class OnnxModel(GraphFile):
@@ -62,7 +64,7 @@ class OnnxModel(GraphFile):
         check_file(self.path, "ONNX file")
         self.external = external_files(Path(path))
         with needs(str(path)):
-            import onnxruntime
+            onnxruntime = quiet_runtime()
         try:
             # Without the fallback, which prints a message and tries the same again.
             session = onnxruntime.InferenceSession(self.path, providers=["CPUExecutionProvider"], enable_fallback=0)
@@ -89,6 +91,18 @@ class OnnxModel(GraphFile):
             named = [f"{name}\n{_hash(Path(self.path).parent / name)}" for name in self.external]
             hashed = hashlib.sha256("\n".join([hashed, *named]).encode()).hexdigest()
         return f"sha256:{hashed}"
+
+
+def quiet_runtime() -> Any:
+    """ONNX Runtime, told to print nothing: what it prints holds the names of a file, raw. Errors raise as before.
+
+    Raises:
+        ModuleNotFoundError: it is not installed.
+    """
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(FATAL)
+    return onnxruntime
 
 
 def _hash(path: Path) -> str:

@@ -12,6 +12,7 @@ from randsmooth.certification.backends.file_answers import as_logits, in_parts
 from randsmooth.certification.backends.processor import highest
 from randsmooth.errors import InputError
 from randsmooth.models import ForeignModel, OnnxModel
+from randsmooth.models.onnx_model import quiet_runtime
 
 
 class Onnx(Backend):
@@ -26,14 +27,13 @@ class Onnx(Backend):
         return isinstance(model, OnnxModel)
 
     def __init__(self, model: OnnxModel, device: torch.device, precision: Precision) -> None:
-        import onnxruntime as runtime  # it is installed, since the model has been read with it
-
         if precision != "32":
             raise InputError(
                 f"precision={precision}: an ONNX file computes as it was exported; leave it at 32, or use "
                 "--backend openvino"
             )
         self.device, self.precision, self.model = device, precision, model
+        runtime = quiet_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         wanted = [("CUDAExecutionProvider", {"device_id": device.index or 0})] if device.type == "cuda" else []
