@@ -1,10 +1,15 @@
 """The rule `dense`: its exact errors, why they are kept, and what its samples buy."""
 
+import hashlib
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from randsmooth import bounds
+from randsmooth.bounds import deadlines
 from randsmooth.certificates import Rule, make_rule
 from randsmooth.certificates.rules import Dense
 from randsmooth.errors import InputError
@@ -127,10 +132,28 @@ def test_its_mean_radius_is_larger_than_that_of_as_many_samples_of_every_image()
 def test_tables_are_shared_by_all_sigmas(monkeypatch: pytest.MonkeyPatch) -> None:
     one = rule(n=500)
     claims = one.needed
-    monkeypatch.setattr(bounds.deadline_cache, "claims_by_deadline", None)
+    monkeypatch.setattr(deadlines, "claims_by_deadline", None)
     other = Dense(sigma=0.12, n=500, alpha=ALPHA, price=1.0)
     assert np.array_equal(other.needed, claims)
     assert np.array(other.radii) / 0.12 == pytest.approx(np.array(one.radii) / 0.5)
+
+
+def test_no_file_says_what_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file in the cache that claims too much, whoever signed it, changes nothing: every process makes the tables."""
+    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path))
+    deadlines._made.cache_clear()
+    asked, again = (Dense(sigma=SIGMA, n=500, alpha=ALPHA, price=1.0) for _ in range(2))
+    honest = asked.needed
+    for file in (tmp_path / "boundaries").glob("*"):
+        said = json.loads(file.read_bytes().partition(b"\n")[2])
+        said["claim"] = [[max(0, count - 9) for count in row] for row in said["claim"]]
+        body = json.dumps(said).encode()
+        file.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    deadlines._made.cache_clear()
+    assert np.array_equal(again.needed, honest)
+    rows = range(0, len(honest), 60)
+    levels = [bounds.crossing_probability(honest[i], asked.looks, asked._q0_of(i)) for i in rows]
+    assert max(levels) <= ALPHA
 
 
 def test_radii_lie_a_hundredth_of_the_price_apart() -> None:

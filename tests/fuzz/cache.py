@@ -16,13 +16,12 @@ import numpy as np
 from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader
-from randsmooth.bounds import boundary_cache, cached_claims
+from randsmooth.bounds import boundary_cache
 from randsmooth.bounds.boundaries import crossing_probability
 from randsmooth.bounds.boundary_cache import cached_boundary
 from randsmooth.caches import FOLDER
 
 LOOKS = np.array([20, 40, 80, 160])
-MANY = (0.5, 0.3, 0.1)  # q0
 QUESTIONS = ((0.16, 0.05), (0.3, 0.01))  # q0 and alpha
 
 
@@ -55,34 +54,6 @@ class Boundaries(Reader):
         key = draw.pick(["claim", "give_up", *said])
         changed = to_json(said | {key: bent(said[key], draw)}, draw)
         return files | {name: hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed}
-
-
-class ManyBoundaries(Boundaries):
-    """The boundaries of many radii in one file, of which the digest is checked: a signed one is trusted."""
-
-    name = "boundaries-cache"
-
-    def valid(self) -> list[Files]:
-        with tempfile.TemporaryDirectory() as folder:
-            _many(Path(folder))
-            (path,) = (Path(folder) / "boundaries").iterdir()
-            return [{f"boundaries/{path.name}": path.read_bytes()}]
-
-    def read(self, folder: Path) -> Any:
-        return {"claim": _many(folder)}
-
-    def fault(self, read: Any) -> str:
-        levels = [crossing_probability(row, LOOKS, q0) for row, q0 in zip(read["claim"], MANY, strict=True)]
-        return "" if max(levels) <= 0.05 else f"they claim falsely with probability {max(levels)}"
-
-    def forged(self, files: Files, draw: Draw) -> Files | None:
-        return None
-
-
-def _many(folder: Path) -> Any:
-    """What a new process would be told of many radii."""
-    with cache_at(folder):
-        return cached_claims(MANY, LOOKS, 0.05, [40, 80, 160])
 
 
 @contextmanager

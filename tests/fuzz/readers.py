@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fuzz import runs
-from fuzz.cache import Boundaries, ManyBoundaries
+from fuzz.cache import Boundaries
 from fuzz.checkpoints import Foreign
 from fuzz.counts import CountLines, Counts
 from fuzz.data import Folders, Images
@@ -18,6 +18,6 @@ _ALL: tuple[Reader, ...] = (
     *(Table(), InTable(), Begun(), Log(), Matlab(), Counts(), CountLines()),
     *(Config(), DenoiserConfig(), Weights(), Graph(), Foreign()),
     *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
-    *(Images(), Folders(), Arrays(), Paths(), Tar(), Boundaries(), ManyBoundaries()),
+    *(Images(), Folders(), Arrays(), Paths(), Tar(), Boundaries()),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

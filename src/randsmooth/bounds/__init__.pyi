@@ -34,8 +34,8 @@ from .boundaries import (
     smallest_cap as smallest_cap,
 )
 from .boundary_cache import cached_boundary as cached_boundary
-from .deadline_cache import cached_claims as cached_claims
 from .deadlines import claims_by_deadline as claims_by_deadline
+from .deadlines import claims_by_deadlines as claims_by_deadlines
 from .e_process import e_tail as e_tail
 from .e_process import log_e as log_e
 from .finite_mean import finite_mean_interval as finite_mean_interval

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from randsmooth import certificates
 from randsmooth.atomic import is_scrap
-from randsmooth.bounds import boundary_cache, deadline_cache
+from randsmooth.bounds import boundary_cache
 from randsmooth.certificates.files import OTHERS
 from randsmooth.cli.file_checks import (
     check_checkpoint,
@@ -23,7 +23,6 @@ from randsmooth.cli.file_checks import (
 FIRST = 4096  # bytes at the beginning of a file that show what it is
 MODEL = {"config.json", "model.safetensors"}  # the two that make a folder a model folder
 BOUNDARY = re.compile(rb"[0-9a-f]{64}\n")
-DEADLINES = re.compile(rb"[0-9a-f]{64}\n\{\"kind\": \"deadlines\"")
 
 
 class Kind(NamedTuple):
@@ -58,10 +57,6 @@ def _is_ir(path: Path) -> bool:
     return path.suffix == ".xml" and path.with_suffix(".bin").exists()
 
 
-def _has_deadlines(path: Path) -> bool:
-    return _is_boundary(path) and DEADLINES.match(_first(path)) is not None
-
-
 def _first(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(FIRST)
@@ -73,7 +68,6 @@ KINDS = {
     "journal": Kind(lambda path: path.suffix == ".partial", certificates.check_file, True),
     "checkpoint": Kind(lambda path: path.name == "checkpoint.pt", check_checkpoint, True),
     "teacher": Kind(lambda path: path.name == "teacher.safetensors", check_teacher, True),
-    "boundaries": Kind(_has_deadlines, deadline_cache.check, True),
     "boundary": Kind(_is_boundary, boundary_cache.check, True),
     "configuration": Kind(_is_configuration, check_configuration, False),
     "ONNX file": Kind(lambda path: path.suffix == ".onnx", check_onnx, False),

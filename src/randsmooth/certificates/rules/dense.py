@@ -115,7 +115,7 @@ class Dense(Grid):
         """(R, K) successes that claim each radius at each look."""
         units = range(len(self.radii))
         deadlines = self._deadline_of_all[: len(self.radii)]
-        return bounds.cached_claims([self._q0_of(i) for i in units], self.looks, self.alpha, deadlines.tolist())
+        return bounds.claims_by_deadlines([self._q0_of(i) for i in units], self.looks, self.alpha, deadlines.tolist())
 
     @cached_property
     def _deadline_of_all(self) -> Ints:
