@@ -1,14 +1,13 @@
 "use strict";
 // Two logs beside each other: their curves, and the paired differences where they are over the same images.
 const comparison = (function () {
-  const Z = 1.959964, FINEST = 10000;
   const [section, byPA, byRadius, legend, table, together] = ["compared", "by-p-a", "by-radius", "legend", "differences", "together"].map((id) => document.getElementById(id));
   const scales = new Map(); // svg -> its axes, as drawn last
 
   function curveOfPA(line, data) { // [p_A, share of images with at least that]
     if (line.own) return line.curves.p_a;
-    const known = data.p_a[line.place], before = data.percentiles - known.length;
-    return known.map((p, at) => [p / FINEST, 1 - (before + at + 1) / (data.percentiles + 1)]);
+    const known = data.p_a[line.place], axis = data.p_a_axis.slice(data.p_a_axis.length - known.length);
+    return known.map((share, at) => [axis[at], share / data.unit]);
   }
   function curveOfAccuracy(line, data) {
     if (line.own) return line.curves.accuracy;
@@ -16,18 +15,13 @@ const comparison = (function () {
     return [...points, ...points.slice(-1).map(([x]) => [x, 0])];
   }
 
-  // What is known of two logs together: images, images with p_A of at least each level in both, spread; or null.
+  // What is known of two logs together: ends of intervals of the first less the second, at each level and in ACR; or null.
   function pairOf(one, other, data) {
-    const group = one.own || other.own ? undefined : data.groups.find((each) => each.logs.includes(one.place) && each.logs.includes(other.place));
-    if (!group) return null;
-    const [i, j] = [group.logs.indexOf(one.place), group.logs.indexOf(other.place)].sort((a, b) => a - b);
-    const at = (j * (j - 1)) / 2 + i;
-    return { images: group.images, both: group.both.map((counts) => counts[at]), spread: group.spread[at] / FINEST };
-  }
-  function agrestiMin(onlyA, onlyB, images) { // Agresti & Min 2005: half an image is added to each of the four cells
-    const total = images + 2, ahead = onlyA - onlyB;
-    const half = (Z * Math.sqrt(onlyA + onlyB + 1 - (ahead * ahead) / total)) / total;
-    return [Math.max(ahead / total - half, -1), Math.min(ahead / total + half, 1)];
+    const places = one.own || other.own ? [] : [one.place, other.place].sort((a, b) => a - b);
+    const found = data.pairs.find(([i, j]) => i === places[0] && j === places[1]);
+    if (!found) return null;
+    const ends = found.slice(2).map((end) => end / data.finest), pairs = data.levels.concat("acr").map((_, at) => ends.slice(2 * at, 2 * at + 2));
+    return one.place < other.place ? pairs : pairs.map(([low, high]) => [-high, -low]);
   }
   const percent = (share) => (share === null ? "–" : (100 * share).toFixed(1));
   const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
@@ -36,17 +30,12 @@ const comparison = (function () {
     const [a, b] = [one, other].map((line) => line.p_a_at[place]);
     if (a === null || b === null) return "–";
     const level = pair ? data.levels.indexOf(data.p_a_levels[place]) : -1, value = signed(100 * (a - b), 1);
-    if (level < 0) return value;
-    const [onlyA, onlyB] = [a, b].map((share) => Math.round(share * pair.images) - pair.both[level]);
-    const ends = agrestiMin(onlyA, onlyB, pair.images).map((end) => signed(100 * end, 1));
-    return `${value} (${ends.join(" to ")})`;
+    return level < 0 ? value : `${value} (${pair[level].map((end) => signed(100 * end, 1)).join(" to ")})`;
   }
   function pairedAcr(one, other, pair) {
     const [a, b] = [one.acr[0], other.acr[0]];
     if (a === null || b === null) return "–";
-    if (!pair) return signed(a - b, 3);
-    const half = (Z * pair.spread) / Math.sqrt(pair.images);
-    return `${signed(a - b, 3)} (${[a - b - half, a - b + half].map((end) => signed(end, 3)).join(" to ")})`;
+    return signed(a - b, 3) + (pair ? ` (${pair.at(-1).map((end) => signed(end, 3)).join(" to ")})` : "");
   }
   function rowsOf(one, other, pair, data) { // [what, first, second, difference, marked]
     const shares = data.p_a_levels.map((level, at) => [`% with p_A ≥ ${level}`, percent(one.p_a_at[at]), percent(other.p_a_at[at]), pairedShare(one, other, at, pair, data)]);
@@ -84,10 +73,10 @@ const comparison = (function () {
     together.textContent = said(one, other, pair);
   }
   function said(one, other, pair) {
-    if (pair) return `Both are over the same ${pair.images.toLocaleString("en")} images. In brackets: paired 95% intervals, each of this one difference alone (Agresti & Min 2005 for shares). They leave out the chance in training.`;
+    if (pair) return `Both are over the same ${one.images.toLocaleString("en")} images. In brackets: paired 95% intervals, each of this one difference alone. They leave out the chance in training.`;
     if (one.own || other.own) return "A leaderboard's JSON does not say which images are certified, so nothing is paired.";
     const differ = [["dataset", "data set"], ["sigma", "sigma"], ["n", "n"]].find(([key]) => one[key] !== other[key]);
-    return differ ? `The two differ in ${differ[1]}: their figures are not comparable.` : "The two are over different images, so nothing is paired.";
+    return differ ? `The two differ in ${differ[1]}: their figures are not comparable.` : "Nothing is paired: intervals are kept of two methods over the same images with one network, copies left out.";
   }
 
   function draw(chosen, data, titleOf, drop) { // chosen: [[line, colour]]

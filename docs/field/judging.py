@@ -15,14 +15,12 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.repositories import REPOSITORIES
 from randsmooth.errors import InputError
 from randsmooth.metrics import Comparison
-from randsmooth.papers.find_certificates import ARCHS
+from randsmooth.papers.log_settings import ARCHS
 from randsmooth.report import Entry
 
 GAUSSIAN = "gaussian"
 AGE = {one.name: place for place, one in enumerate(REPOSITORIES)}  # the oldest first
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)  # of p_A, in the table
 RADII = tuple(0.25 * step for step in range(17))  # 0 to 4; the farthest that any of the logs certifies is 3.82
-FINE = np.arange(1, 100) / 100.0  # the quantiles of p_A of which curves are drawn
 
 Ints = NDArray[np.int64]
 
@@ -73,15 +71,6 @@ def judge(place: Place, table: Certificates) -> Judged:
 def p_a_values(one: Judged) -> NDArray[np.float64]:
     """(N,) p_A of each image; -1 where the log does not give it, as it is below 1/2."""
     return np.nan_to_num(metrics.p_a(one.table).values, nan=-1.0)
-
-
-def fine_quantiles(one: Judged) -> list[int]:
-    """p_A at the last so many of FINE, in 1/10,000: order statistic ceil(q N), as `metrics.p_a_quantiles` takes it."""
-    if not one.entry.p_a:
-        return []
-    ordered = np.sort(p_a_values(one))
-    places = np.maximum(np.ceil(np.round(FINE * len(ordered), 9)).astype(int) - 1, 0)
-    return [int(value) for value in np.rint(10_000 * ordered[places]) if value >= 0]
 
 
 def originals(logs: Sequence[Judged]) -> dict[Place, Place]:

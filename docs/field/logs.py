@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from randsmooth import certificates
-from randsmooth.certificates import FolderFile, infer
+from randsmooth.certificates import (
+    Certificates,
+    in_repository,
+    infer,
+    log_at_alpha,
+    path_facts,
+    possible_budgets,
+    tells_p_a,
+)
+from randsmooth.certificates.inferred import COMMON_ALPHA
+from randsmooth.certificates.log_budgets import beyond
+from randsmooth.certificates.logs import PredictionLog
 from randsmooth.certificates.repositories import split_at_repository
 from randsmooth.data.loading import HOME
 from randsmooth.errors import InputError
@@ -41,10 +54,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Log:
-    """A file found, and where it was released."""
+    """A file found: where it was released, the path that says what it is of, and its table or why there is none."""
 
     place: Place
-    file: FolderFile
+    path: Path
+    table: Certificates | None = None
+    fault: str = ""
 
 
 def default_folders() -> list[Path]:
@@ -68,27 +83,79 @@ def listed(folders: Sequence[Path]) -> list[Place]:
 
 
 def walk(folders: Sequence[Path], known: Iterable[Place]) -> list[Log]:
-    """Every file below the folders that may hold certificates, each place once, by repository and path."""
+    """Every file below the folders that may hold certificates, each place once, by repository and path.
+
+    Logs of predictions certify nothing and are left out.
+    """
     released = set(known)
     logs: dict[Place, Log] = {}
     for folder in folders:
         for path in certificates.find_certificates(folder):
-            if path.name != LIST:
-                log = _read(path, folder, released)
-                logs.setdefault(log.place, log)
-    return sorted(logs.values(), key=lambda log: log.place)
+            place, said = _place(path, folder, released)
+            if path.name != LIST and place not in logs:
+                logs |= {log.place: log for log in _read(path, place, said)}
+    return completed(sorted(logs.values(), key=lambda log: log.place))
 
 
-def _read(path: Path, folder: Path, released: set[Place]) -> Log:
-    file = certificates.read_file_of(path)
+def _place(path: Path, folder: Path, released: set[Place]) -> tuple[Place, Path]:
+    """Where a log was released, and the path that says what it is of."""
     taken = _taken_from(path)
     if taken in released:
-        tables = tuple(infer(certificates.read(path), taken.filed) for _ in file.tables[:1])
-        return Log(taken, FolderFile(path, taken.filed, tables, file.fault, file.predictions, file.foreign))
-    repository, below = split_at_repository(file.place.parts)
+        return taken, taken.filed
+    said = in_repository(path)
+    repository, below = split_at_repository(said.parts)
     if repository is None:
-        return Log(Place("", path.relative_to(folder).as_posix()), file)
-    return Log(Place(repository.name, "/".join(below)), file)
+        return Place("", path.relative_to(folder).as_posix()), said
+    return Place(repository.name, "/".join(below)), said
+
+
+def _read(path: Path, place: Place, said: Path) -> list[Log]:
+    try:
+        return [Log(place, said, certificates.read(path))]
+    except PredictionLog:
+        return []
+    except (InputError, OSError) as reason:  # without the folder of this machine
+        return [Log(place, said, fault=str(reason).replace(str(path), "").removeprefix(": ").strip())]
+
+
+def completed(logs: Sequence[Log]) -> list[Log]:
+    """The logs with what their paths and radii tell (see `certificates.infer`).
+
+    A weak model has no radius that is the most of n and alpha. Where a log's own radii do not tell these, they are
+    those that all other logs of its repository, data set and sigma tell alike, if no radius lies beyond them.
+    """
+    told: dict[tuple[Any, ...], set[tuple[int, float]]] = defaultdict(set)
+    for log in logs:
+        told[_group(log)].update(_budgets(log))
+    return [_completed(log, told[_group(log)]) for log in logs]
+
+
+def _group(log: Log) -> tuple[Any, ...]:
+    facts = path_facts(log.path)
+    return log.place.repository, facts.dataset, facts.sigma
+
+
+def _budgets(log: Log) -> list[tuple[int, float]]:
+    """The n and alpha that a log's largest radii tell, if they tell one alone."""
+    sigma = path_facts(log.path).sigma
+    if log.table is None or not log.table.is_log or sigma is None:
+        return []
+    found = possible_budgets(log.table.radius, sigma)
+    return found if len(found) == 1 else []
+
+
+def _completed(log: Log, told: set[tuple[int, float]]) -> Log:
+    if log.table is None:
+        return log
+    try:
+        table = infer(log.table, log.path)
+        if len(told) == 1 and table.is_log and table.header.n is None and tells_p_a(table.header):
+            ((n, alpha),) = told
+            if not beyond(table.radius, table.header.sigma or 0.0, n, alpha).any():
+                table = log_at_alpha(infer(log.table, log.path, n=n, alpha=alpha), COMMON_ALPHA)
+    except InputError as reason:
+        return replace(log, table=None, fault=str(reason))
+    return replace(log, table=table)
 
 
 def _taken_from(path: Path) -> Place:

@@ -4,7 +4,7 @@
 
 The folders hold clones of repositories, or folders called OWNER+NAME; by default `published-logs` beside
 $RANDSMOOTH_DATA. Which logs were released is read from PATHS.txt in one of them, or else from the last field.csv.
-Writes field.csv, curves.json and the marked parts of index.md, and the page for reading it here.
+Writes field.csv, curves.json and the marked parts of GUIDES, and the page for reading it here.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pathlib import Path
 
 from docs.field import page
 from docs.field.curves import Curves, curves_of, write_json
-from docs.field.findings import coverage_table, sentences, settings_table
+from docs.field.findings import coverage_table, headline, sentences, settings_table
 from docs.field.logs import Place, default_folders, listed, walk
+from docs.field.pairs import USUAL, pairs_of
 from docs.field.rows import JUDGED, Row, judge_all, rows_of, write_csv
 
 from randsmooth.atomic import write_atomically
@@ -27,6 +28,7 @@ from randsmooth.escape import say
 from randsmooth.progress import Progress, console, silent
 
 INDEX = page.HERE / "index.md"
+GUIDES = (INDEX, page.HERE.parent / "why-not-acr.md")
 MARKED = re.compile(r"(<!-- (?P<name>\w+): written by make\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -40,7 +42,7 @@ def judge_folders(folders: Sequence[Path], progress: Progress = silent) -> tuple
         judged, refused = judge_all(logs, reporter)
     with progress("comparing", len(judged), "logs") as reporter:
         rows = rows_of(judged, refused, known, reporter)
-    return rows, curves_of(judged)
+    return rows, curves_of(judged, rows, progress)
 
 
 def _listed_before() -> list[Place]:
@@ -48,10 +50,11 @@ def _listed_before() -> list[Place]:
     return [Place(row["repository"], row["path"]) for row in rows if row["listed"] == "yes"]
 
 
-def index_with(text: str, rows: Sequence[Row], curves: Curves) -> str:
-    """The page of the documentation with its marked parts written from the figures."""
+def guide_with(text: str, rows: Sequence[Row], curves: Curves) -> str:
+    """A page of the documentation with its marked parts written from the figures."""
     parts = {
         "sentences": "\n".join(f"{number}. {one}" for number, one in enumerate(sentences(rows, curves), start=1)),
+        "headline": headline(pairs_of(rows, curves, USUAL)),
         "settings": settings_table(rows, curves),
         "coverage": coverage_table(rows),
     }
@@ -73,10 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write_atomically(page.CSV, write_csv(rows).encode())
     write_atomically(page.JSON, write_json(curves).encode())
     kept = page.read_kept()  # the figures as anybody reads them
-    write_atomically(INDEX, index_with(INDEX.read_text(), *kept).encode())
+    for guide in GUIDES:
+        write_atomically(guide, guide_with(guide.read_text(), *kept).encode())
     write_atomically(asked.alone, page.whole_page(*kept).encode())
     say(f"{sum(row['status'] == JUDGED for row in rows):,} logs judged")
-    for path in (page.CSV, page.JSON, INDEX, asked.alone):
+    for path in (page.CSV, page.JSON, *GUIDES, asked.alone):
         say(path)
     return 0
 

@@ -61,7 +61,6 @@ const own = (function () {
       alpha: number(record, "alpha", where, 0, 1, "a number between 0 and 1"),
       images: record.images,
       p_a_at: data.p_a_levels.map((level) => at(pA, level)),
-      p_a_q: data.quantiles.map(() => null), // the JSON has shares, no quantiles
       certified: data.radii.map((radius) => at(certified, radius)),
       acr: estimate(record, "acr", FAR, where),
       verdict: text(judged, "words", `${where}, "against"`),

@@ -10,10 +10,13 @@
   const heads = [...board.querySelectorAll("th[data-key]")];
   const files = []; // [name, lines] of the reader
   const rows = new Map(); // line -> its row, made when it is first shown
+  const unfolded = new Set(); // sweeps
   let sorted = "p_a_at 0", way = -1, chosen = [], all = false;
 
   const lines = () => [...files.flatMap(([, own]) => own), ...data.logs];
-  const nameOf = (line) => line.own ? line.name : [line.method || "unknown method", line.settings].filter(Boolean).join(", ");
+  const methodOf = (line) => [line.method || "unknown method", line.more_data && "more data"].filter(Boolean).join(", ");
+  const nameOf = (line) => line.own ? line.name : [methodOf(line), line.settings].filter(Boolean).join(", ");
+  const sweepOf = (line) => `${line.own ? `own ${line.path} ${line.name}` : methodOf(line)} ${line.setting}`;
   const titleOf = (line) => [nameOf(line), line.dataset, line.sigma === null ? null : `sigma ${line.sigma}`, line.repository].filter(Boolean).join(" · ");
   const wordsOf = (line) => [nameOf(line), line.dataset, line.method, line.repository, line.path, line.verdict, line.paper_says, line.paper_table].join(" ").toLowerCase();
   const percent = (share) => (share === null ? "–" : (100 * share).toFixed(1));
@@ -43,19 +46,17 @@
     head.scope = "row";
     button.type = "button";
     button.setAttribute("aria-pressed", "false");
-    name.textContent = line.own ? line.name : line.method || "unknown method";
+    name.textContent = line.own ? line.name : methodOf(line);
     button.append(name);
     button.addEventListener("click", () => choose(line));
-    head.append(button);
-    if (line.settings) head.append(under(line.settings, "settings"));
-    head.append(under(line.repository || (line.own ? "added by you" : ""), "from"), under(line.path, "where"));
+    head.append(button, under([line.settings, line.repository || (line.own ? "added by you" : "")].filter(Boolean).join(" · "), "where"));
     head.title = `${[line.repository, line.path].filter(Boolean).join("/")}${line.copy_of ? `\na copy of ${line.copy_of}` : ""}`;
     return head;
   }
   function paper(line) { // what is shown, and what is said of it
     if (line.paper_acr === null || line.paper_acr === undefined) return [line.paper_says === "not printed" ? "–" : line.paper_says || "–", ""];
     const figures = `${line.paper_table} prints ACR ${line.paper_acr}, here ${line.acr[0].toFixed(3)}; ${line.paper_cells_differ} of ${line.paper_cells} cells differ by more than rounding (and, on other images, chance) explains`;
-    return [`${line.paper_says}: ${line.paper_table}`, figures];
+    return [line.paper_says, figures];
   }
   function make(line) {
     const row = document.createElement("tr");
@@ -65,7 +66,6 @@
     cell(row, line.sigma === null ? "–" : String(line.sigma), "num common");
     cell(row, line.images.toLocaleString("en"), "num common", `n ${line.n === null ? "not known" : line.n.toLocaleString("en")}, alpha ${line.alpha ?? "not known"}`);
     line.p_a_at.forEach((share, at) => cell(row, percent(share), at ? "" : "edge"));
-    line.p_a_q.forEach((p, at) => cell(row, p === null ? "–" : p.toFixed(3), at ? "" : "edge"));
     line.certified.forEach((share, at) => cell(row, percent(share), at ? "" : "edge"));
     cell(row, line.outcome || line.verdict || "–", "said edge", [line.verdict, line.gaussian && `Gaussian: ${line.gaussian}`].filter(Boolean).join("\n"));
     const [text, title] = paper(line);
@@ -74,8 +74,9 @@
     cell(row, acr === null ? "–" : acr.toFixed(3), "edge marked", acr === null ? "" : `95% interval ${low.toFixed(3)} to ${high.toFixed(3)}; misleading, see the footnote`);
     return row;
   }
-  function rowOf(line) {
+  function rowOf(line, sweep = "", others = null) {
     if (!rows.has(line)) rows.set(line, make(line));
+    fold(rows.get(line), sweep, others);
     return rows.get(line);
   }
 
@@ -86,15 +87,43 @@
     const values = new Map(found.map((line) => [line, value(line, sorted)]));
     const order = (a, b) => ordering.compare(values.get(a) ?? null, values.get(b) ?? null, way); // ties stay as they were
     found.sort(apart.checked ? (a, b) => a.setting - b.setting || order(a, b) : order);
-    const most = all ? found.length : AT_FIRST, first = found.slice(0, most);
-    body.replaceChildren(...(apart.checked ? withHeads(first, found) : first.map(rowOf)));
+    const laid = apart.checked ? folded(found) : found.map((line) => () => rowOf(line)); // a row is made when it is shown
+    const most = all ? laid.length : AT_FIRST;
+    body.replaceChildren(...laid.slice(0, most).map((row) => row()));
     board.classList.toggle("apart", apart.checked);
-    more.hidden = found.length <= most;
-    more.textContent = `show ${(found.length - most).toLocaleString("en")} more`;
+    more.hidden = laid.length <= most;
+    more.textContent = `show ${(laid.length - most).toLocaleString("en")} more`;
     shown.textContent = `${found.length.toLocaleString("en")} of ${lines().length.toLocaleString("en")} logs found.`;
   }
-  function withHeads(first, found) { // a row before those of each setting says what they share
-    return first.flatMap((line, at) => (at && first[at - 1].setting === line.setting ? [] : [headOf(line, found)]).concat(rowOf(line)));
+  function folded(found) { // what makes the rows: a head for each setting, then one row a method, the others of its sweep folded under it
+    const sweeps = new Map(), laid = [];
+    found.forEach((line) => sweeps.set(sweepOf(line), sweeps.get(sweepOf(line)) || []).get(sweepOf(line)).push(line));
+    let setting = null;
+    for (const [sweep, [first, ...others]] of sweeps) {
+      if (first.setting !== setting) laid.push(() => headOf(first, found));
+      setting = first.setting;
+      laid.push(() => rowOf(first, sweep, others.length));
+      if (unfolded.has(sweep)) laid.push(...others.map((line) => () => rowOf(line, sweep)));
+    }
+    return laid;
+  }
+  function fold(row, sweep, count) { // the button that shows the others of a sweep
+    row.classList.toggle("rest", count === null && sweep !== "");
+    row.querySelector(".fold")?.remove();
+    if (!count) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "fold";
+    button.textContent = `+ ${count.toLocaleString("en")}`;
+    button.title = `${count.toLocaleString("en")} more of this method here`;
+    button.setAttribute("aria-label", button.title);
+    button.setAttribute("aria-expanded", String(unfolded.has(sweep)));
+    button.addEventListener("click", () => {
+      if (!unfolded.delete(sweep)) unfolded.add(sweep);
+      show();
+      row.querySelector(".fold").focus();
+    });
+    row.cells[0].firstChild.after(button);
   }
   function headOf(line, found) {
     const row = document.createElement("tr"), head = document.createElement("th"), text = document.createElement("span");

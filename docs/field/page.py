@@ -9,20 +9,35 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from docs.field.curves import Curves
-from docs.field.findings import sentences, setting_of
-from docs.field.judging import QUANTILES, RADII
-from docs.field.rows import ACCURACY, ACR, JUDGED, P_A, P_A_Q, Row, read_csv
+from docs.field.curves import Curves, fingerprint
+from docs.field.findings import sentences
+from docs.field.judging import RADII
+from docs.field.pairs import judged_of, setting_of
+from docs.field.rows import ACCURACY, ACR, P_A, Row, read_csv
 
 from randsmooth.atomic import write_atomically
+from randsmooth.certificates.log_paths import CORRUPTED
 from randsmooth.escape import say
 from randsmooth.metrics import P_A_LEVELS
 from randsmooth.report.web import html
 
 HERE = Path(__file__).parent
 CSV, JSON = HERE / "field.csv", HERE / "curves.json"
-SHOWN = tuple(r for r in RADII if r in (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))  # columns of certified accuracy
-KEPT = ("repository", "path", "dataset", "split", "sigma", "method", "settings", "images", "n", "alpha", "copy_of")
+SHOWN = tuple(r for r in RADII if r in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0))  # columns of certified accuracy
+KEPT = (
+    "repository",
+    "path",
+    "dataset",
+    "split",
+    "sigma",
+    "method",
+    "settings",
+    "more_data",
+    "images",
+    "n",
+    "alpha",
+    "copy_of",
+)
 SAID = ("gaussian", "outcome", "verdict", "paper_table", "paper_acr", "paper_cells", "paper_cells_differ", "paper_says")
 
 
@@ -37,7 +52,7 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
     Args:
         site: whether it lies beside the built documentation, to which it then links.
     """
-    judged = [row for row in rows if row["status"] == JUDGED]
+    judged = judged_of(rows)
     web, folder = html.__package__, __package__
     scripts = [html.asset(web, name) for name in ("ordering.js", "charts.js")]
     scripts += [html.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")]
@@ -55,7 +70,6 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
         listed=sum(row["listed"] == "yes" for row in rows),
         judged=len(judged),
         levels=[f"{x:g}" for x in P_A_LEVELS],
-        quantiles=[f"{100 * q:g}%" for q in QUANTILES],
         radii=[f"{r:g}" for r in SHOWN],
         site=site,
     )
@@ -63,28 +77,31 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
 
 def _payload(judged: Sequence[Row], curves: Curves) -> dict[str, Any]:
     """The judged logs, in the order of `curves`, and the curves."""
-    if [f"{row['repository']}/{row['path']}".strip("/") for row in judged] != curves["logs"]:
+    if fingerprint(judged) != curves["logs"]:
         raise ValueError("field.csv and curves.json are of different logs; run make field")
-    first = {setting_of(row): row for row in reversed(judged)}
-    counts = Counter(map(setting_of, judged))
-    settings = sorted(first, key=lambda setting: (-counts[setting], *_order(first[setting])))
-    logs = [_log(row, settings.index(setting_of(row))) for row in judged]
+    groups = [(setting_of(row), bool(row["more_data"])) for row in judged]
+    first = dict(zip(reversed(groups), reversed(judged), strict=True))
+    methods = Counter(group for group, _ in {(group, row["method"]) for group, row in zip(groups, judged, strict=True)})
+    settings = sorted(first, key=lambda group: _order(first[group], methods[group]))
+    logs = [_log(row, settings.index(group)) for group, row in zip(groups, judged, strict=True)]
     kept = {key: value for key, value in curves.items() if key != "logs"}
     words = {"settings": [_words(first[setting]) for setting in settings]}
-    return {"logs": logs, "p_a_levels": P_A_LEVELS, "quantiles": QUANTILES, "radii": SHOWN} | words | kept
+    return {"logs": logs, "p_a_levels": P_A_LEVELS, "radii": SHOWN} | words | kept
 
 
-def _order(row: Row) -> tuple[Any, ...]:
-    """By data set and sigma, then most images first; what is not known comes last."""
+def _order(row: Row, methods: int) -> tuple[Any, ...]:
+    """Corrupted images and, before them, more data come last; then by most images and methods; the unknown last."""
     numbers = [(row[key] is None, row[key] or 0.0) for key in ("sigma", "n", "alpha")]
-    return row["dataset"], row["split"], numbers[0], -row["images"], *numbers[1:], row["image_set"]
+    where = row["dataset"] in CORRUPTED, bool(row["more_data"]), -row["images"], -methods, row["dataset"], row["split"]
+    return *where, *numbers, row["image_set"]
 
 
 def _words(row: Row) -> str:
     where = row["dataset"] or "data set not known"
     split = "" if row["split"] == "test" else f" {row['split']}"
     facts = [f"{key} {f'{row[key]:,g}' if row[key] is not None else 'not known'}" for key in ("sigma", "n", "alpha")]
-    return ", ".join([f"{where}{split}", f"{row['images']:,.0f} images ({row['image_set']})", *facts])
+    more = ["models that saw more data"] if row["more_data"] else []
+    return ", ".join([f"{where}{split}", f"{row['images']:,.0f} images ({row['image_set']})", *facts, *more])
 
 
 def _log(row: Row, setting: int) -> dict[str, Any]:
@@ -93,7 +110,6 @@ def _log(row: Row, setting: int) -> dict[str, Any]:
     return facts | {
         "setting": setting,
         "p_a_at": [_short(row[column]) for column in P_A],
-        "p_a_q": [_short(row[column]) for column in P_A_Q],
         "certified": [_short(row[column]) for column in shown],
         "acr": [_short(row[column]) for column in ACR],
     }

@@ -7,18 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from docs.field.judging import QUANTILES, RADII, Judged, against, judge, originals, reference_of
+from docs.field.judging import RADII, Judged, against, judge, originals, reference_of
 from docs.field.logs import Log, Place
 from docs.field.printed import printed
 
 from randsmooth import metrics
+from randsmooth.certificates import tells_p_a
 from randsmooth.errors import InputError
 from randsmooth.escape import to_csv
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
 from randsmooth.progress import Reporter
 from randsmooth.report.sheet.against_baseline import verdict_words
 
-JUDGED, NOT_HERE, PREDICTIONS, REFUSED = "judged", "not here", "predictions", "refused"
+JUDGED, NOT_HERE, REFUSED = "judged", "not here", "refused"
 BY = ("repository", "path")
 FACTS = (
     "dataset",
@@ -27,6 +28,7 @@ FACTS = (
     "trained_sigma",
     "method",
     "settings",
+    "more_data",
     "arch",
     "run",
     "images",
@@ -34,15 +36,17 @@ FACTS = (
     "n",
     "alpha",
 )
+MORE_DATA = ("more", "pretrained")  # settings of models that saw other images than the training set's
 P_A = tuple(f"p_a_{x:g}" for x in P_A_LEVELS)
-P_A_Q = tuple(f"p_a_q{round(100 * q)}" for q in QUANTILES)
 ACCURACY = tuple(f"accuracy_{r:g}" for r in RADII)
 ACR = ("acr", "acr_low", "acr_high")
 AGAINST = ("gaussian", "outcome", "verdict")
 PRINTED = ("paper_table", "paper_acr", "paper_cells", "paper_cells_differ", "paper_says")
-COLUMNS = (*BY, "listed", "status", "reason", "copy_of", *FACTS, *P_A, *P_A_Q, *ACCURACY, *ACR, *AGAINST, *PRINTED)
-FIGURES = (*P_A, *P_A_Q, *ACCURACY, *ACR, "paper_acr", "paper_cells", "paper_cells_differ")
+COLUMNS = (*BY, "listed", "status", "reason", "copy_of", *FACTS, *P_A, *ACCURACY, *ACR, *AGAINST, *PRINTED)
+FIGURES = (*P_A, *ACCURACY, *ACR, "paper_acr", "paper_cells", "paper_cells_differ")
 NUMBERS = frozenset((*FIGURES, "sigma", "trained_sigma", "images", "n", "alpha"))
+
+DIGITS = 6  # of figures: all of a share of 10,000 images
 
 Row = dict[str, Any]
 
@@ -52,20 +56,13 @@ def judge_all(logs: Sequence[Log], progress: Reporter) -> tuple[list[Judged], li
     judged, refused = [], []
     for log in logs:
         progress.advance(1)
-        if log.file.predictions or not log.file.tables:
-            refused.append(_refused(log, log.file.fault))
-            continue
         try:
-            judged.append(judge(log.place, log.file.tables[0]))
+            if log.table is None:
+                raise InputError(log.fault)
+            judged.append(judge(log.place, log.table))
         except InputError as reason:
-            refused.append(_refused(log, str(reason)))
+            refused.append({**_by(log.place), "status": REFUSED, "reason": str(reason)})
     return judged, refused
-
-
-def _refused(log: Log, reason: str) -> Row:
-    status = PREDICTIONS if log.file.predictions else REFUSED
-    bare = reason.replace(str(log.file.path), "").removeprefix(": ").strip()  # no folder of this machine
-    return {**_by(log.place), "status": status, "reason": "" if status == PREDICTIONS else bare}
 
 
 def rows_of(judged: Sequence[Judged], refused: Iterable[Row], known: Sequence[Place], progress: Reporter) -> list[Row]:
@@ -87,7 +84,11 @@ def _by(place: Place) -> Row:
 
 
 def _whole(row: Row) -> Row:
-    return {column: row.get(column, "") for column in COLUMNS}
+    return {column: _kept(row.get(column, "")) for column in COLUMNS}
+
+
+def _kept(value: Any) -> Any:
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _row(one: Judged, judged: Sequence[Judged], copies: Mapping[Place, Place]) -> Row:
@@ -109,9 +110,11 @@ def _named(place: Place) -> str:
 
 def _facts(one: Judged) -> Row:
     header, model = one.table.header, one.model
+    settings = model.get("hyperparameters", {})
     return {
         **{"dataset": header.dataset, "split": header.split or "test", "sigma": header.sigma},
         **{"trained_sigma": model.get("sigma"), "method": model.get("method"), "settings": one.entry.settings},
+        "more_data": " and ".join(str(settings[key]) for key in MORE_DATA if key in settings),
         **{"arch": model.get("arch"), "run": model.get("run"), "images": len(one.table)},
         **{"image_set": one.entry.images[:8], "n": header.n, "alpha": header.alpha},
     }
@@ -119,11 +122,9 @@ def _facts(one: Judged) -> Row:
 
 def _figures(one: Judged) -> Row:
     entry, table = one.entry, one.table
-    quantiles = metrics.p_a_quantiles(table, QUANTILES) if entry.p_a else {}
     reach = metrics.farthest(table)
     return {
-        **{column: _value(entry.p_a.get(x)) for column, x in zip(P_A, P_A_LEVELS, strict=True)},
-        **{column: _value(quantiles.get(q)) for column, q in zip(P_A_Q, QUANTILES, strict=True)},
+        **{column: _value(share) for column, share in zip(P_A, _shares(one), strict=True)},
         **{
             column: metrics.certified_accuracy(table, r).value
             for column, r in zip(ACCURACY, RADII, strict=True)
@@ -133,6 +134,12 @@ def _figures(one: Judged) -> Row:
     }
 
 
+def _shares(one: Judged) -> list[Estimate | None]:
+    """Of images with p_A of at least each level: a certified one has more than 1/2, whatever n and alpha are."""
+    entry, log = one.entry, one.table.is_log and tells_p_a(one.table.header)
+    return [entry.p_a.get(x) or (entry.smoothed if log and x == P_A_LEVELS[0] else None) for x in P_A_LEVELS]
+
+
 def _value(estimate: Estimate | None) -> float | str:
     return "" if estimate is None or estimate.value != estimate.value else estimate.value
 
@@ -140,7 +147,8 @@ def _value(estimate: Estimate | None) -> float | str:
 def _against(one: Judged, judged: Sequence[Judged]) -> Row:
     reference = reference_of(one, judged)
     if reference is None:
-        return {"verdict": "no Gaussian model of the same sigma and images among these logs"}
+        none = "no Gaussian model of the same network, sigma and images among these logs"
+        return {"verdict": none if one.table.header.n else "not compared: its n and alpha are not known"}
     if reference is one:
         return {"gaussian": _named(one.place), "verdict": "is the Gaussian model"}
     found = against(one, reference)
@@ -159,7 +167,7 @@ def _printed(one: Judged) -> Row:
 
 
 def write_csv(rows: Sequence[Row]) -> str:
-    """The rows as CSV: figures in full, an empty cell for what is not known."""
+    """The rows as CSV, an empty cell for what is not known."""
     return to_csv([COLUMNS, *([_cell(row[column]) for column in COLUMNS] for row in rows)])
 
 

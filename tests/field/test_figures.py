@@ -5,23 +5,31 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
+from collections import Counter, defaultdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from docs.field import page
-from docs.field.curves import LEVELS, curves_of, write_json
-from docs.field.findings import coverage_table, pairs_of, sentences, settings_table
-from docs.field.judging import Judged, judge, reference_of
+from docs.field.curves import write_json
+from docs.field.findings import coverage_table, headline, sentences, settings_table
+from docs.field.judging import Judged, judge, network, reference_of
 from docs.field.logs import Place
-from docs.field.make import INDEX, index_with, judge_folders, main
+from docs.field.make import GUIDES, INDEX, guide_with, judge_folders, main
+from docs.field.pairs import LEVELS, USUAL, judged_of, pairs_of, setting_of
 from docs.field.rows import COLUMNS, Row, read_csv, write_csv
+from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import from_radii, infer, read
 from randsmooth.errors import InputError
 
 RELEASED = 2654  # logs that the six repositories released
+README = Path(__file__).parents[2] / "README.md"
+Bools = NDArray[np.bool_]
 COHEN = "data/certify/cifar10/resnet110"
 
 
@@ -31,41 +39,71 @@ def kept() -> tuple[list[Row], dict[str, Any]]:
 
 
 def test_the_documentation_says_what_the_figures_are(kept: tuple[list[Row], dict[str, Any]]) -> None:
+    for guide in GUIDES:
+        text = guide.read_text()
+        assert guide_with(text, *kept) == text
+        changed = guide_with(text, *kept[:1], {**kept[1], "pairs": kept[1]["pairs"][:40]})
+        assert changed != text  # the marked parts are found and written
+    said = headline(pairs_of(*kept, USUAL))
+    assert said in GUIDES[1].read_text() and said in sentences(*kept)
     text = INDEX.read_text()
-    assert index_with(text, *kept) == text
     assert all(part in text for part in (settings_table(*kept), coverage_table(kept[0]), *sentences(*kept)))
-    changed = index_with(text, [row | {"listed": "no"} for row in kept[0]], kept[1])
-    assert changed != text  # the marked parts are found and written
+    often = re.match(r"In (\d+%),", said)
+    assert often is not None and f"in {often[1]} of the pairs" in README.read_text().replace("\n", " ")
 
 
-def test_every_released_log_has_a_row_that_says_whether_it_was_judged(kept: tuple[list[Row], dict[str, Any]]) -> None:
+def test_every_released_log_is_judged_or_refused(kept: tuple[list[Row], dict[str, Any]]) -> None:
     rows, curves = kept
-    listed = [row for row in rows if row["listed"] == "yes"]
-    assert len(listed) == len({(row["repository"], row["path"]) for row in listed}) == RELEASED
-    assert {row["status"] for row in rows} <= {"judged", "not here", "predictions", "refused"}
-    assert len(curves["logs"]) == sum(row["status"] == "judged" for row in rows)
+    assert len(rows) == len({(row["repository"], row["path"]) for row in rows}) == RELEASED
+    assert {row["listed"] for row in rows} == {"yes"} and {row["status"] for row in rows} == {"judged", "refused"}
+    assert {row["reason"] for row in rows if row["status"] == "refused"} == {
+        "the table holds no image; a metric needs at least one"
+    }
+    assert len(curves["end"]) == sum(row["status"] == "judged" for row in rows) == RELEASED - 16
     assert max(map(len, [*curves["p_a"], *curves["accuracy"]])) < 100  # curves, not logs
+    assert max(path.stat().st_size for path in (page.CSV, page.JSON)) < 2e6
+
+
+def test_a_gaussian_model_is_missed_only_where_there_is_none(kept: tuple[list[Row], dict[str, Any]]) -> None:
+    judged = judged_of(kept[0])
+    unknown = [row for row in judged if not row["n"]]  # one alone, and five whose repositories used two alphas
+    assert len(unknown) == 6 and {row["sigma"] for row in unknown} == {0.5, 1.0}
+    assert not any(row["outcome"] for row in unknown)
+    assert all(row["p_a_0.5"] == row["accuracy_0"] for row in judged)
+    assert sum(row["method"] == "gaussian" and row["sigma"] == 1 and row["dataset"] == "mnist" for row in judged) == 10
+    there = {(setting_of(row), network(row["dataset"], row["arch"])) for row in judged if is_gaussian(row)}
+    for row in judged:
+        missed = not row["gaussian"]
+        assert missed == row["verdict"].startswith(("no Gaussian model", "not compared: its n"))
+        assert missed != ((setting_of(row), network(row["dataset"], row["arch"])) in there), row["path"]
+
+
+def is_gaussian(row: Row) -> bool:
+    return bool(row["method"] == "gaussian" and row["trained_sigma"] in (None, row["sigma"]))
 
 
 def test_reversals_are_those_that_a_plain_count_of_the_file_finds(kept: tuple[list[Row], dict[str, Any]]) -> None:
     with page.CSV.open() as file:
-        judged = [row for row in csv.DictReader(file) if row["status"] == "judged" and not row["copy_of"]]
+        judged = [row for row in csv.DictReader(file) if row["status"] == "judged" and not row["copy_of"] and row["n"]]
     alike = ("dataset", "split", "sigma", "n", "alpha", "image_set")
-    pairs = reversals = 0
-    for place, a in enumerate(judged):
-        for b in judged[:place]:
-            if any(a[key] != b[key] for key in alike) or a["method"] == b["method"] or not a["p_a_0.75"]:
-                continue
-            if any(one["trained_sigma"] not in ("", one["sigma"]) for one in (a, b)):
-                continue
-            usual = {"mnist": "lenet", "cifar10": "resnet110", "cifar100": "resnet110", "imagenet": "resnet50"}
-            if len({one["arch"] or usual.get(one["dataset"]) for one in (a, b)}) > 1:
-                continue
-            pairs += 1
-            gains = [float(a[key]) - float(b[key]) for key in ("acr", "p_a_0.75")]
-            reversals += gains[0] * gains[1] < 0
-    assert f"they hold {pairs:,} pairs" in sentences(*kept)[0]
-    assert f"{reversals:,} of {pairs:,} ({100 * reversals / pairs:.0f}%) at x = 0.75" in sentences(*kept)[1]
+    usual = {"mnist": "lenet", "cifar10": "resnet110", "cifar100": "resnet110", "imagenet": "resnet50"}
+    settings, counts = defaultdict(list), Counter[str]()
+    for row in judged:
+        if row["trained_sigma"] in ("", row["sigma"]):
+            settings[tuple(row[key] for key in alike)].append(row)
+    for a, b in (both for rows in settings.values() for both in combinations(rows, 2)):
+        gain = float(a["acr"]) - float(b["acr"])
+        networks = {one["arch"] or usual.get(one["dataset"]) for one in (a, b)}
+        if a["method"] != b["method"] and len(networks) == 1 and gain:
+            apart = "more data" if a["more_data"] or b["more_data"] else "usual"
+            kind = "corrupted" if a["dataset"] in ("cifar10c", "mnistc") else apart
+            counts[kind] += 1
+            counts[f"{kind}, reversed"] += gain * (float(a["p_a_0.75"]) - float(b["p_a_0.75"])) < 0
+    said = sentences(*kept)
+    assert f"they hold {counts['usual']:,} pairs" in said[0]
+    assert f", {100 * counts['usual, reversed'] / counts['usual']:.0f}% and " in said[1]  # at 0.75, of three
+    assert f"{counts['corrupted']:,} pairs of corrupted" in said[4] and f"{counts['more data']:,} pairs with" in said[4]
+    assert all(counts[f"{kind}, reversed"] for kind in ("usual", "corrupted", "more data"))
 
 
 def test_the_seven_logs_of_the_acr_paper_show_what_it_says(kept: tuple[list[Row], dict[str, Any]]) -> None:
@@ -84,20 +122,18 @@ def test_the_kept_figures_are_those_of_the_logs(
     logs: Path, kept: tuple[list[Row], dict[str, Any]], tmp_path: Path
 ) -> None:
     rows, curves = judge_folders([logs])
-    (tmp_path / "again.csv").write_text(write_csv(rows))
-    again = read_csv(tmp_path / "again.csv")
-    assert len(again) == len(kept[0])
-    for one, other in zip(again, kept[0], strict=True):
-        for column in COLUMNS:  # another processor adds up in another order
-            same = one[column] == other[column] or math.isclose(one[column], other[column], rel_tol=1e-9)
-            assert same, (one["path"], column)
-    drawn = json.loads(write_json(curves))
-    assert {key: value for key, value in drawn.items() if key != "groups"} == {
-        key: value for key, value in kept[1].items() if key != "groups"
-    }
-    for here, there in zip(drawn["groups"], kept[1]["groups"], strict=True):
-        assert here["logs"] == there["logs"] and here["both"] == there["both"]
-        assert here["spread"] == pytest.approx(there["spread"], abs=1)
+    again, drawn = reread(rows, curves, tmp_path)
+    told = {(row["repository"], row["path"]): (place, row) for place, row in enumerate(judged_of(kept[0]))}
+    others = {"copy_of", "gaussian", "outcome", "verdict"}  # depend on logs that are not here
+    judged = judged_of(again)
+    assert len(judged) > 100
+    for place, row in enumerate(judged):
+        before, one = told[row["repository"], row["path"]]
+        if row["n"]:  # else it takes them from logs that are not here
+            for column in set(COLUMNS) - others:  # another processor adds up in another order
+                same = row[column] == one[column] or math.isclose(row[column], one[column], rel_tol=1e-5)
+                assert same, (row["path"], column)
+            assert all(drawn[key][place] == kept[1][key][before] for key in ("p_a", "end", "accuracy"))
 
 
 def clone(folder: Path, name: str) -> Path:
@@ -130,10 +166,36 @@ def test_clones_are_judged_wherever_they_lie(tmp_path: Path) -> None:
     assert {row["repository"] for row in told.values()} == {"locuslab/smoothing"}
     assert (matched["listed"], matched["n"], matched["images"], matched["trained_sigma"]) == ("yes", 100_000, 6, 0.5)
     assert matched["verdict"] == "is the Gaussian model" and other["gaussian"].endswith("noise_0.50/test/sigma_0.50")
-    assert told["data/predict/log"]["status"] == "predictions"
+    assert "data/predict/log" not in told
     assert told["data/broken.tsv"]["status"] == "refused" and str(tmp_path) not in told["data/broken.tsv"]["reason"]
     assert sum(row["listed"] == "yes" for row in rows) == RELEASED  # as the last figures list them
-    assert len(curves["groups"]) == 1 and not pairs_of(*reread(rows, curves, tmp_path))  # of one method
+    assert not pairs_of(*reread(rows, curves, tmp_path))  # of one method
+
+
+def test_weak_models_have_the_n_and_alpha_of_the_logs_around_them(tmp_path: Path) -> None:
+    weak = [0.9, 0.4, 0.0, 0.1, 0.2, 0.1]
+    mine = clone(tmp_path / "mine", "jh-jeong/smoothmix")
+    told = {  # path: radii -> n
+        "mnist/cohen/noise_0.50": (weak, 100_000),
+        "mnist/macer/noise_0.50": (FAR, 100_000),
+        "mnist/stab/lbd_2/noise_0.50": ([2.0, *weak[1:]], None),  # more than the others can certify
+        "mnist/cohen/noise_0.25": (weak, None),  # of another sigma
+        "cifar10/cohen/noise_0.50": (weak, None),
+        "cifar10/macer/noise_0.50": (FAR, 100_000),
+        "cifar10/stab/lbd_2/noise_0.50": ([1.23, 1.23, 0.3], 1000),  # so that two disagree
+    }
+    for path, (radii, _) in told.items():
+        put(radii, mine / "data/certify" / path)
+    rows, _ = judge_folders([mine])
+    found = {row["path"].removeprefix("data/certify/"): row for row in rows if row["status"] != "not here"}
+    assert {path: row["n"] or None for path, row in found.items()} == {path: n for path, (_, n) in told.items()}
+    assert found["mnist/cohen/noise_0.50"]["p_a_0.75"] == pytest.approx(2 / 6, abs=1e-5)
+    assert found["mnist/macer/noise_0.50"]["gaussian"].endswith("mnist/cohen/noise_0.50")
+    unknown = found["mnist/cohen/noise_0.25"]
+    assert (round(6 * unknown["p_a_0.5"]), unknown["p_a_0.75"]) == (
+        5,
+        "",
+    )  # right and certified: above 1/2, whatever n is
 
 
 def reread(rows: list[Row], curves: dict[str, Any], folder: Path) -> tuple[list[Row], dict[str, Any]]:
@@ -147,13 +209,18 @@ def test_pairs_hold_what_the_tables_themselves_show(tmp_path: Path) -> None:
     put([1.91, 1.91, 0.0, 1.8, 0.4, 1.7], paths[1])
     rows, curves = judge_folders([tmp_path])
     tables = [infer(read(path), path) for path in paths]
-    (group,) = curves["groups"]
+    (ends,) = curves["pairs"]
     shares = [metrics.p_a(table) for table in tables]
-    assert group["both"] == [[int((shares[0].at_least(x) & shares[1].at_least(x)).sum())] for x in LEVELS]
-    gain = tables[0].radius - tables[1].radius
-    assert group["spread"] == pytest.approx([1e4 * gain.std()], abs=1)
+    wanted = [metrics.fresh_difference(*only(*(each.at_least(x) for each in shares)), len(FAR)) for x in LEVELS]
+    wanted.append(metrics.acr_difference(*tables))
+    assert ends[:2] == [0, 1]
+    assert ends[2:] == pytest.approx([1e4 * end for one in wanted for end in (one.low, one.high)], abs=1)
     (pair,) = pairs_of(*reread(rows, curves, tmp_path))
     assert pair.ahead["method"] == "macer" and not any(pair.reversed) and not any(pair.shown)
+
+
+def only(a: Bools, b: Bools) -> tuple[int, int]:
+    return int((a & ~b).sum()), int((b & ~a).sum())
 
 
 def judged(path: str, radii: list[float], repository: str = "jh-jeong/smoothing-consistency") -> Judged:
@@ -184,10 +251,3 @@ def test_folders_without_a_log_are_refused_before_anything_is_written(
     monkeypatch.delenv("RANDSMOOTH_DATA", raising=False)
     assert main([]) == 2 and "make field CLONES=" in capsys.readouterr().err
     assert page.CSV.stat().st_mtime_ns == before
-
-
-def test_curves_of_one_log_read_off_its_quantiles() -> None:
-    one = judged("data/certify/mnist/cohen/noise_0.50_1", [0.05 * i for i in range(1, 21)])
-    (known,) = curves_of([one])["p_a"]
-    assert len(known) == 99
-    assert known[49] / 1e4 == pytest.approx(metrics.p_a_quantiles(one.table, [0.5])[0.5].value, abs=5e-5)

@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 from docs._ext import field_page
 from docs.field import page
-from docs.field.curves import LEVELS
-from docs.field.findings import setting_of
+from docs.field.pairs import LEVELS, judged_of, setting_of
 from docs.field.rows import Row
 
 from randsmooth.certificates import Certificates, Header, from_evidence
-from randsmooth.metrics import fresh_difference
 from randsmooth.report import measure, write_leaderboard
 from randsmooth.report.web.html import json_markup
 from report.browser import opened
@@ -27,7 +25,7 @@ from report.browser import opened
 STEPS = """
   (async () => {
   const told = {}, texts = (query) => [...document.querySelectorAll(query)].map((one) => one.textContent);
-  const names = () => texts("#board tr.line > th > button");
+  const names = () => texts("tr.own > th > button");
   const column = (key) => [...document.querySelectorAll("#board tr.line")].map((row) => row.cells[key].textContent);
   const set = (control, value, kind) => { control.value = value; control.dispatchEvent(new Event(kind)); };
   const press = (key) => document.querySelector(`[data-key="${key}"] button`).click();
@@ -79,6 +77,10 @@ def test_the_page_asks_for_nothing_and_names_nobody_else(
     assert "http" not in re.sub("http-equiv", "", site) and "href" not in alone
 
 
+def settings_words(row: Row) -> str:
+    return f"{row['dataset']}, {row['images']:,.0f} images ({row['image_set']}), sigma {row['sigma']:g},"
+
+
 def without_data(text: str) -> str:
     return re.sub(r'<script type="application/json".*?</script>', "", unescape(text), flags=re.DOTALL)
 
@@ -88,6 +90,17 @@ def test_sorting_and_filtering(field: Path, kept: tuple[list[Row], dict[str, Any
     told = opened(
         field,
         steps("""
+          told.first = texts("tr.setting")[0];
+          const shown = [...document.querySelectorAll("#board tbody tr")];
+          const end = shown.findIndex((row, at) => at && row.className === "setting");
+          const said = (row) => ["bdi", "td:nth-of-type(4)"].map((at) => row.querySelector(at).textContent);
+          told.methods = shown.slice(1, end).map(said);
+          const fold = document.querySelector("button.fold");
+          fold.click(); told.unfolded = texts("tr.rest").length; told.more = fold.textContent;
+          document.querySelector("button.fold").click(); told.folded = texts("tr.rest").length;
+          const wide = document.querySelector("#board").closest(".box");
+          told.fits = wide.scrollWidth <= wide.clientWidth;
+          document.getElementById("more").click();
           told.heads = texts("tr.setting").length;
           document.getElementById("apart").click();
           told.start = [document.getElementById("shown").textContent, column(4).slice(0, 50)];
@@ -95,26 +108,35 @@ def test_sorting_and_filtering(field: Path, kept: tuple[list[Row], dict[str, Any
           press("acr");
           told.up = [column(document.querySelector("#board tr.line").cells.length - 1)[0]];
           told.sorts = document.querySelectorAll("th[aria-sort]").length;
-          press("p_a_q 1"); told.unknown = column(9).at(-1);
+          press("p_a_at 1"); told.unknown = column(5).at(-1);
           set(document.querySelector("[data-by=dataset]"), "cifar100", "change"); told.data = new Set(column(1)).size;
           told.shown = document.getElementById("shown").textContent;
           set(document.getElementById("find"), "MACER", "input"); told.found = column(1).length;
           told.focus = [...document.querySelectorAll("button, select, input")].every((one) => one.tabIndex === 0);
         """),
         "--virtual-time-budget=20000",
+        "--window-size=1280,1000",
     )
     judged = [row for row in kept[0] if row["status"] == "judged"]
     mine = [row for row in judged if row["dataset"] == "cifar100"]
     halves = sorted((row["p_a_0.5"] for row in judged if row["p_a_0.5"] is not None), reverse=True)
     acrs = sorted((row["acr"] for row in judged), reverse=True)
-    assert told["heads"] == len({setting_of(row) for row in judged})
-    assert told["start"][0] == f"{len(judged)} of {len(judged)} logs found."
+    opening = [row for row in judged if told["first"].startswith(settings_words(row)) and not row["more_data"]]
+    best: dict[str, float] = {}
+    for row in opening:
+        best[row["method"]] = max(best.get(row["method"], 0.0), row["p_a_0.5"])
+    assert {row["images"] for row in opening} == {10_000} and len(best) > 7
+    assert told["methods"] == [[name, f"{100 * p:.1f}"] for name, p in sorted(best.items(), key=lambda item: -item[1])]
+    assert told["unfolded"] == int(told["more"].removeprefix("+ ")) > 0 == told["folded"]
+    assert told["fits"]  # verdict and ACR on the screen at 1280
+    assert told["heads"] == len({(setting_of(row), bool(row["more_data"])) for row in judged})
+    assert told["start"][0] == f"{len(judged):,} of {len(judged):,} logs found."
     assert [float(text) for text in told["start"][1]] == pytest.approx([100 * x for x in halves[:50]], abs=0.051)
     assert [float(text) for text in told["acr"]] == pytest.approx(acrs, abs=6e-4)
     assert float(told["up"][0]) == pytest.approx(acrs[-1], abs=6e-4) and told["sorts"] == 1
     assert told["unknown"] == "–"  # below 1/2: comes last, whichever way
     assert told["data"] == 1 and told["shown"].startswith(f"{len(mine)} of")
-    assert told["found"] == sum("macer" in row["path"] for row in mine) == 1
+    assert told["found"] == sum("macer" in row["path"] for row in mine) == 2
     assert told["focus"]
 
 
@@ -125,7 +147,9 @@ def test_two_logs_are_compared_image_by_image(field: Path, kept: tuple[list[Row]
         field,
         steps(
             """
-            const pathOf = (row) => [".from", ".where"].map((at) => row.querySelector(at).textContent).join("/");
+            document.getElementById("apart").click();
+            document.getElementById("more").click();
+            const pathOf = (row) => row.cells[0].title.split("\\n")[0];
             const buttonOf = (path) => [...document.querySelectorAll("#board tr.line")]
               .find((row) => pathOf(row) === path).querySelector("th button");
             const cellsOf = (row) => [...row.cells].map((cell) => cell.textContent);
@@ -152,16 +176,16 @@ def test_two_logs_are_compared_image_by_image(field: Path, kept: tuple[list[Row]
     )
     rows = {f"{row['repository']}/{row['path']}": row for row in kept[0]}
     ours, gaussian = (rows[path] for path in paths)
-    group = next(each for each in kept[1]["groups"] if kept[1]["logs"].index(paths[0]) in each["logs"])
-    i, j = sorted(group["logs"].index(kept[1]["logs"].index(path)) for path in paths)
+    judged = judged_of(kept[0])
+    i, j = judged.index(gaussian), judged.index(ours)  # in this order, so that all ends change their signs
+    (ends,) = (ends for *pair, ends in ([*each[:2], each[2:]] for each in kept[1]["pairs"]) if pair == [i, j])
     assert told["one"] == [False, 1, 0] and told["paths"] == [2, 2]
     for place, level in enumerate(LEVELS):
-        both = group["both"][place][j * (j - 1) // 2 + i]
-        only_a, only_b = (round(row[f"p_a_{level:g}"] * row["images"]) - both for row in (ours, gaussian))
-        wanted = fresh_difference(only_a, only_b, int(ours["images"]))
+        value = ours[f"p_a_{level:g}"] - gaussian[f"p_a_{level:g}"]
+        low, high = (-end / kept[1]["finest"] for end in ends[2 * place : 2 * place + 2][::-1])
         shown = told["rows"][place][3].replace("−", "-")
         assert [float(x) for x in re.findall(r"[-+][\d.]+", shown)] == pytest.approx(
-            [100 * x for x in (wanted.value, wanted.low, wanted.high)], abs=0.051
+            [100 * x for x in (value, low, high)], abs=0.051
         )
     assert told["rows"][0][3].startswith("−") and told["rows"][-1][3].startswith("+")  # fewer images, higher ACR
     assert "misleading" in told["rows"][-1][0] and "same 10,000 images" in told["together"]

@@ -11,7 +11,7 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 
 STEPS = 60  # of the radius, up to the largest of a right image
-LEVELS = np.round(np.linspace(0.0, 1.0, 41), 3)  # of p_A
+LEVELS = np.round(np.append(np.linspace(0.0, 0.975, 40), (0.98, 0.985, 0.99, 0.995, 0.999, 1.0)), 3)  # of p_A
 UNIT = 1000  # a share is kept in tenths of a percent
 
 
