@@ -37,8 +37,8 @@ def your_model() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
 def main() -> None:
     model, x, y = your_model()
     smoothed = rs.SmoothedClassifier(model, sigma=SIGMA)
-    print(f"seed {smoothed.seed}")  # new each time; SmoothedClassifier(..., seed=...) repeats the run
     certified = smoothed.certify(x, n0=100, n=10_000, alpha=0.001)
+    print(f"seed {certified.seed}")  # new at every call; SmoothedClassifier(..., seed=...) repeats it
     for label, predicted, radius in zip(y.tolist(), certified.predict.tolist(), certified.radius.tolist(), strict=True):
         verdict = "abstains" if predicted == rs.ABSTAIN else f"{predicted}, cannot change within {radius:.3f}"
         print(f"label {label}: {verdict}")

@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,11 @@ def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     failed, tried = doctest.testmod(module, optionflags=FLAGS)
     assert tried, f"none of the examples in {name} is in a docstring"
     assert not failed
+
+
+def test_no_example_picks_the_class_by_the_samples_that_bound_it() -> None:
+    twice = re.compile(r"counts0=(counts\w*),[\s.]*counts=\1\b|Evidence\.of\((\w+), \2\b")
+    assert not [path for path in ROOT.rglob("*.py") if twice.search(path.read_text())]
 
 
 def public(stub: Path) -> Iterator[tuple[str, object]]:

@@ -91,6 +91,7 @@ def journal_row() -> Schema:
         **dict.fromkeys(EVIDENCE, COUNTS),
         "machine": machine,
         "image": {"type": "string", "pattern": f"^[0-9a-f]{{{2 * ADDRESS}}}$"},
+        "u": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
     }
     return {**_closed(_said(properties, described(JournalRow)), *OPTIONAL), "$defs": of_model(Header)["$defs"]}
 

@@ -10,6 +10,7 @@ from scipy import special, stats
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
 from randsmooth.bounds.any_class_crossing import PREMIUM, _grows, price
 from randsmooth.bounds.binomial import Ints
+from randsmooth.certificates import make_rule
 from randsmooth.errors import InputError
 
 
@@ -83,6 +84,14 @@ def test_near_radius_0_other_samples_must_pick_the_class(r: float) -> None:
         any_class_boundary(tail(r), looks(10_000), 0.001)
 
 
+@pytest.mark.parametrize(("n", "refused", "taken"), [(1_000, 0.070, 0.071), (100_000, 0.023, 0.0235)])
+def test_from_which_radius_on_no_samples_need_pick_the_class(n: int, refused: float, taken: float) -> None:
+    facts = {"sigma": 1.0, "n": n, "alpha": 0.001, "bound": "any-class"}
+    with pytest.raises(InputError, match="n0 samples"):
+        make_rule(f"radius={refused}", **facts)
+    assert make_rule(f"radius={taken}", **facts).n == n
+
+
 def test_control_at_radius_0_the_boundary_of_one_class_errs_twice_as_often() -> None:
     claim = boundary(0.5, SMALL, 0.1).claim
     assert falsely_crossed(claim, SMALL, (0.5, 0.5), 0.5) > 1.5 * crossing_probability(claim, SMALL, 0.5)
@@ -116,6 +125,11 @@ def test_claims_that_the_proof_does_not_cover_are_found() -> None:
     assert _grows(np.array([11, 20]), n, 0.4)  # a look that cannot claim is no matter
     assert not _grows(np.array([5, 20]), n, 0.4)  # half of the samples: two classes may cross at once
     assert not _grows(np.array([52]), np.array([100]), 0.49)  # two of 1/2 may cross more often than p0 and q0
+    n, c, q0 = 100, 60, 0.3  # c < n p0: the inequality holds, of a negative left side, and yet the sum falls
+    assert (c - n * q0) / (c - n * (1 - q0)) <= ((1 - q0) / q0) ** (2 * c - n)
+    p = np.array([0.6, 1 - q0])
+    assert np.diff(p**c * (1 - p) ** (n - c) + (1 - p) ** c * p ** (n - c))[0] < 0
+    assert not _grows(np.array([c]), np.array([n]), q0)
 
 
 def test_giving_up_and_claiming_do_not_meet() -> None:

@@ -24,6 +24,14 @@ def test_the_level_is_alpha_exactly(n: int, alpha: float, q0: float) -> None:
     assert plain < 0.99 * alpha  # which the plain bound falls short of
 
 
+def test_given_the_uniform_number_the_level_is_another() -> None:
+    """The bound of a count k at a tiny u fails where k or more come out: at n of n, ten times as often as alpha."""
+    n, alpha = 100_000, 0.001
+    k = np.arange(n - 20, n + 1)
+    q = bounds.randomised_lower_tail(k, n, alpha, 1e-9)
+    assert 10.1 < stats.binom.sf(k - 1, n, 1 - q).max() / alpha < 10.2
+
+
 @pytest.mark.parametrize("k", [20, 57, 80])
 def test_it_lies_between_the_bounds_of_k_and_one_more(k: int) -> None:
     q = bounds.randomised_lower_tail(k, 100, 0.01, np.array([1e-9, 0.3, 0.7, 1 - 1e-9]))

@@ -137,7 +137,8 @@ def two_sided(**facts: object) -> Certificates:
     label = np.array([0, 0, 0, 0, 1])
     counts0 = np.tile([10, 0, 0, 0, 0], (5, 1))
     made = header.model_copy(update=facts)
-    return from_evidence(made, idx=np.arange(5), label=label, counts0=counts0, counts=counts, seconds=np.ones(5))
+    u = np.full(5, 0.3) if made.bound == "randomised" else None
+    return from_evidence(made, idx=np.arange(5), label=label, counts0=counts0, counts=counts, seconds=np.ones(5), u=u)
 
 
 def test_p_lower_of_the_two_sided_bound_bounds_p_a(tmp_path: Path) -> None:

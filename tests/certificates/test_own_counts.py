@@ -124,8 +124,6 @@ def test_looks_that_a_rule_does_not_take_are_refused() -> None:
     assert first is not None
     with pytest.raises(InputError, match="is none that rule anytime takes"):
         from_counts(path=[[first + 1]], **facts)
-    with pytest.raises(InputError, match="do not fit"):
-        from_counts(path=[[first]], **facts)  # the rule would have gone on
 
 
 @pytest.mark.parametrize(
@@ -334,3 +332,20 @@ def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(change: dic
     write_parquet(replace(table, header=Header(**forged)), tmp_path / "t.parquet")
     with pytest.raises(InputError):
         read(tmp_path / "t.parquet")
+
+
+def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
+    facts: dict[str, Any] = {"picked": [0, 0, 0], "label": [0, 0, 0], "sigma": 0.5, "n": 1000}
+    rule = make_rule("anytime", sigma=0.5, n=1000, alpha=0.001)
+    paths = [[32], [31, 62, 92], [32, 64, 96, 128]]
+    table = from_counts(path=paths, rule="anytime", **facts)
+    assert (
+        table.radius == pytest.approx([rule.claim(path).radius for path in paths], abs=1e-9) and table.radius.min() > 0
+    )
+    assert table.samples.tolist() == [32, 96, 128]
+    for other in ("grid", "union", "dense=1", "radius=0.5"):
+        first = make_rule(other, sigma=0.5, n=1000, alpha=0.001).next_look([])
+        with pytest.raises(InputError, match="looks of image"):
+            from_counts(path=[[first]] * 3, rule=other, **facts)
+    with pytest.raises(InputError, match="anytime"):  # not a look of the rule
+        from_counts(path=[[32, 64], [32], [500]], rule="anytime", **facts)

@@ -151,10 +151,10 @@ def test_every_bound_is_tested() -> None:
 def test_bounds_of_the_fixed_rule_err_no_more_often_than_alpha(bound: str) -> None:
     """Samples of p = (0.6, 0.25, 0.15): an error is a radius beyond the one that the bound is about."""
     p = np.array([0.6, 0.25, 0.15])
-    judge = make_rule("fixed", sigma=SIGMA, n=500, alpha=ALPHA, bound=bound, seed=3)
-    counts = np.random.default_rng(17).multinomial(500, p, PATHS)
+    judge, rng = make_rule("fixed", sigma=SIGMA, n=500, alpha=ALPHA, bound=bound), np.random.default_rng(17)
+    counts = rng.multinomial(500, p, PATHS)
     counts0 = np.tile([1, 0, 0], (PATHS, 1))
-    predict, radius = decide(judge, Evidence.of(counts0, counts))
+    predict, radius = decide(judge, Evidence.of(counts0, counts, u=rng.uniform(size=PATHS)))
     p_b = p[1] if bound in ("two-sided", "pairwise") else 1.0 - p[0]
     wrong = np.mean((predict == 0) & (radius > bounds.radius_of_pair(1.0 - p[0], p_b, SIGMA)))
     assert LEAST_ERRORS[bound] * ALPHA < wrong <= ALLOWED

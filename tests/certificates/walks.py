@@ -32,6 +32,7 @@ def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
         seconds=rng.uniform(0.0, 5.0, images).round(6),
         paths=[np.array(path, np.int64) for path in paths],
         name="made",
+        u=rng.uniform(size=images) if header.bound == "randomised" else None,
     )
 
 

@@ -117,16 +117,6 @@ def test_purposes_share_no_noise() -> None:
     assert len(set(counts.tolist())) == len(names)
 
 
-def test_the_seed_is_new_unless_told_and_can_be_read() -> None:
-    model, x = HalfSpace().eval(), beside(0.05, 20)
-    first, second = SmoothedClassifier(model, sigma=SIGMA), SmoothedClassifier(model, sigma=SIGMA)
-    assert first.seed != second.seed
-    assert not np.array_equal(first.certify(x, n=500).counts, second.certify(x, n=500).counts)
-    again = SmoothedClassifier(model, sigma=SIGMA, seed=first.seed)
-    assert again.seed == first.seed
-    assert np.array_equal(first.certify(x, n=500).counts, again.certify(x, n=500).counts)
-
-
 @pytest.fixture(scope="module")
 def own() -> nn.Module:
     torch.manual_seed(0)

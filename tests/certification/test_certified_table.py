@@ -62,13 +62,12 @@ def test_without_labels_nothing_is_said_of_accuracy(model: nn.Module, images: An
     assert not certified.table().labelled and np.array_equal(certified.table().radius, certified.radius)
 
 
-def test_the_randomised_bound_keeps_the_rows_that_it_drew_by(model: nn.Module, images: Any) -> None:
+def test_the_randomised_bound_keeps_its_numbers_wherever_the_images_stand(model: nn.Module, images: Any) -> None:
     x, y = images.batch(torch.tensor(INDICES))
     certified = rs.SmoothedClassifier(model, sigma=0.25, n=200, seed=0).certify(x, bound="randomised")
     table = certified.table(y)
     assert np.array_equal(table.radius, certified.radius)
-    with pytest.raises(InputError, match="leave idx out"):
-        certified.table(y, idx=INDICES)
+    assert np.array_equal(certified.table(y, idx=INDICES).radius, certified.radius)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +85,12 @@ def test_labels_that_do_not_fit_are_refused(model: nn.Module, images: Any, given
         rs.SmoothedClassifier(model, sigma=0.25, n=200).certify(x).table(**given)
 
 
-def test_samples_that_were_stopped_by_hand_are_no_table(model: nn.Module, images: Any) -> None:
+def test_samples_that_were_stopped_by_hand_are_a_table_by_the_rule_that_holds_anywhere_alone(
+    model: nn.Module, images: Any
+) -> None:
     x, y = images.batch(torch.tensor(INDICES))
-    smoothed = rs.SmoothedClassifier(model, sigma=0.25, n=1000, rule="anytime")
+    smoothed = rs.SmoothedClassifier(model, sigma=0.25, n=1000)
     with pytest.raises(InputError, match="stopped by until="):
-        smoothed.certify(x, until=lambda claim, samples: True).table(y)
+        smoothed.certify(x, rule="grid", until=lambda claim, samples: True).table(y)
+    anywhere = smoothed.certify(x, rule="anytime", until=lambda claim, samples: True)
+    assert np.array_equal(anywhere.table(y).radius, anywhere.radius)

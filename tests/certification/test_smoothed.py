@@ -14,6 +14,7 @@ from torch import nn
 from certification.planes import HalfSpace, at_distance, beside
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certificates import CertificationSettings, Claim
+from randsmooth.certification import certify_soft, smoothed, watch
 from randsmooth.certification.smoothed import smallest_predict_n
 from randsmooth.errors import InputError
 
@@ -211,6 +212,32 @@ def test_settings_or_keywords() -> None:
         SmoothedClassifier(model, 0.5)  # type: ignore[arg-type]
 
 
-def test_a_seed_is_drawn_where_none_is_given() -> None:
-    drawn = [SmoothedClassifier(HalfSpace().eval(), CertificationSettings(sigma=SIGMA)) for _ in range(2)]
-    assert drawn[0].seed != drawn[1].seed and drawn[0].settings.seed == drawn[0].seed
+def test_every_call_has_noise_of_its_own_unless_a_seed_is_given() -> None:
+    classifier, x = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, n=500), at_distance([0.1] * 3)
+    first, second = classifier.certify(x), classifier.certify(x)
+    assert classifier.seed is None and first.seed != second.seed and not np.array_equal(first.counts, second.counts)
+    again = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, n=500, seed=first.seed)
+    assert all(np.array_equal(again.certify(x).counts, first.counts) for _ in range(2))
+    assert first.table(identity="a plane").header.seed == first.seed
+    near = at_distance([0.02])  # so near that PREDICT abstains about half of the time
+    assert len({int(classifier.predict(near, n=500, alpha=0.3)[0]) for _ in range(40)}) > 1
+    soft = [certify_soft(classifier, x, n=500).mean for _ in range(2)]
+    looks = [list(watch(classifier, x[:1]))[-1].counts for _ in range(8)]
+    assert not np.array_equal(*soft) and len({tuple(counts) for counts in looks}) > 1
+
+
+@pytest.mark.slow
+def test_what_a_search_found_is_not_found_again_without_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of images just outside of a radius alpha are certified falsely; asked about again, alpha of those, or all."""
+    monkeypatch.setattr(smoothed, "fresh_seed", iter(range(24, 34)).__next__)
+    n, alpha, images = 60, 0.01, 4000
+    distance = float(bounds.radius_of_tail(bounds.lower_tail(45, n, alpha), SIGMA)) - 1e-4
+    x, step = at_distance([distance]).repeat(images, 1, 1, 1), torch.arange(images) / 2**16
+    x[:, 0, 0, 0] += step
+    x[:, 2, 1, 1] -= step
+    for seed, again in ((None, 0.1), (0, 1.0)):
+        classifier = SmoothedClassifier(HalfSpace().eval(), sigma=SIGMA, seed=seed)
+        found = x[classifier.certify(x, n0=51, n=n, alpha=alpha).radius > distance]
+        assert 10 < len(found) <= stats.binom.isf(1e-4, images, alpha)
+        share = np.mean(classifier.certify(found, n0=51, n=n, alpha=alpha).radius > distance)
+        assert share <= again if seed is None else share == again

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from randsmooth import bounds
 from randsmooth.certificates import Certificates, Header, from_evidence, rule_of
 from randsmooth.errors import InputError
 from randsmooth.metrics import certified_accuracy, left_open, measured_accuracy, to_resolve
 from randsmooth.testing.walks import walks
 
-IMAGES, N, R, WITHIN = 300, 4000, 0.5, 0.03
+IMAGES, N, R, WITHIN, RUNS = 300, 4000, 0.5, 0.03, 20_000
 HEADER = Header(sigma=0.5, n0=0, n=N, alpha=0.05, rule=f"radius={R}", label_aware=True, seed=0)
 SCREEN = HEADER.having(rule=f"screen={R}")
 
@@ -94,8 +95,6 @@ def test_wider_intervals_take_fewer_images_and_a_narrower_one_adds_to_them(
 
 def test_control_images_chosen_by_their_samples_mislead(passes: tuple[Certificates, Certificates]) -> None:
     """Those with the most successes are the likeliest to be certified: as if they stood for all that are left open."""
-    from randsmooth import bounds
-
     first, whole = passes
     open_, drawn = left_open(first), len(to_resolve(first, WITHIN))
     assert first.counts is not None
@@ -106,11 +105,31 @@ def test_control_images_chosen_by_their_samples_mislead(passes: tuple[Certificat
     assert not low <= truth <= high
 
 
+def missed_by_any(
+    tries: tuple[float, ...], level: float, total: int, hits: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(RUNS,) whether some interval misses: of ever more of `total` open images of 10,000, `hits` to be certified."""
+    found, left, drawn, missed = np.zeros(RUNS, np.int64), np.full(RUNS, hits), 0, np.zeros(RUNS, bool)
+    for within in tries:
+        number = bounds.enough_drawn(total, 2.0 * within * 10_000, level)
+        more = rng.hypergeometric(left, total - drawn - left, number - drawn)
+        found, left, drawn = found + more, left - more, number
+        ends = {k: bounds.finite_share_interval(k, drawn, total, level) for k in np.unique(found).tolist()}
+        low, high = np.array([ends[k] for k in found.tolist()]).T
+        missed |= (hits < low) | (hits > high)
+    return missed
+
+
+def test_an_ever_smaller_within_misses_more_often_unless_its_level_allows_for_the_tries() -> None:
+    tries, rng = (0.1, 0.07, 0.05, 0.03, 0.02, 0.015, 0.01), np.random.default_rng(24)
+    assert missed_by_any(tries[-1:], 0.05, 2_000, 900, rng).mean() < 0.05
+    assert 0.14 < missed_by_any(tries, 0.05, 2_000, 900, rng).mean() < 0.16  # as certification.md says
+    assert missed_by_any(tries, 0.05 / len(tries), 2_000, 900, rng).mean() < 0.05
+
+
 @pytest.mark.slow
 def test_false_certificates_are_allowed_for() -> None:
     """Every image a hair below the radius: whatever is certified is false, and nothing may be assured."""
-    from randsmooth import bounds
-
     q = np.full(60, float(bounds.tail_of_radius(R, 0.5)) + 1e-9)
     assured, counted = 0, 0
     for seed in range(30):

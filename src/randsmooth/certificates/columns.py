@@ -30,8 +30,9 @@ TYPES = {
     "seconds": pa.float64(),
     "machine": pa.int64(),
     "image": ADDRESSES,
+    "u": pa.float64(),
 }
-OPTIONAL = ("path", "machine", "image")
+OPTIONAL = ("path", "machine", "image", "u")
 MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
 MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
 MOST_BYTES = 2**33  # of all columns, unpacked
@@ -53,6 +54,7 @@ class Columns:
     seconds: Floats
     machine: Ints | None = None
     image: Bytes | None = None
+    u: Floats | None = None
 
     @classmethod
     def of(cls, table: Certificates) -> Columns:
@@ -68,6 +70,7 @@ class Columns:
             seconds=np.asarray(table.seconds, np.float64),
             machine=None if table.machine is None else np.asarray(table.machine, np.int64),
             image=None if table.image is None else np.asarray(table.image, np.uint8),
+            u=None if table.u is None else np.asarray(table.u, np.float64),
         )
 
     def parts(self) -> dict[str, list[Part]]:
@@ -85,7 +88,7 @@ class Columns:
 
     def _origin(self) -> dict[str, Part]:
         """The columns that most tables do not have."""
-        origin = {"machine": self.machine, "image": self.image}
+        origin = {"machine": self.machine, "image": self.image, "u": self.u}
         return {name: part for name, part in origin.items() if part is not None}
 
     def to_arrow(self) -> dict[str, pa.Array]:
@@ -98,7 +101,7 @@ class Columns:
             "path": _lists(np.zeros(0, np.int64) if self.paths is None else self.paths, looks),
         }
         plain = {"idx": pa.array(self.idx), "label": pa.array(self.label), "seconds": pa.array(self.seconds)}
-        origin = {} if self.machine is None else {"machine": pa.array(self.machine)}
+        origin = {name: pa.array(part) for name, part in self._origin().items() if name != "image"}
         if self.image is not None:
             origin["image"] = pa.array([row.tobytes() for row in self.image], ADDRESSES)
         return plain | lists | origin

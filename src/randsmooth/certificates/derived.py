@@ -18,7 +18,7 @@ def derived(table: Certificates) -> dict[str, NDArray[Any]]:
         InputError: a table without counts.
     """
     counts0, counts = table.evidence()
-    evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths)
+    evidence = Evidence.of(counts0, counts, idx=table.idx, paths=table.paths, u=table.u)
     q = table.rule.claims(evidence)[0] if table.q is None else table.q  # a table made by hand has none yet
     correct = {"correct": table.correct} if table.labelled else {}
     return {

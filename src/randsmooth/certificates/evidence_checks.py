@@ -72,7 +72,7 @@ def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
 
 
 def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
-    """Raise InputError unless each path is one that the rule allows, is complete, and ends in the image's counts.
+    """Raise InputError unless each path is one that the rule allows, may end there, and ends in the image's counts.
 
     Where n0 samples picked a class under a label-aware header, images whose class is not the label have no path.
     """
@@ -81,7 +81,7 @@ def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
     _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
     n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
     for row, path in enumerate(paths):
-        torn = not path or path[-1] != n_a[row] or rule.next_look(path) is not None
+        torn = not rule.complete(path) or path[-1] != n_a[row]
         torn = torn if walked[row] else len(evidence.paths[row]) > 0
         if torn or any(later < earlier for earlier, later in pairwise(path)):
             raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")

@@ -52,7 +52,8 @@ def _counted(table: Certificates) -> dict[str, Any]:
         shown["n"] = counts.sum(axis=1)
     else:
         lists["counts"] = counts.tolist()
-    made = {"seconds": table.seconds} | ({} if table.machine is None else {"machine": table.machine})
+    kept = {"machine": table.machine, "u": table.u}
+    made = {"seconds": table.seconds} | {name: values for name, values in kept.items() if values is not None}
     return {"idx": table.idx, "label": table.label} | shown | lists | made
 
 
@@ -76,7 +77,7 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     columns["picked"] = columns.get("most_frequent", columns.get("picked"))
     given = GivenCounts.of({key: value for key, value in columns.items() if key != "n"} | {"n": header.n})
     counted = given.counted(rule_of(header), header.bound or "", int(about["num_classes"]))
-    table = given.table(header, counted, name)
+    table = given.table(header, counted, name, columns.get("u"))
     if "machine" not in columns:
         return table
     check_origin(len(table), columns["machine"], len(header.machines), None)

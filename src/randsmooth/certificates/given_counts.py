@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from secrets import randbits
 from typing import Any
 
 import numpy as np
@@ -99,8 +100,13 @@ class GivenCounts:
             raise InputError(f"n={self.n}, and the counts of an image add up to {total}")
         return total
 
-    def table(self, header: Header, counted: Counted, name: str) -> Certificates:
-        """The table that `header` and the class counts of these images make."""
+    def table(self, header: Header, counted: Counted, name: str, u: NDArray[np.float64] | None = None) -> Certificates:
+        """The table that `header` and the class counts of these images make.
+
+        Under the randomised bound uniform numbers are drawn from the operating system, unless they are given as `u`.
+        """
+        if header.bound == "randomised" and u is None:
+            u = np.array([(randbits(52) + 0.5) / 2.0**52 for _ in self.idx])  # midpoints, so that none is 0 or 1
         return from_evidence(
             header,
             idx=self.idx,
@@ -109,6 +115,7 @@ class GivenCounts:
             counts=counted.counts,
             seconds=self.seconds,
             paths=self.paths,
+            u=u,
             name=name,
         )
 

@@ -45,7 +45,6 @@ def rule_of(header: Header) -> Rule:
         n=header.n,
         alpha=header.alpha,
         bound=bound,
-        seed=header.seed or 0,
         version=header.version,
     )
 

@@ -247,6 +247,7 @@ def _evidence(header: Header, rows: list[JournalRow], name: str = "", machine: I
     classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
     images = b"".join(row.image or b"" for row in rows)
     addressed = len(images) == ADDRESS * len(rows) > 0
+    u = [row.u for row in rows if row.u is not None]
     return from_evidence(
         header,
         idx=np.array([row.idx for row in rows], np.int64),
@@ -257,6 +258,7 @@ def _evidence(header: Header, rows: list[JournalRow], name: str = "", machine: I
         paths=[row.path for row in rows],
         machine=machine,
         image=np.frombuffer(images, np.uint8).reshape(len(rows), ADDRESS) if addressed else None,
+        u=np.array(u, np.float64) if header.bound == "randomised" and len(u) == len(rows) else None,
         name=name,
     )
 

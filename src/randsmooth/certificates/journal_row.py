@@ -18,7 +18,7 @@ from randsmooth.errors import InputError
 Ints = NDArray[np.int64]
 
 EVIDENCE = ("counts0", "counts", "path")
-OPTIONAL = ("machine", "image")
+OPTIONAL = ("machine", "image", "u")
 ADDRESS = 32  # bytes of an image's address
 MOST = 2**53  # of any number in a row: JSON readers disagree about larger ones
 
@@ -35,12 +35,13 @@ class JournalRow:
         machine: which made this row; None for the one that the header tells.
         image: the address of the image, a hash of its pixels; only the rows of a shard need it, from which the `data`
             of the whole table is made.
+        u: the uniform number of the image, under the randomised bound.
 
     Example:
-        >>> counts = np.array([99, 1])
-        >>> row = JournalRow(idx=0, label=0, counts0=counts, counts=counts, path=counts[:1], seconds=0.5)
+        >>> counts0, counts = np.array([10, 0]), np.array([99, 1])
+        >>> row = JournalRow(idx=0, label=0, counts0=counts0, counts=counts, path=counts[:1], seconds=0.5)
         >>> print(row.to_json())
-        {"idx": 0, "label": 0, "seconds": 0.5, "counts0": [99, 1], "counts": [99, 1], "path": [99]}
+        {"idx": 0, "label": 0, "seconds": 0.5, "counts0": [10, 0], "counts": [99, 1], "path": [99]}
         >>> JournalRow.from_json(row.to_json()).counts.tolist()
         [99, 1]
     """
@@ -53,6 +54,7 @@ class JournalRow:
     seconds: float
     machine: Machine | None = None
     image: bytes | None = None
+    u: float | None = None
 
     def slim(self) -> JournalRow:
         """The same with its counts in the smallest types that hold them, so that many rows fit into memory."""
@@ -72,6 +74,8 @@ class JournalRow:
             values["machine"] = number if known else self.machine.model_dump()
         if self.image is not None:
             values["image"] = self.image.hex()
+        if self.u is not None:
+            values["u"] = self.u
         return json.dumps(values)
 
     @classmethod
@@ -102,7 +106,12 @@ class JournalRow:
         evidence = {key: np.array(raw[key], np.int64) for key in EVIDENCE}
         machine = _machine(raw["machine"], machines or NumberedMachines(), where) if "machine" in raw else None
         image = _image(raw["image"], where) if "image" in raw else None
-        return cls(idx=raw["idx"], label=raw["label"], seconds=float(seconds), machine=machine, image=image, **evidence)
+        u = raw.get("u")
+        if "u" in raw and not (type(u) is float and 0 < u < 1):
+            raise InputError(f"{where} holds u={shown(repr(u))}; expected a number strictly between 0 and 1")
+        return cls(
+            idx=raw["idx"], label=raw["label"], seconds=float(seconds), machine=machine, image=image, u=u, **evidence
+        )
 
 
 def _slim(counts: Ints) -> Ints:

@@ -231,4 +231,12 @@ def _together(parts: Sequence[Part], name: str) -> Certificates:
         data=hashed_images(rows["label"].astype("<i8").tobytes(), map(bytes, images)),
         machines=tuple(numbered.machines),
     )
-    return from_evidence(whole, **rows, paths=[paths[place] for place in order], machine=machine, name=name)
+    u = [table.u for table in tables if table.u is not None]
+    return from_evidence(
+        whole,
+        **rows,
+        paths=[paths[place] for place in order],
+        machine=machine,
+        u=np.concatenate(u)[order] if u else None,
+        name=name,
+    )

@@ -31,7 +31,7 @@ def write_parquet(table: Certificates, path: Place) -> None:
 
     The column p_lower holds the lower bound on p_A; under the two-sided bound the radius also depends on the bound on
     the runner-up, so that p_lower may lie below 1/2. The column path holds how often the picked class had come out at
-    each look; the columns machine and image are there where a table has them. Stored with them are digests of the
+    each look; the columns machine, image and u are there where a table has them. Stored with them are digests of the
     header and of each column of evidence, and a checksum of every page. When this returns, the file and its name are
     synced to the disk.
 
@@ -40,12 +40,12 @@ def write_parquet(table: Certificates, path: Place) -> None:
 
     Example:
         >>> import numpy as np
-        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
         >>> table = from_evidence(
-        ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
+        ...     Header(sigma=0.5, n0=100, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
         ...     label=np.array([0, 1]),
-        ...     counts0=counts,
+        ...     counts0=counts0,
         ...     counts=counts,
         ...     seconds=np.zeros(2),
         ... )
@@ -78,12 +78,12 @@ def read_parquet(place: Place) -> Certificates:
 
     Example:
         >>> import numpy as np
-        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
         >>> table = from_evidence(
-        ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
+        ...     Header(sigma=0.5, n0=100, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
         ...     label=np.array([0, 1]),
-        ...     counts0=counts,
+        ...     counts0=counts0,
         ...     counts=counts,
         ...     seconds=np.zeros(2),
         ... )
@@ -114,6 +114,7 @@ def _read(path: Path) -> Certificates:
             paths=columns.each_path(),
             machine=columns.machine,
             image=columns.image,
+            u=columns.u,
             name=path.stem,
         )
     except InputError as error:

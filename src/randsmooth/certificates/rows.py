@@ -47,6 +47,19 @@ def check_origin(N: int, machine: Array | None, machines: int, image: Array | No
         _check_array("image", image, (N, 32), "u")
 
 
+def check_uniform(N: int, bound: str | None, u: Array | None) -> None:
+    """Raise InputError unless `u` holds N numbers in (0, 1) under the randomised bound, and is None under others."""
+    if (u is None) == (bound == "randomised"):
+        raise InputError(
+            f"bound={bound}, and u is {'missing' if u is None else 'given'}: only the randomised bound keeps a uniform "
+            "number of each image; certify again to get them"
+        )
+    if u is not None:
+        _check_array("u", u, (N,), REAL)
+        if not np.all((u > 0.0) & (u < 1.0)):
+            raise InputError("u must hold numbers strictly between 0 and 1")
+
+
 def _check_array(name: str, array: Array, shape: tuple[int, ...], kinds: str) -> None:
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in kinds:
         got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__

@@ -98,7 +98,7 @@ class CertificationSettings(FrozenRecord):
         "called in Python or asked over a network any number. (default: what suits device and image)",
     )
     seed: int | None = Field(
-        default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one)"
+        default=None, description="Seed of the noise. (default: 0; a SmoothedClassifier draws a new one at each call)"
     )
 
     @model_validator(mode="after")
@@ -106,7 +106,7 @@ class CertificationSettings(FrozenRecord):
         check_facts((name, getattr(self, name)) for name in CertificationSettings.model_fields)
         check_budget(self.n0, self.n, self.alpha)
         if self.sigma is None:
-            kind_of_rule(self.rule, n=self.n, bound=self.judging_bound, seed=self.seed or 0)
+            kind_of_rule(self.rule, n=self.n, bound=self.judging_bound)
         else:
             self.stopping_rule()
         return self
@@ -145,9 +145,7 @@ class CertificationSettings(FrozenRecord):
 
     def stopping_rule(self) -> Rule:
         """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
-        return make_rule(
-            self.rule, sigma=self.known_sigma, n=self.n, alpha=self.alpha, bound=self.judging_bound, seed=self.seed or 0
-        )
+        return make_rule(self.rule, sigma=self.known_sigma, n=self.n, alpha=self.alpha, bound=self.judging_bound)
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:

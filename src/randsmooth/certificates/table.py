@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates.evidence_checks import NO_LABEL, check_evidence
 from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rows import check_origin, check_rows
+from randsmooth.certificates.rows import check_origin, check_rows, check_uniform
 from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
 from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.settings import check_budget
@@ -50,13 +50,15 @@ class Certificates:
         machine: (N,) which of `header.machines` made each row, -1 for the one that the header itself tells; None where
             that one made all.
         image: (N, 32) a hash of each image's pixels; None but for a shard (see `JournalRow`).
+        u: (N,) the uniform numbers, in (0, 1), by which the randomised bound judged each image; None for other bounds.
 
     Example:
+        >>> counts0 = np.array([[98, 2], [57, 43], [46, 54]])  # of other samples than those that bound p_A
         >>> counts = np.array([[990, 10], [600, 400], [480, 520]])
-        >>> header = Header(sigma=0.5, n0=1000, n=1000, alpha=0.001)
+        >>> header = Header(sigma=0.5, n0=100, n=1000, alpha=0.001)
         >>> label, seconds = np.zeros(3, np.int64), np.zeros(3)
         >>> table = from_evidence(
-        ...     header, idx=np.arange(3), label=label, counts0=counts, counts=counts, seconds=seconds
+        ...     header, idx=np.arange(3), label=label, counts0=counts0, counts=counts, seconds=seconds
         ... )
         >>> table.predict.tolist(), table.radius.round(3).tolist()
         ([0, 0, -1], [0.989, 0.064, 0.0])
@@ -76,6 +78,7 @@ class Certificates:
     q: Floats | None = None
     machine: Ints | None = None
     image: Bytes | None = None
+    u: Floats | None = None
     name: str = field(default="")
 
     def __len__(self) -> int:
@@ -173,6 +176,7 @@ class Certificates:
             seconds=self.seconds,
             machine=self.machine,
             image=self.image,
+            u=self.u,
             name=self.name,
         )
 
@@ -198,6 +202,7 @@ class Certificates:
             q=None if self.q is None else self.q[keep],
             machine=None if self.machine is None else self.machine[keep],
             image=None if self.image is None else self.image[keep],
+            u=None if self.u is None else self.u[keep],
         )
 
     def to_pandas(self) -> pd.DataFrame:
@@ -281,9 +286,9 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
 
     Example:
         >>> from randsmooth.certificates import make_rule
-        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
         >>> rule = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001)
-        >>> predict, radius = decide(rule, Evidence.of(counts, counts))
+        >>> predict, radius = decide(rule, Evidence.of(counts0, counts))
         >>> predict.tolist(), radius.round(3).tolist()
         ([0, -1], [0.989, 0.0])
     """
@@ -308,6 +313,7 @@ def from_evidence(
     paths: Sequence[Ints] | None = None,
     machine: Ints | None = None,
     image: Bytes | None = None,
+    u: Floats | None = None,
     name: str = "",
 ) -> Certificates:
     """The table that follows from the counts under the header's rule. Shapes as in `Certificates`.
@@ -318,15 +324,15 @@ def from_evidence(
         InputError: an array of another shape or type, an image below 0 or one that occurs twice, impossible times,
             counts that are negative or not as many as the rule asks for, a label that is not among the K classes (or
             NO_LABEL beside labels), an image that the header's selection or shard does not hold, a machine that it does
-            not tell, or a budget that certifies nothing.
+            not tell, uniform numbers that are missing or that no bound asked for, or a budget that certifies nothing.
 
     Example:
-        >>> counts = np.array([[990, 10], [480, 520]])
+        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
         >>> table = from_evidence(
-        ...     Header(sigma=0.5, n0=1000, n=1000, alpha=0.001),
+        ...     Header(sigma=0.5, n0=100, n=1000, alpha=0.001),
         ...     idx=np.arange(2),
         ...     label=np.array([0, 1]),
-        ...     counts0=counts,
+        ...     counts0=counts0,
         ...     counts=counts,
         ...     seconds=np.zeros(2),
         ... )
@@ -337,10 +343,11 @@ def from_evidence(
     check_budget(header.selected, rule.n, rule.alpha)
     check_rows(idx, label, counts0, counts, seconds, paths)
     check_origin(len(idx), machine, len(header.machines), image)
+    check_uniform(len(idx), header.bound, u)
     check_belong(header.selection, header.shard, idx)
-    evidence = Evidence.of(counts0, counts, idx=idx, paths=paths)
+    evidence = Evidence.of(counts0, counts, idx=idx, paths=paths, u=u)
     check_evidence(header, rule, evidence, counts0, label)
     predict, radius, q = _judge(rule, evidence)
     return Certificates(
-        header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, machine, image, name
+        header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, machine, image, u, name
     )

@@ -10,8 +10,19 @@ from numpy.typing import NDArray
 
 from randsmooth.certificates import Claim, Rule
 from randsmooth.certification.jobs import SampleRange, Steps
+from randsmooth.noise import Stream
 
-SELECT, ESTIMATE, PREDICT = "certify/select", "certify/estimate", "predict"
+SELECT, ESTIMATE, PREDICT, UNIFORM = "certify/select", "certify/estimate", "predict", "certify/uniform"
+
+
+def uniform_number(seed: int, address: int) -> float:
+    """A number in (0, 1) for the randomised bound, independent of the noise and addressed as it: by seed and pixels.
+
+    Example:
+        >>> uniform_number(0, 7) == uniform_number(0, 7), uniform_number(0, 7) == uniform_number(1, 7)
+        (True, False)
+    """
+    return Stream(seed, UNIFORM).at(address).uniform()
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates import NO_LABEL, Certificates, CertificationSettings, from_evidence
 from randsmooth.certificates.digest import hashed_images, in_bytes
+from randsmooth.certification.algorithm import uniform_number
 from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.described import describe_model, made_with
 from randsmooth.certification.engine import Engine
 from randsmooth.errors import InputError
 
 Ints = NDArray[np.int64]
-ROW_BITS = 63  # of an image's address that stand for its row where there is no data set: what int64 holds
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,11 @@ class Drawn:
     addresses: tuple[int, ...]
 
     @property
-    def rows(self) -> Ints:
-        """(B,) what the randomised bound draws its uniform numbers by: there is no data set with positions."""
-        return np.array(list(map(row_of, self.addresses)), np.int64)
-
-
-def row_of(address: int) -> int:
-    """What stands for the position of an image with this `address`.
-
-    Example:
-        >>> row_of(2**255), row_of(1)
-        (4611686018427387904, 0)
-    """
-    return address >> (256 - ROW_BITS)
+    def u(self) -> NDArray[np.float64] | None:
+        """(B,) the uniform numbers of the randomised bound; None for another."""
+        if self.settings.bound != "randomised":
+            return None
+        return np.array([uniform_number(self.engine.seed, address) for address in self.addresses])
 
 
 @dataclass(frozen=True)
@@ -82,6 +74,11 @@ class Certified:
     seconds: NDArray[np.float64]
     drawn: Drawn = field(repr=False, compare=False)
 
+    @property
+    def seed(self) -> int:
+        """Of the noise: a `SmoothedClassifier` that is given it repeats these counts."""
+        return self.drawn.engine.seed
+
     def table(
         self,
         labels: ArrayLike | None = None,
@@ -105,7 +102,7 @@ class Certified:
 
         Raises:
             InputError: labels or positions that do not fit; samples that `until` stopped, where the rule would have
-                gone on; or a model that needs an `identity`.
+                gone on (but for "anytime", which holds wherever one stops); or a model that needs an `identity`.
         """
         drawn, B = self.drawn, len(self.predict)
         label = np.full(B, NO_LABEL) if labels is None else _integers("labels", labels, B)
@@ -122,29 +119,19 @@ class Certified:
         )
         return from_evidence(
             header,
-            idx=self._positions(idx),
+            idx=np.arange(B) if idx is None else _integers("idx", idx, B),
             label=label,
             counts0=self.counts0,
             counts=self.counts,
             seconds=self.seconds,
             paths=self.paths,
+            u=drawn.u,
             name=name,
         )
 
-    def _positions(self, idx: ArrayLike | None) -> Ints:
-        """Positions of the images; under the randomised bound the rows that its uniform numbers were drawn by."""
-        if self.drawn.settings.bound == "randomised":
-            if idx is not None:
-                raise InputError(
-                    "the randomised bound drew by the images' pixels, which stand for their positions: leave idx out, "
-                    "or certify the data set with randsmooth.certify"
-                )
-            return self.drawn.rows
-        return np.arange(len(self.predict)) if idx is None else _integers("idx", idx, len(self.predict))
-
     def _check_complete(self) -> None:
         rule = self.drawn.settings.stopping_rule()
-        if any(rule.next_look(path.tolist()) is not None for path in self.paths):
+        if not all(rule.complete(path.tolist()) for path in self.paths):
             raise InputError(
                 "samples were stopped by until=, and a table holds those that its rule asks for: certify without it; "
                 f"{rule.name} stops by itself"

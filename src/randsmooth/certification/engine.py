@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import statistics
 import threading
@@ -96,6 +97,12 @@ class Engine:
         self._most: int | None = None  # samples a batch, where more did not fit into memory
         self._own = threading.local()  # what each worker drew last
         self.workers = WorkerPool(1)
+
+    def under(self, seed: int) -> Engine:
+        """This engine as it is prepared, with the noise of another seed."""
+        other = copy.copy(self)
+        other.seed = seed
+        return other
 
     @property
     def backend(self) -> Backend:

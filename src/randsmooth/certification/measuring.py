@@ -103,7 +103,8 @@ def measure_accuracy(
 
     Args:
         radius: in units of pixels in [0, 1].
-        within: half of the length that the interval may have, as a share of the images: 0.01 is one point.
+        within: half of the length that the interval may have, as a share of the images: 0.01 is one point. To be
+            settled beforehand: of runs at ever smaller ones, some interval misses more often than one of 20.
         out: the file of the first pass, `something.parquet`, or its URL. The second, if any, goes beside it, to
             `something-open.parquet`. Both are tables of certificates with their evidence.
         settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True and n0 is 0: of each

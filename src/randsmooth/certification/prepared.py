@@ -12,7 +12,7 @@ from torch import Tensor
 
 from randsmooth.certificates import Header, JournalRow, rule_of
 from randsmooth.certificates.digest import in_bytes
-from randsmooth.certification.algorithm import ImageEvidence, certify_steps
+from randsmooth.certification.algorithm import ImageEvidence, certify_steps, uniform_number
 from randsmooth.certification.crew import RunFacts
 from randsmooth.certification.jobs import Job
 from randsmooth.certification.kept_counts import KeptCounts
@@ -77,6 +77,8 @@ class Prepared:
             assert found is not None
             seconds = round(job.seconds, 6)
             row = JournalRow(job.number, label_of[job.number], found.counts0, found.counts, found.path, seconds)
+            if self.facts.header.bound == "randomised":
+                row = replace(row, u=uniform_number(self.smoothed.engine.seed, job.address))
             yield row if self.facts.header.shard is None else replace(row, image=in_bytes(job.address))
             if kept is not None:
                 kept.finish(job.address)

@@ -35,21 +35,22 @@ class SmoothedClassifier:
             normalisation must be inside it. A copy of it is taken. Or whatever else `models.adapt` makes one of (a
             `torch.export` program, a scikit-learn estimator, a function), or the name of a model as in `load_model`.
         settings: how to certify (see `CertificationSettings`); sigma must be among them. Or as keywords, each in
-            place of the one in `settings`. Without a seed one is drawn from the operating system.
+            place of the one in `settings`. Without a seed each call draws one from the operating system.
         device: where to run; default: where the model is.
         num_classes: K, for a function that answers with labels.
 
     Raises:
         InputError: a setting that cannot be used, or no sigma; or the model is in train mode.
 
-    The noise of an image depends on the seed, its pixels and the purpose only: alone, in a batch, in any order and on
-    any machine it gets the same counts. Equal images share their noise, and so their certificate; others have none in
-    common. Certificates hold for images that were chosen without sight of the noise: whoever knows the seed can search
-    for one that is certified falsely, so give none where images come from strangers.
+    The noise of an image depends on the seed, its pixels and the purpose only: under a given seed it gets the same
+    counts alone, in a batch, in any order and on any machine, and equal images share their certificate; others have no
+    noise in common. Certificates hold for images that were chosen without sight of the noise: whoever knows a given
+    seed, or sees answers under it, may search for an image that is certified falsely, and finds it so whenever it is
+    asked about again. So give none where images come from strangers: each call then has noise of its own.
 
     Attributes:
         model: the base classifier, adapted.
-        settings: those given, with the seed that was drawn: given to another, they repeat all answers.
+        settings: those given. The seed of one call's noise is `Certified.seed`.
 
     Example:
         >>> bright = nn.Sequential(nn.Flatten(), nn.Linear(4, 2, bias=False)).eval()
@@ -72,13 +73,14 @@ class SmoothedClassifier:
             models.open_source(model) if isinstance(model, str | Path) else model, num_classes=num_classes
         )
         settings = settings_from(CertificationSettings, settings, fields)
-        self.settings = settings.having(seed=fresh_seed()) if settings.seed is None else settings
+        self.settings = settings
         if isinstance(model, nn.Module):
             check_eval_mode(model)
         self.model = model
         shape = getattr(model, "shape", None)
         self.shape = None if shape is None else tuple(shape)
-        self.engine = Engine(model, self.settings, device=_device(model, device))
+        seed = fresh_seed() if settings.seed is None else settings.seed  # nobody is to guess that of `engine` either
+        self.engine = Engine(model, settings.having(seed=seed), device=_device(model, device))
 
     @property
     def sigma(self) -> float:
@@ -86,9 +88,16 @@ class SmoothedClassifier:
         return self.settings.known_sigma
 
     @property
-    def seed(self) -> int:
-        """Of the noise."""
-        return self.engine.seed
+    def seed(self) -> int | None:
+        """Of the noise, as it was given; None where each call draws its own."""
+        return self.settings.seed
+
+    def drawing(self, x: Tensor) -> Engine:
+        """What draws the noise of one call, about images shaped like `x` (C, H, W): under a new seed if it has none."""
+        if self.seed is not None:
+            return self.engine
+        self.engine.prepare(x.shape)  # once for all calls
+        return self.engine.under(fresh_seed())
 
     def certify(
         self,
@@ -117,12 +126,12 @@ class SmoothedClassifier:
         if until is not None and not rule.sequential:
             raise InputError(f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
         jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(self.checked(x))]
-        found: list[ImageEvidence] = self._run(jobs)
+        found, engine = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))
         paths = tuple(each.path for each in found)
         seconds = np.array([round(job.seconds, 6) for job in jobs])
-        drawn = Drawn(self.engine, settings, tuple(jobs[0].x.shape), tuple(job.address for job in jobs))
-        evidence = Evidence.of(counts0, counts, idx=drawn.rows, paths=paths)
+        drawn = Drawn(engine, settings, tuple(jobs[0].x.shape), tuple(job.address for job in jobs))
+        evidence = Evidence.of(counts0, counts, paths=paths, u=drawn.u)
         return Certified(*decide(rule, evidence), counts0, counts, paths, seconds, drawn)
 
     def settings_for(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
@@ -159,16 +168,17 @@ class SmoothedClassifier:
         if n < least:
             raise InputError(f"alpha={alpha} needs n >= {least} to predict anything; got n={n}")
         ranges = [SampleRange(PREDICT, 0, n)]
-        counts = self._run([Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))])
+        jobs = [Job(i, image, count_once(ranges)) for i, image in enumerate(self.checked(x))]
+        counts, _ = self._run(jobs)
         return np.array([top_if_clear(row, alpha) for (row,) in counts], np.int64)
 
-    def _run(self, jobs: Sequence[Job[T]]) -> list[T]:
-        """The results of `jobs`, in their order."""
-        for _ in Scheduler[T](self.engine).run(jobs):
-            pass
-        if not self.engine.mixes:
+    def _run(self, jobs: Sequence[Job[T]]) -> tuple[list[T], Engine]:
+        """The results of `jobs`, in their order, and what drew their noise."""
+        engine = self.drawing(jobs[0].x)
+        found = results(engine, jobs)
+        if not engine.mixes:
             warnings.warn(BATCH_MATTERS, Note, stacklevel=3)
-        return [job.result for job in jobs if job.result is not None]
+        return found, engine
 
     def checked(self, x: Tensor) -> Tensor:
         """Images (B, C, H, W), of `x` with or without a batch axis; InputError where it is neither."""
@@ -177,6 +187,13 @@ class SmoothedClassifier:
         if not len(x):
             raise InputError("no image given; expected (B, C, H, W) with B >= 1")
         return x
+
+
+def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
+    """The results of `jobs`, in their order."""
+    for _ in Scheduler[T](engine).run(jobs):
+        pass
+    return [job.result for job in jobs if job.result is not None]
 
 
 def smallest_predict_n(alpha: float) -> int:

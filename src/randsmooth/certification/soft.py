@@ -14,6 +14,7 @@ from torch import Tensor
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget, check_samples
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import SampleRange
 from randsmooth.certification.scheduler import answered_samples, not_finite, sum_over_samples
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
@@ -106,7 +107,9 @@ def certify_soft(
     if n < (least := smallest_soft_n(bound, alpha)):
         raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
     keep = bound == "betting"
-    seen = [_seen(smoothed, i, image, (n0, n), betas, keep=keep) for i, image in enumerate(smoothed.checked(x))]
+    images = smoothed.checked(x)
+    engine = smoothed.drawing(images[0])
+    seen = [_seen(engine, i, image, (n0, n), betas, keep=keep) for i, image in enumerate(images)]
     sums, squares = (np.stack([each.moments[part] for each in seen], axis=1) for part in (0, 1))
     picked, mean = np.stack([each.picked for each in seen], axis=1), np.clip(sums / n, 0.0, 1.0)
     variance = bounds.sample_variance(sums, squares, n)
@@ -175,7 +178,7 @@ def _softmax(logits: Tensor, beta: float) -> Tensor:
 
 
 def _seen(
-    smoothed: SmoothedClassifier,
+    engine: Engine,
     number: int,
     x: Tensor,
     budget: tuple[int, int],
@@ -184,7 +187,7 @@ def _seen(
     keep: bool,
 ) -> Seen:
     """Sums over an image's samples, and with `keep` the scores of its picked class one by one."""
-    engine, (n0, n) = smoothed.engine, budget
+    n0, n = budget
     first = sum_over_samples(engine, x, SampleRange(SELECT, 0, n0), lambda logits: moments(softmaxes(logits, betas)))
     if engine.backend.votes:
         raise InputError(

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.certificates import CertificationSettings, Evidence, decide
-from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps
-from randsmooth.certification.certified import row_of
-from randsmooth.certification.jobs import Job, SampleRange, Steps, count_once
-from randsmooth.certification.scheduler import Scheduler
-from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps, uniform_number
+from randsmooth.certification.jobs import Job, Steps, count_once
+from randsmooth.certification.smoothed import SmoothedClassifier, results
 from randsmooth.errors import InputError
 from randsmooth.noise import address_of
 
@@ -95,17 +93,18 @@ def _looks(smoothed: SmoothedClassifier, image: Tensor, settings: CertificationS
     rule = settings.stopping_rule()
     steps: Steps[ImageEvidence] = certify_steps(rule, settings.n0)
     counts0, counts, path = np.zeros(0, np.int64), np.zeros(0, np.int64), []
-    row_number = np.array([row_of(address_of(image))], np.int64)
+    engine = smoothed.drawing(image)
+    u = np.array([uniform_number(engine.seed, address_of(image))]) if settings.bound == "randomised" else None
     ranges: Any = next(steps)
     while ranges is not None:
-        counted = _counted(smoothed, image, ranges)
+        (counted,) = results(engine, [Job(0, image, count_once(ranges))])
         for samples, row in zip(ranges, counted, strict=True):
             if samples.name == SELECT:
                 counts0 = row
             else:
                 counts = counts + row if len(counts) else row
         path.append(came_out(counts, int(counts0.argmax())))
-        evidence = Evidence.of(counts0[None], counts[None], idx=row_number, paths=[np.array(path, np.int64)])
+        evidence = Evidence.of(counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u)
         predict, radius = decide(rule, evidence)
         q = rule.claims(evidence)[0]
         yield Watched(int(predict[0]), float(radius[0]), float(q[0]), counts0, counts, np.array(path, np.int64))
@@ -113,10 +112,3 @@ def _looks(smoothed: SmoothedClassifier, image: Tensor, settings: CertificationS
             ranges = steps.send(counted)
         except StopIteration:
             ranges = None
-
-
-def _counted(smoothed: SmoothedClassifier, image: Tensor, ranges: list[SampleRange]) -> Ints:
-    """(len(ranges), K) class counts of one image's samples."""
-    (job,) = Scheduler[Ints](smoothed.engine).run([Job(0, image, count_once(ranges))])
-    assert job.result is not None
-    return job.result

@@ -26,7 +26,10 @@ class Accuracy(ModelAndImages):
     """Settings of `randsmooth accuracy`."""
 
     radius: float = option("Radius of the certified accuracy, in units of pixels in [0, 1].", ...)
-    within: float = option("Half of the length of its 95% interval, as a share of the images: 0.01 is one point.", 0.01)
+    within: float = option(
+        "Half of the length of its 95% interval, as a share of the images: 0.01 is one point; settle it beforehand.",
+        0.01,
+    )
     sigma: float | None = certification_option("sigma")
     n: int = certification_option("n", 100_000)
     alpha: float = certification_option("alpha", 0.001)

@@ -53,10 +53,10 @@ def predict(settings: Predict) -> None:
     result = smoothed.certify(torch.stack([x for _, x in named]))
     pairs = zip(named, result.predict, result.radius, strict=True)
     answers = [_answer(name, int(k), float(r), spec.classes) for (name, _), k, r in pairs]
-    facts = {"sigma": smoothed.sigma, "n": settings.n, "alpha": settings.alpha, "seed": smoothed.seed}
+    facts = {"sigma": smoothed.sigma, "n": settings.n, "alpha": settings.alpha, "seed": result.seed}
     show([answer | facts for answer in answers], settings.format)
     if settings.format == "text" and settings.seed is None:
-        say(f"seed {smoothed.seed}: --seed {smoothed.seed} repeats these answers")
+        say(f"seed {result.seed}: --seed {result.seed} repeats these answers")
 
 
 def _answer(path: str, predicted: int, radius: float, classes: tuple[str, ...]) -> dict[str, Any]:

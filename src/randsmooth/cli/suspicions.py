@@ -18,8 +18,8 @@ def suspicions(table: Certificates) -> list[str]:
 
     Example:
         >>> from randsmooth.certificates import from_counts
-        >>> counts = [[90, 10]] * 12
-        >>> table = from_counts(counts, counts0=counts, label=[0, 1] * 6, sigma=0.5, alpha=0.001, name="mine")
+        >>> counts0, counts = [[9, 1]] * 12, [[90, 10]] * 12
+        >>> table = from_counts(counts, counts0=counts0, label=[0, 1] * 6, sigma=0.5, alpha=0.001, name="mine")
         >>> print(suspicions(table)[0].partition(";")[0])
         all 12 images that are certified get class 0
     """

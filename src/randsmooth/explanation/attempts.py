@@ -93,7 +93,7 @@ def attempt(
         steps=STEPS,
         m=None,
         restarts=1,
-        seed=smoothed.seed,
+        seed=smoothed.engine.seed,
         gradient_free=False,
     )
     reporter = reporter or Silent()

@@ -23,6 +23,7 @@ from randsmooth.explanation.attempts import TESTS, Attempts, attempt, nowhere
 from randsmooth.explanation.neighbours import Neighbours, nearest
 from randsmooth.explanation.one_image import Copies, Explanation
 from randsmooth.frozen_record import settings_from
+from randsmooth.noise import fresh_seed
 from randsmooth.progress import Progress, chosen_progress
 
 COPIES = 12
@@ -82,7 +83,8 @@ def explain(
     if images is not None:
         check_fit(base, images.spec)
         base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
-    smoothed = SmoothedClassifier(base, settings, device=models.pick_device(device))
+    seed = fresh_seed() if settings.seed is None else settings.seed  # one, for all that the page shows
+    smoothed = SmoothedClassifier(base, settings.having(seed=seed), device=models.pick_device(device))
     show = chosen_progress(progress)
     certified = smoothed.certify(image)
     picked = int(certified.counts0[0].argmax())

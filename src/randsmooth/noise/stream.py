@@ -51,6 +51,10 @@ class Stream:
         """The counter-based generator at this address, which gives the same words on every device."""
         return Philox(*np.frombuffer(self.digest(), "<u8").tolist())
 
+    def uniform(self) -> float:
+        """A number in (0, 1) at this address: of 2^52 equally likely ones, none of them 0 or 1."""
+        return (int.from_bytes(self.digest()[:8], "little") % 2**52 + 0.5) / 2.0**52
+
     def numpy(self) -> np.random.Generator:
         """A NumPy generator, seeded with all 256 bits."""
         return np.random.Generator(np.random.SFC64(self.sequence()))

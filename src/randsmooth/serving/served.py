@@ -204,6 +204,6 @@ class Served:
             following = None if late else next(looks, None)
             rate = look.samples / max(1e-9, taken)
             yield Moment(
-                look, tuple(history), sigma, n, self.settings.alpha, smoothed.seed, following is None, late, rate
+                look, tuple(history), sigma, n, self.settings.alpha, smoothed.engine.seed, following is None, late, rate
             )
             look = following

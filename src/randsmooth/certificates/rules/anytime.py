@@ -33,6 +33,7 @@ class Anytime(Rule):
     """
 
     name: ClassVar[str] = "anytime"
+    stops_anywhere: ClassVar[bool] = True
     block: ClassVar[int | None] = GRAIN
     most: ClassVar[int] = MOST_WATCHED
     target: float | None = None

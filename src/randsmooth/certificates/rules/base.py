@@ -69,10 +69,11 @@ class Evidence:
         picked: (N,) class whose probability is bounded.
         counts: (N, K) class counts at the last look.
         paths: for each image, how often `picked` had come out at each look.
+        u: (N,) the uniform numbers of the randomised bound, which were drawn without these samples; else None.
 
     Example:
-        >>> counts = np.array([[90, 10], [30, 70]])
-        >>> evidence = Evidence.of(counts, counts)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [30, 70]])
+        >>> evidence = Evidence.of(counts0, counts)
         >>> evidence.picked.tolist(), [path.tolist() for path in evidence.paths]
         ([0, 1], [[90], [70]])
     """
@@ -81,10 +82,17 @@ class Evidence:
     picked: Ints
     counts: Ints
     paths: tuple[Ints, ...]
+    u: Floats | None = None
 
     @classmethod
     def of(
-        cls, counts0: Ints, counts: Ints, *, idx: Ints | None = None, paths: Sequence[Ints] | None = None
+        cls,
+        counts0: Ints,
+        counts: Ints,
+        *,
+        idx: Ints | None = None,
+        paths: Sequence[Ints] | None = None,
+        u: Floats | None = None,
     ) -> Evidence:
         """The evidence in counts0 and counts (N, K).
 
@@ -93,21 +101,22 @@ class Evidence:
         picked = counts0.argmax(axis=1)
         if paths is None:
             paths = [row[k : k + 1] if row.any() else row[:0] for row, k in zip(counts, picked, strict=True)]
-        return cls(np.arange(len(counts)) if idx is None else idx, picked, counts, tuple(paths))
+        return cls(np.arange(len(counts)) if idx is None else idx, picked, counts, tuple(paths), u)
 
 
 @dataclass(frozen=True)
 class Rule(ABC):
     """Decides, from how often the picked class came out so far, whether an image needs more samples.
 
-    A subclass is a frozen dataclass with `next_look`, `claim` and `guarantee`. A field `bound` or `seed` gets the value
-    that the user gave; another field gets the number behind the rule's name (see `RuleEntry.value`).
+    A subclass is a frozen dataclass with `next_look`, `claim` and `guarantee`. A field `bound` gets the value that
+    the user gave; another field gets the number behind the rule's name (see `RuleEntry.value`).
 
     Attributes:
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         n: the most samples that an image may take.
         alpha: probability that one image's certificate is wrong.
         sequential: whether samples stop as soon as the question is answered, so that they do not measure p_A.
+        stops_anywhere: whether samples may also stop at an earlier look than the rule would.
         most: the largest n that the rule allows.
         block: samples between looks are a multiple of this; None if only the last look matters.
         takes: which bounds a user may ask for, of a rule with a field `bound`.
@@ -123,6 +132,7 @@ class Rule(ABC):
 
     name: ClassVar[str]
     sequential: ClassVar[bool] = True
+    stops_anywhere: ClassVar[bool] = False
     most: ClassVar[int] = MOST_SAMPLES
     block: ClassVar[int | None] = None
     takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
@@ -165,6 +175,10 @@ class Rule(ABC):
     @abstractmethod
     def claim(self, path: Sequence[int]) -> Claim:
         """What the looks of `path` prove together."""
+
+    def complete(self, path: Sequence[int]) -> bool:
+        """Whether an image's samples may end with `path`."""
+        return len(path) > 0 and (self.stops_anywhere or self.next_look(path) is None)
 
     def samples(self, path: Sequence[int]) -> int:
         """How many samples were drawn along `path`; 0 if no image can have it."""

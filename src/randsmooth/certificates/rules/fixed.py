@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +24,6 @@ class Fixed(Rule):
     Attributes:
         bound: "clopper-pearson"; "two-sided", which bounds the runner-up too; "pairwise", which tests the picked class
             against each other one; "randomised"; or "any-class", which holds for a class that the same samples picked.
-        seed: together with the image's index, it fixes in advance the uniform number that the randomised bound needs.
 
     Example:
         >>> rule = Fixed(sigma=0.5, n=1000, alpha=0.001, bound="two-sided")
@@ -38,7 +36,6 @@ class Fixed(Rule):
     name: ClassVar[str] = "fixed"
     sequential: ClassVar[bool] = False
     bound: ConfidenceBound = "clopper-pearson"
-    seed: int = 0
 
     def __post_init__(self) -> None:
         least = bounds.smallest_n(self.level)
@@ -57,7 +54,7 @@ class Fixed(Rule):
             "clopper-pearson": "p_A is bounded by one-sided Clopper-Pearson",
             "two-sided": "p_A and the runner-up's probability are bounded by Clopper-Pearson, alpha/2 each",
             "pairwise": "the class is tested against each other one by Clopper-Pearson bounds on the two together",
-            "randomised": f"p_A is bounded by randomised Clopper-Pearson with the uniform numbers of seed {self.seed}",
+            "randomised": "p_A is bounded by randomised Clopper-Pearson, over noise and uniform number",
             "any-class": "p_A is bounded by Clopper-Pearson at alpha/2, whichever class these samples picked",
         }[self.bound]
         return f"Each certificate is wrong with probability at most {self.alpha:g}: {self.n} samples per image, {how}."
@@ -81,8 +78,11 @@ class Fixed(Rule):
         n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
         n = np.maximum(evidence.counts.sum(axis=1), 1)  # an image given up after its selection has none: q = 1
         if self.bound == "randomised":
-            u = np.array([_uniform(self.seed, int(index)) for index in evidence.idx])
-            q = bounds.randomised_lower_tail(n_a, n, self.alpha, u)
+            if evidence.u is None:
+                raise InputError(
+                    "the randomised bound needs u, a uniform number of each image: certify again to get them"
+                )
+            q = bounds.randomised_lower_tail(n_a, n, self.alpha, evidence.u)
         elif self.bound == "any-class":
             q = bounds.any_class_tail(n_a, n, self.alpha)
         else:
@@ -106,9 +106,3 @@ class Fixed(Rule):
                 q[drawn], p_b = bounds.two_sided_tails(counts, picked, self.alpha)
                 radius[drawn] = bounds.radius_of_pair(q[drawn], p_b, self.sigma)
         return q, radius
-
-
-def _uniform(seed: int, index: int) -> float:
-    """A number in (0, 1) that depends on seed and image only, not on the samples."""
-    digest = blake2b(f"randomised bound, {seed}, {index}".encode(), digest_size=8).digest()
-    return (int.from_bytes(digest, "little") + 0.5) / 2.0**64

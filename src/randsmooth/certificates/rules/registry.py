@@ -41,7 +41,6 @@ def make_rule(
     n: int,
     alpha: float,
     bound: str = "clopper-pearson",
-    seed: int = 0,
     version: int | None = None,
 ) -> Rule:
     """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "tolerance=0.05".
@@ -51,7 +50,7 @@ def make_rule(
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         n: the most samples that an image may take.
         alpha: probability that a certificate is wrong.
-        bound, seed: for a rule that has such fields (see `Fixed`).
+        bound: for a rule that has such a field (see `Fixed`).
         version: the format of a stored table (`Header.version`), to judge it as it was judged then; None: as today.
 
     Raises:
@@ -65,12 +64,12 @@ def make_rule(
     """
     bounds.check_sigma(sigma)
     bounds.check_level(alpha)
-    kind, arguments = kind_of_rule(text, n=n, bound=bound, seed=seed, version=version)
+    kind, arguments = kind_of_rule(text, n=n, bound=bound, version=version)
     return kind(sigma, n, alpha, **arguments)
 
 
 def kind_of_rule(
-    text: str, *, n: int, bound: str = "clopper-pearson", seed: int = 0, version: int | None = None
+    text: str, *, n: int, bound: str = "clopper-pearson", version: int | None = None
 ) -> tuple[type[Rule], dict[str, Any]]:
     """The class of the rule that `text` names, and its arguments besides sigma, n and alpha.
 
@@ -88,7 +87,7 @@ def kind_of_rule(
     entry = RULES[name]
     kind = entry.load().as_of(version)
     check_samples("n", n, kind.most)
-    arguments: dict[str, Any] = _taken(kind, name, bound, seed)
+    arguments: dict[str, Any] = _taken(kind, name, bound)
     _check_number(text, entry, equals)
     if equals:
         arguments[str(entry.value)] = _number(text, number)
@@ -135,14 +134,14 @@ def _origin_key(name: str) -> str:
     return f"rule {name}"
 
 
-def _taken(kind: type[Rule], name: str, bound: str, seed: int) -> dict[str, Any]:
-    """`bound` and `seed` as far as the class has such fields."""
+def _taken(kind: type[Rule], name: str, bound: str) -> dict[str, Any]:
+    """`bound`, if the class has such a field."""
     if bound not in CONFIDENCE_BOUNDS:
         raise unknown("bound", shown(bound), CONFIDENCE_BOUNDS)
     own = {field.name for field in fields(kind)}
     if bound != CONFIDENCE_BOUNDS[0] and ("bound" not in own or bound not in kind.takes):
         raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
-    return {key: value for key, value in {"bound": bound, "seed": seed}.items() if key in own}
+    return {"bound": bound} if "bound" in own else {}
 
 
 def _check_number(text: str, entry: RuleEntry, equals: str) -> None:

@@ -23,9 +23,10 @@ def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificat
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> def certified(sigma, right):
-        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001, model={"method": "macer"})
-        ...     counts, idx = np.array([[right, 100 - right], [40, 60]]), np.arange(2)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> tables = [certified(0.25, 99), certified(1.0, 90)]
         >>> {method: len(group) for method, group in group_by_method(tables).items()}
         {'macer': 2}
@@ -50,9 +51,10 @@ def draw_envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | st
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> def certified(sigma, right):
-        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001, model={"method": "macer"})
-        ...     counts, idx = np.array([[right, 100 - right], [40, 60]]), np.arange(2)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> tables = [certified(0.25, 99), certified(1.0, 90)]
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     draw_envelopes({"macer": tables}, Path(folder) / "best.svg")
@@ -74,9 +76,10 @@ def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> def certified(sigma, right):
-        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001, model={"method": "macer"})
-        ...     counts, idx = np.array([[right, 100 - right], [40, 60]]), np.arange(2)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> tables = [certified(0.25, 99), certified(1.0, 90)]
         >>> [panel.title for panel in envelope_axes({"macer": tables})]
         ["The best sigma at each radius: no one classifier's", 'That sigma']

@@ -42,9 +42,10 @@ def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, ba
         >>> import tempfile
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     draw_radius_accuracy([table], Path(folder) / "radius.svg")
         ...     [file.name for file in Path(folder).iterdir()]
@@ -73,9 +74,10 @@ def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baselin
         >>> import tempfile
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     draw_p_a_curves([table], Path(folder) / "p_a.png")
         ...     [file.name for file in Path(folder).iterdir()]

@@ -38,9 +38,10 @@ def leaderboard_page(
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import measure
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> leaderboard_page([measure(table, "macer.parquet")], title="Two images").count("<h1>Two images</h1>")
         1
     """
@@ -103,9 +104,10 @@ def write_leaderboard(entries: Sequence[Entry], path: Path | str, **options: Any
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import measure
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_leaderboard([measure(table, "macer.parquet")], Path(folder) / "board.html")
         ...     sorted(file.name for file in Path(folder).iterdir())

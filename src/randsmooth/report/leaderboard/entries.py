@@ -36,9 +36,10 @@ class Entry:
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001, model={"method": "macer"})
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> entry = measure(table, "digits/macer.parquet")
         >>> entry.method, entry.folder
         ('macer', 'digits')
@@ -96,9 +97,10 @@ def measure(table: Certificates, file: str) -> Entry:
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> measure(table, "digits/macer.parquet").p_a[0.75].value
         0.5
     """

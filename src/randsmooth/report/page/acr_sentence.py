@@ -51,9 +51,10 @@ def what_acr_hides(first: Certificates, second: Certificates, compared: Comparis
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> print(what_acr_hides(table.renamed("a"), table.renamed("b")).split(",")[0])
         A and b have the same ACR (0.189)
     """

@@ -42,9 +42,10 @@ def comparison_page(
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> comparison_page([table], title="Two images").count("<h1>Two images</h1>")
         1
     """
@@ -82,9 +83,10 @@ def page_content(
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> content = page_content([table.renamed("gaussian")])
         >>> PANELS["accuracy_table"].view(content).content["columns"][0].figures
         ['0.189']
@@ -105,9 +107,10 @@ def write_comparison(tables: Sequence[Certificates], path: Path | str, **options
         >>> import tempfile
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_comparison([table], Path(folder) / "report.html", title="Two images")
         ...     [file.name for file in Path(folder).iterdir()]

@@ -44,9 +44,10 @@ class PageContent:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
         >>> from randsmooth.report import page_content
-        >>> header = Header(sigma=0.5, n0=100, n=100, alpha=0.001)
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
-        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> content = page_content([table.renamed("gaussian"), table.renamed("other")])
         >>> content.sheet.baseline, [one.row for one in content.against]
         (0, [1])

@@ -28,10 +28,11 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
     Example:
         >>> import numpy as np
         >>> from randsmooth.certificates import Header, from_evidence
-        >>> counts, idx = np.array([[90, 10], [40, 60]]), np.arange(2)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
         >>> def certified(sigma):
-        ...     header = Header(sigma=sigma, n0=100, n=100, alpha=0.001)
-        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts, counts=counts, seconds=idx * 1.0)
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
         >>> remarks([certified(0.25), certified(0.5)])
         ['The tables were made with different sigma (0.25, 0.5).']
     """
