@@ -125,11 +125,10 @@ def test_claims_that_the_proof_does_not_cover_are_found() -> None:
     assert _grows(np.array([11, 20]), n, 0.4)  # a look that cannot claim is no matter
     assert not _grows(np.array([5, 20]), n, 0.4)  # half of the samples: two classes may cross at once
     assert not _grows(np.array([52]), np.array([100]), 0.49)  # two of 1/2 may cross more often than p0 and q0
-    n, c, q0 = 100, 60, 0.3  # c < n p0: the inequality holds, of a negative left side, and yet the sum falls
-    assert (c - n * q0) / (c - n * (1 - q0)) <= ((1 - q0) / q0) ** (2 * c - n)
-    p = np.array([0.6, 1 - q0])
-    assert np.diff(p**c * (1 - p) ** (n - c) + (1 - p) ** c * p ** (n - c))[0] < 0
-    assert not _grows(np.array([c]), np.array([n]), q0)
+    assert (60 - 30) / (60 - 70) <= (0.7 / 0.3) ** (2 * 60 - 100)  # c = 60 < n p0 = 70: so the inequality holds
+    p = np.array([0.6, 0.7])
+    assert np.diff(p**60 * (1 - p) ** 40 + (1 - p) ** 60 * p**40)[0] < 0  # and yet the sum falls
+    assert not _grows(np.array([60]), np.array([100]), 0.3)
 
 
 def test_giving_up_and_claiming_do_not_meet() -> None:

@@ -345,6 +345,7 @@ def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
     assert table.samples.tolist() == [32, 96, 128]
     for other in ("grid", "union", "dense=1", "radius=0.5"):
         first = make_rule(other, sigma=0.5, n=1000, alpha=0.001).next_look([])
+        assert first is not None
         with pytest.raises(InputError, match="looks of image"):
             from_counts(path=[[first]] * 3, rule=other, **facts)
     with pytest.raises(InputError, match="anytime"):  # not a look of the rule
