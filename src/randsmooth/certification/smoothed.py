@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from randsmooth import bounds, models
 from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, Evidence, decide
-from randsmooth.certification.algorithm import PREDICT, ImageEvidence, Until, certify_steps
+from randsmooth.certification.algorithm import PREDICT, Until, certify_steps
 from randsmooth.certification.certified import Certified, Drawn
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
