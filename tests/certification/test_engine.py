@@ -263,7 +263,7 @@ def test_a_gap_is_filled_from_further_back(image: torch.Tensor) -> None:
 @pytest.mark.parametrize(
     ("shape", "device", "batch"),
     [
-        ((1, 8, 8), "cpu", 256),
+        ((1, 8, 8), "cpu", 512),
         ((3, 32, 32), "cpu", BLOCK),
         ((3, 224, 224), "cpu", FINE),
         ((3, 32, 32), "cuda", 5376),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -58,14 +57,14 @@ def test_older_gpus_are_told_to_use_fp16(
     assert backends.weighed(cuda) == ("32", "fp16" if told else "bf16")
 
 
-@pytest.mark.parametrize(("faster", "chosen"), [(1.1, "32"), (1.2, "bf16")])
+@pytest.mark.parametrize(("faster", "chosen"), [(0.9, "32"), (1.1, "bf16")])
 def test_auto_weighs_precisions_where_it_is_told_to(
     faster: float, chosen: str, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def rate(backend: Any, *_: object) -> float:
-        return 100.0 * faster if backend.precision == "bf16" else 100.0
+    def rate(made: engine.Engine) -> float:
+        return 100.0 * faster if made.backend.precision == "bf16" else 100.0
 
-    monkeypatch.setattr(engine, "images_a_second", rate)
+    monkeypatch.setattr(Engine, "samples_a_second", rate)
     made = Engine(models.load(model), sigma=0.5, device=CPU, backend="torch", precision="auto")
     assert made.prepare((1, 8, 8)).precision == chosen
     assert set(made.rates) == {Way("torch", "32"), Way("torch", "bf16")}
@@ -77,6 +76,9 @@ def test_a_run_says_what_each_precision_gives_and_a_resumed_one_keeps_its_own(
     out, whole = model.parent / "a.parquet", model.parent / "whole.parquet"
     options = ("--take", 3, "--n", 50, "--precision", "auto")
     told = cli("certify", model, *options, "--out", whole).out
+    assert re.search(r"note: backend torch, batches of \d+ \(no trial: the run is short", told)
+    monkeypatch.setattr(engine, "WORTH", 0)
+    told = cli("certify", model, *options, "--out", whole, "--overwrite").out
     assert re.search(
         r"note: backend torch( in bfloat16)?, batches of \d+ \(images per second: .*torch in bfloat16 \d", told
     )

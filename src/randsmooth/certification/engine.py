@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
-import statistics
 import threading
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial, reduce
 from typing import Any
 
@@ -20,7 +21,7 @@ from torch import Tensor, nn
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import LARGE
 from randsmooth.certification.backends import (
-    CLEARLY,
+    ROUNDS,
     Backend,
     Way,
     candidates,
@@ -30,19 +31,16 @@ from randsmooth.certification.backends import (
     weighed,
 )
 from randsmooth.certification.checks import check_repeats, made_up, rows_stand_alone
-from randsmooth.certification.segments import (
-    Segment,
-    larger_batches,
-    usual_batch,
-    usual_block,
-)
+from randsmooth.certification.jobs import SampleRange
+from randsmooth.certification.segments import Segment, segments, take_batch, usual_batch, usual_block
 from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
 from randsmooth.noise import Copies, Stream, address_of, check_on_grid, grid_sampler, perturb
 
-TRIALS = 5
+EACH = 2  # batches for each worker in a round of a trial
+WORTH = 10  # times as many samples as its trial takes, a run must have for one
 Keep = Callable[[Segment, NDArray[np.int64]], None]  # what receives the classes of the samples of a segment
 
 
@@ -84,7 +82,7 @@ class Engine:
         sigma = settings.known_sigma
         self.settings, self.model, self.device = settings, model, device
         self.sigma, self.seed = sigma, settings.seed or 0
-        self.rates: dict[Way, float] = {}  # images per second of what "auto" has tried
+        self.rates: dict[Way, float] = {}  # samples a second of what "auto" has tried
         self.mixes, self.classes = True, 0
         self._grid = grid_sampler(sigma) if settings.sound else None
         self._perturb = partial(perturb, sigma=sigma) if self._grid is None else self._grid.perturb
@@ -120,28 +118,39 @@ class Engine:
         """Whether segments are divided to fill batches: where each batch is a request, or smaller than a segment."""
         return self.backend.metered or self.size < usual_block(self._shape[1:])
 
-    def prepare(self, shape: Sequence[int]) -> Backend:
+    def prepare(self, shape: Sequence[int], samples: float = math.inf) -> Backend:
         """Make ready for images of `shape` (C, H, W): choose the backend, and try the base classifier out.
+
+        Args:
+            samples: how many are to be counted, at most: for so few that a trial does not pay, the usual backend and
+                precision are taken.
 
         Raises:
             InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
         """
         while self._shape[1:] != tuple(shape):
-            if not self._fits(tuple(shape)):
+            if not self._fits(tuple(shape), samples):
                 self._halve(shape)
         return self.backend
 
-    def _fits(self, shape: tuple[int, ...]) -> bool:
+    def _fits(self, shape: tuple[int, ...], samples: float) -> bool:
         """Make ready for images of `shape`; False where a batch does not fit into the memory of the device."""
         try:
-            batch = self._choose(shape) if self._backend is None else self._batch_for(self._backend, shape)
-            self.backend.size = batch
-            self.workers = self._workers_for(self.backend, shape)
-            (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
+            if self._backend is None:
+                self._choose(shape, samples)
+            else:
+                self._fit(self._backend, shape)
         except torch.OutOfMemoryError:
             return False
-        self._shape, self._most = (batch, *shape), None
+        self._most = None
         return True
+
+    def _fit(self, backend: Backend, shape: tuple[int, ...]) -> None:
+        """Try `backend` out on a batch, and use it for images of `shape`."""
+        batch = self._batch_for(backend, shape)
+        self._backend, backend.size, self.workers = backend, batch, self._workers_for(backend, shape)
+        (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
+        self._shape = (batch, *shape)
 
     def _halve(self, shape: Sequence[int]) -> None:
         """Let batches be half as large, in whole blocks, before anything is counted.
@@ -174,10 +183,10 @@ class Engine:
         return self._tried
 
     def _workers_for(self, backend: Backend, shape: Sequence[int]) -> WorkerPool:
-        """As many as the backend wants; else one for each thread on the CPU, where batches are small; else one."""
+        """As many as the backend wants; of small images on a CPU, one for each thread and the spare ones; else one."""
         several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
         backend.workers = backend.side_by_side or (torch.get_num_threads() if several else 1)
-        return WorkerPool(backend.workers, halting=backend.halting)
+        return WorkerPool(backend.workers + several * backend.spare, halting=backend.halting)
 
     @torch.inference_mode()
     def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
@@ -195,31 +204,48 @@ class Engine:
         logits = check_repeats(self.backend, self.model, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
-    def _choose(self, shape: Sequence[int]) -> int:
-        """Take the fastest backend and precision; the batch that it is fastest with, unless the settings give one.
+    def _choose(self, shape: tuple[int, ...], samples: float) -> None:
+        """Take the backend and precision that count fastest; the usual ones where a trial does not pay.
 
-        A metered model is not measured: it has its usual backend.
+        A metered model is not timed: it has its usual backend.
         """
-        ways = self._ways()
-        usual = make_backend(ways[0].backend, self.model, self.device, ways[0].precision)
-        batch = self._batch_for(usual, shape)
-        if usual.metered:
-            self._backend = usual
-            return batch
+        usual, *others = self._ways()
+        engine = self._in(usual, shape)
+        engines, trial = {usual: engine}, engine._round * (1 + ROUNDS) * (1 + len(others))
+        if not engine.backend.metered and samples >= WORTH * trial:
+            for way in others:
+                with suppress(InputError):  # it cannot run this model
+                    engines[way] = self._in(way, shape)
+        best = usual
+        if len(engines) > 1:
+            best, self.rates = fastest({way: each.samples_a_second for way, each in engines.items()})
+        for name in ("_backend", "workers", "mixes", "classes", "_shape"):
+            setattr(self, name, getattr(engines[best], name))
 
-        def measure(backend: Backend, batch: int = batch) -> float:
-            return images_a_second(backend, self._workers_for(backend, shape), (batch, *shape))
+    def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
+        """The engine of one way to count, ready for images of `shape`."""
+        settings = self.settings.having(backend=way.backend, precision=way.precision)
+        engine = Engine(self.model, settings, device=self.device)
+        engine._most = self._most
+        self._tried = engine._batch_for(engine.backend, shape)
+        engine._fit(engine.backend, shape)
+        return engine
 
-        self._backend, self.rates = fastest(ways, self.model, self.device, measure)
-        best = Way(self._backend.name, self._backend.precision)
-        for larger in larger_batches(batch, shape) if self.settings.batch is None else ():
-            try:
-                rate = measure(self._backend, larger)
-            except torch.OutOfMemoryError:
-                break
-            if rate > CLEARLY * self.rates[best]:
-                batch, self.rates[best] = larger, rate
-        return batch
+    @property
+    def _round(self) -> int:
+        """Samples of a round of a trial."""
+        return EACH * self.backend.workers * self.size
+
+    def samples_a_second(self) -> float:
+        """How many samples of a grey image are drawn, answered and counted a second, in one round; `prepare` first."""
+        grey = torch.full(self._shape[1:], 128 / 255, device=self.device)
+        queue = deque(segments(0, grey, Stream(self.seed, "trial"), SampleRange("trial", 0, self._round)))
+        batches = []
+        while queue:
+            batches.append(take_batch(queue, self.size, mix=self.mixes, cut=self.cuts))
+        start = time.perf_counter()
+        self.count(batches, [0])
+        return self._round / (time.perf_counter() - start)
 
     def _ways(self) -> list[Way]:
         """The backends and precisions that the settings leave open, the usual ones first."""
@@ -329,14 +355,3 @@ class Engine:
             self._perturb(last[1], segment.x, stream=segment.stream)
             self._own.last = last
         out.copy_(last[1][segment.skip :][: segment.samples])
-
-
-def images_a_second(backend: Backend, workers: WorkerPool, shape: tuple[int, ...]) -> float:
-    """Median over a few batches of `shape` (B, C, H, W) by every worker, after one to warm up."""
-    noisy, times = torch.zeros(shape, device=backend.device), []
-    for _ in range(1 + TRIALS):
-        start = time.perf_counter()
-        for logits in workers.map(torch.inference_mode()(backend.logits), [noisy] * workers.number):
-            logits.cpu()
-        times.append(time.perf_counter() - start)
-    return workers.number * shape[0] / statistics.median(times[1:])

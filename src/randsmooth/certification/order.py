@@ -89,6 +89,7 @@ class Order:
         selected, selection = self._selected(len(images))
         indices = selected if self.shard is None else self.shard.share(selected)
         hashes = pixel_hashes(images, indices)
+        smoothed.engine.prepare(images.spec.shape, len(indices) * (settings.n0 + settings.n))
         about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
         header = make_header(smoothed, base, images, indices, hashes=hashes, **about, **self._part())
         header = in_format_of(self.begun, self._with_source(header))
@@ -173,11 +174,12 @@ def chosen(engine: Engine, header: Header, images: int) -> list[str]:
         samples = images * ((header.n0 or 0) + (header.n or 0))
         return [f"the endpoint is sent {samples:,} images at most, in {-(-samples // engine.size):,} requests"]
     slow = [] if (said := slow_format(engine.backend)) is None else [said]
-    if not engine.rates:
+    if not engine.settings.chooses:
         return slow
     rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
+    why = f"images per second: {rates}" if rates else "no trial: the run is short, or nothing else can be chosen"
     way = Way(engine.backend.name, engine.backend.precision)
-    return [f"backend {way}, batches of {engine.size} (images per second: {rates})", *slow]
+    return [f"backend {way}, batches of {engine.size} ({why})", *slow]
 
 
 def choose(total: int, take: int | None, skip: int | None) -> tuple[list[int], str]:

@@ -15,8 +15,7 @@ from randsmooth.certification.jobs import SampleRange
 from randsmooth.noise import Stream
 
 # Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
-SAMPLES = {"cpu": 256, "cuda": 8192}
-TRIED = 2**20  # a larger batch is tried if it has at most so many values
+SAMPLES = {"cpu": 512, "cuda": 8192}
 VALUES = {"cpu": 2**19, "cuda": 2**24}
 
 
@@ -60,11 +59,6 @@ def usual_batch(device: torch.device, shape: Sequence[int]) -> int:
     kind = "cpu" if device.type == "cpu" else "cuda"
     samples, block = min(SAMPLES[kind], VALUES[kind] // math.prod(shape)), usual_block(shape)
     return max(1, samples // block) * block
-
-
-def larger_batches(batch: int, shape: Sequence[int]) -> list[int]:
-    """Batches to try besides the usual one: two and four times as large, if they have at most TRIED values."""
-    return [b for b in (2 * batch, 4 * batch) if b * math.prod(shape) <= TRIED]
 
 
 def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iterator[Segment]:

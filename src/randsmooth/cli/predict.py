@@ -50,6 +50,7 @@ def predict(settings: Predict) -> None:
     if table is not None:
         certification.check_answers(smoothed, spec.shape, table)
     named = [each for path in settings.images for each in images_at(path, spec, settings)]
+    smoothed.engine.prepare(spec.shape, len(named) * (how.n0 + how.n))
     result = smoothed.certify(torch.stack([x for _, x in named]))
     pairs = zip(named, result.predict, result.radius, strict=True)
     answers = [_answer(name, int(k), float(r), spec.classes) for (name, _), k, r in pairs]

@@ -10,8 +10,8 @@ import torch
 
 from randsmooth import models
 from randsmooth.certificates import ARITHMETICS, Precision
-from randsmooth.certification.backends import BACKENDS, usual_backend, weighed
-from randsmooth.certification.engine import Engine, images_a_second
+from randsmooth.certification.backends import BACKENDS, Way, fastest, usual_backend, weighed
+from randsmooth.certification.engine import Engine
 from randsmooth.models import BaseClassifier, Classifier
 
 SHAPE, ARCH, SIGMA = (1, 28, 28), "lenet", 0.5
@@ -24,7 +24,7 @@ UNTIMED = {
 
 
 def speed(name: str) -> str:
-    """Noisy images that the backend answers a second, in each precision that it takes.
+    """Noisy images that are drawn and answered a second, in each precision that it takes.
 
     Example:
         >>> speed("endpoint")
@@ -63,4 +63,5 @@ def _rate_of_file() -> float:
 def _rate(name: str, model: BaseClassifier, device: torch.device, precision: Precision) -> float:
     engine = Engine(model, sigma=SIGMA, backend=name, precision=precision, device=device)
     engine.prepare(SHAPE)
-    return images_a_second(engine.backend, engine.workers, (engine.size, *SHAPE))
+    way = Way(name, precision)
+    return fastest({way: engine.samples_a_second})[1][way]

@@ -135,9 +135,12 @@ class Served:
             sigma=known, alpha=alpha, backend=backend, precision=precision, rule="anytime", n=limits.samples
         )
         served = cls(base, name, spec, settings, limits, models.pick_device(device))
-        if served.smoothed(known).engine.prepare(spec.shape).metered:
+        engine = served.smoothed(known).engine
+        backend = engine.prepare(spec.shape)
+        if backend.metered:
             raise InputError(f"every answer of {name} has its price, which visitors would spend: serve another model")
-        return served
+        chosen = settings.having(backend=backend.name, precision=backend.precision, batch=engine.size)
+        return dataclasses.replace(served, settings=chosen)  # so that no visitor waits for another trial
 
     @property
     def fixed_sigma(self) -> bool:

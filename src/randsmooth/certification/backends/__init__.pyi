@@ -2,7 +2,7 @@ from .base import Backend as Backend
 from .base import frozen as frozen
 from .base import own_copy as own_copy
 from .base import refused as refused
-from .choose import CLEARLY as CLEARLY
+from .choose import ROUNDS as ROUNDS
 from .choose import Way as Way
 from .choose import candidates as candidates
 from .choose import fastest as fastest

@@ -37,7 +37,8 @@ class Backend(ABC):
         precision: "32", "bf16" or "fp16": the arithmetic of the layers, and so a part of the base classifier.
         device: where the noisy images are made and the logits end up.
         packages: modules that it needs, on whose versions the logits depend besides torch's.
-        workers: how many threads will ask at once; set before the first answer, above 1 only where `parallel`.
+        workers: how many answers are computed at once; set before the first, above 1 only where `parallel`.
+        spare: how many more threads ask than that: each draws noise while the others wait for their answers.
         padded: whether batches are filled up to one size, with images whose answers are thrown away.
         metered: whether every image answered costs, so that none is sent to measure speed or to try the model out.
         batch: samples a batch where the settings give none; None: what suits device and image.
@@ -61,6 +62,7 @@ class Backend(ABC):
     parallel: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ()
     workers: int = 1
+    spare: ClassVar[int] = 0
     padded: bool = True
     metered: bool = False
     batch: int | None = None

@@ -1,8 +1,9 @@
-"""Backends by name, ours and those of other packages, and the fastest of those that can run a model."""
+"""Backends by name, ours and those of other packages, and which of them count fastest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -15,7 +16,7 @@ from randsmooth.certification.backends.registry import BACKENDS, check_backend
 from randsmooth.errors import InputError, unknown
 from randsmooth.models import ForeignModel
 
-CLEARLY = 1.15  # another backend must be faster by this factor, so that two runs on one machine choose alike
+ROUNDS = 5  # of a trial
 
 
 class Way(NamedTuple):
@@ -105,33 +106,26 @@ def slow_format(backend: Backend) -> str | None:
     )
 
 
-def fastest(
-    ways: Sequence[Way],
-    model: nn.Module | ForeignModel,
-    device: torch.device,
-    measure: Callable[[Backend], float],
-) -> tuple[Backend, dict[Way, float]]:
-    """The fastest way to run `model`, and images per second of each that could be tried, as `measure` finds them.
+def fastest(runs: Mapping[Way, Callable[[], float]]) -> tuple[Way, dict[Way, float]]:
+    """The fastest of several ways, and the rate of each: the median of rounds, in which all take their turn.
 
-    The first of `ways` is taken unless another is clearly faster. One that cannot run the model is left out, but for
-    the first.
+    The first is taken unless another is faster in every round. How much faster that must be depends on how far the
+    rounds scatter; of two ways that are equally fast, the second is taken once in 2**ROUNDS trials.
+
+    Args:
+        runs: what runs each way once, and gives its rate in that run. The first run of each warms it up.
 
     Example:
-        >>> model, cpu = nn.Sequential(nn.Flatten(), nn.Linear(4, 2)).eval(), torch.device("cpu")
-        >>> backend, rates = fastest([Way("torch", "32")], model, cpu, lambda backend: 100.0)
-        >>> backend.name, list(rates.values())
-        ('torch', [100.0])
+        >>> runs = {Way("torch", "32"): lambda: 100.0, Way("openvino", "32"): lambda: 103.0}
+        >>> best, rates = fastest(runs)
+        >>> print(best, *rates.values())
+        openvino 100.0 103.0
     """
-    made, rates = {}, {}
-    for way in ways:
-        try:
-            backend = make_backend(way.backend, model, device, way.precision)
-            made[way], rates[way] = backend, measure(backend)
-        except InputError:
-            if way == ways[0]:
-                raise
-    best = ways[0]
-    for way in made:
-        if rates[way] > CLEARLY * rates[best]:
+    for run in runs.values():
+        run()
+    rounds = [{way: run() for way, run in runs.items()} for _ in range(ROUNDS)]
+    best = next(iter(runs))
+    for way in runs:
+        if all(rates[way] > rates[best] for rates in rounds):
             best = way
-    return made[best], rates
+    return best, {way: statistics.median(rates[way] for rates in rounds) for way in runs}

@@ -28,6 +28,7 @@ class OpenVINO(Backend):
     name = "openvino"
     runs = "runs ONNX files, OpenVINO IR and torch modules, but none whose steps depend on the images; use torch"
     parallel = True
+    spare = 1  # who asks waits, while threads of OpenVINO compute
     packages = ("openvino",)
 
     @classmethod
