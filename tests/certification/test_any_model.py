@@ -255,8 +255,8 @@ def test_labels_count_as_the_logits_do_that_they_come_from(tmp_path: Path) -> No
     [
         (bright, {}, "answers with labels, which do not say how many classes there are: give num_classes"),
         (bright, {"num_classes": 5}, "answers with the label [5-9]; expected 0 to 4"),
-        (lambda x: x, {}, r"answers 256 images with torch.float32 \(256, 1, 8, 8\); expected logits \(256, K\)"),
-        (lambda x: x.mean(axis=(1, 2, 3)), {}, r"float32 \(256,\); expected logits"),
+        (lambda x: x, {}, r"answers 512 images with torch.float32 \(512, 1, 8, 8\); expected logits \(512, K\)"),
+        (lambda x: x.mean(axis=(1, 2, 3)), {}, r"float32 \(512,\); expected logits"),
         (lambda x: ["cat"] * len(x), {"num_classes": 10}, "answers with names; say which there are"),
         (lambda x: 1 / 0, {}, "failed on images .*ZeroDivisionError: division by zero"),
         (3, {}, "the model is an int, 3; expected a torch.nn.Module, .* a scikit-learn estimator"),

@@ -316,7 +316,8 @@ def test_a_trial_draws_noise_and_a_short_run_has_none(monkeypatch: pytest.Monkey
         assert backend.name == "torch" or tried
         alone = Engine(model, sigma=0.5, device=CPU, backend=backend.name)
         x = torch.rand(shape, generator=torch.Generator().manual_seed(0))
-        np.testing.assert_array_equal(*(count_classes(each, x, [("a", 3000)]) for each in (engine, alone)))
+        counts = [count_classes(each, x, [("a", 3000)]) for each in (engine, alone)]
+        np.testing.assert_array_equal(counts[0], counts[1])
     runs = [n for n in drawn if n != 3000]
     assert len(runs) == 2 * (1 + ROUNDS) and WORTH * sum(runs) <= 10**7
 

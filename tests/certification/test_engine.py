@@ -176,7 +176,7 @@ def test_a_model_that_mixes_its_batch_a_little_gets_a_note_in_its_table(tmp_path
 
 
 def test_images_share_batches(image: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, images = Engine(Digits(), sigma=SIGMA, device=CPU), image.expand(30, 1, 8, 8)
+    engine, images = Engine(Digits(), sigma=SIGMA, device=CPU, batch=256), image.expand(30, 1, 8, 8)
     batches: list[int] = []
     count = engine.count
 
@@ -316,7 +316,7 @@ def test_logits_that_are_not_finite_name_the_image(logits: list[float], image: t
 
 @pytest.mark.parametrize("logits", [0.0, [[0.0, 1.0]]])
 def test_answers_that_are_no_logits(logits: list[Any], image: torch.Tensor) -> None:
-    with pytest.raises(InputError, match=r"expected logits \(256, K\)"):
+    with pytest.raises(InputError, match=r"expected logits \(512, K\)"):
         count_classes(Engine(Answer(logits), sigma=SIGMA, device=CPU), image, [("a", 50)])
 
 

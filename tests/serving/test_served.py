@@ -64,6 +64,12 @@ def test_every_run_has_another_seed_and_ends_at_n(served: Served, digit: Path) -
         assert (again.predict[0], again.radius[0]) == (last.look.predict, last.look.radius)
 
 
+def test_visitors_wait_for_no_trial(folder: Path) -> None:
+    served = Served.of(str(folder), "digits", backend="auto", precision="auto")
+    engine = served.smoothed(0.25).engine
+    assert engine.prepare(served.spec.shape).name == served.settings.backend and not engine.rates
+
+
 def test_when_the_time_is_up_what_there_is_is_shown(served: Served, digit: Path) -> None:
     hurried = dataclasses.replace(served, limits=Limits(samples=2000, seconds=1e-9))
     (moment,) = hurried.watched(hurried.read(digit), 0.25, 2000)

@@ -90,7 +90,7 @@ class CertificationSettings(FrozenRecord):
     precision: AskedPrecision = Field(
         default="32",
         description=f"Arithmetic of the base classifier: {', '.join(PRECISIONS)}, or auto, the faster here of float32 "
-        "and a format of half its length, told with the speed of each. It is a part of the classifier.",
+        "and a format of half its length (a short run: float32). It is a part of the classifier.",
     )
     batch: int | None = Field(
         default=None,

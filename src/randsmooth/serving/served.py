@@ -136,10 +136,9 @@ class Served:
         )
         served = cls(base, name, spec, settings, limits, models.pick_device(device))
         engine = served.smoothed(known).engine
-        backend = engine.prepare(spec.shape)
-        if backend.metered:
+        if (runs := engine.prepare(spec.shape)).metered:
             raise InputError(f"every answer of {name} has its price, which visitors would spend: serve another model")
-        chosen = settings.having(backend=backend.name, precision=backend.precision, batch=engine.size)
+        chosen = settings.having(backend=runs.name, precision=runs.precision, batch=engine.size)
         return dataclasses.replace(served, settings=chosen)  # so that no visitor waits for another trial
 
     @property
