@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,11 @@ def classify(x):
     return x.mean(axis=(1, 2, 3)).astype(int)
 
 
+def asking(token, who=""):
+    assert (token, who) in (("hush-7f3", "me"), ("other", "me"))
+    return small()
+
+
 ready = small()
 number = 3
 """
@@ -72,6 +78,27 @@ def test_code_makes_the_model_with_arguments_that_the_header_keeps(cli: Run, zoo
     attacked = cli("attack", *same, "zoo.py-small.parquet", "--steps", 2, "--m", 4, "--n", 2000)
     assert attacked.code == 0 or "certifies none" in attacked.err
     assert "another model" in cli("attack", "zoo.py:small", "zoo.py-small.parquet").err
+
+
+def test_tables_hold_no_secrets_and_name_no_folders_nor_hosts(cli: Run, zoo: Path, tmp_path: Path) -> None:
+    for k in range(10):
+        (zoo / "images" / f"{k}").mkdir(parents=True)
+        Image.fromarray(np.full((8, 8), 20 * k, np.uint8)).save(zoo / "images" / f"{k}" / "one.png")
+    secret = ("--model-arg", "token=hush-7f3", "--model-arg=secret:who=me")
+    words = ("certify", zoo / "zoo.py:asking", *secret, "--dataset", zoo / "images")
+    words = (*words, "--sigma", 0.25, "--n", 200)
+    shard = cli(*words, "--shard", "1/2", "--out", "a.parquet")
+    assert shard.code == 0, shard.err
+    table = rs.read(zoo / "a-1-of-2.parquet")
+    said = table.header.model_dump_json()
+    for hidden in ("hush", '"me"', str(tmp_path), platform.node()):
+        assert hidden not in said and hidden.encode() not in (zoo / "a-1-of-2.parquet").read_bytes(), hidden
+    model = table.header.model
+    assert model is not None and model["source"] == "zoo.py:asking" and table.header.dataset == "images"
+    assert all(text.startswith("secret sha256:") for text in model["arguments"].values())
+    command = table.header.command or ()
+    assert "zoo.py:asking" in command and "secret:token=**********" in command and "images" in command
+    assert cli(*words, "--shard", "1/2", "--out", "a.parquet", "--resume").code == 0
 
 
 def test_a_module_of_the_current_folder_is_imported_and_may_hold_the_model_itself(cli: Run, zoo: Path) -> None:

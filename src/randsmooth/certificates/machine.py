@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -20,13 +21,13 @@ class Machine(FrozenRecord):
     """What may differ between the processes that make one table, as long as the classifier's outputs do not.
 
     Attributes:
-        host: what the machine is called in its network.
+        host: eight digits of a hash of what the machine is called, which tell machines apart and name none.
         device, instructions: its processor and the instructions used, as in a header.
         versions: of the libraries.
 
     Example:
-        >>> Machine(host="node7", device="cpu", instructions="AVX2", versions={"torch": "2.10.0"}).host
-        'node7'
+        >>> Machine(host="5d1f7c0a", device="cpu", instructions="AVX2", versions={"torch": "2.10.0"}).host
+        '5d1f7c0a'
     """
 
     model_config = ConfigDict(strict=True)
@@ -51,7 +52,8 @@ class Machine(FrozenRecord):
             >>> Machine.here(Header(device="cpu")).device
             'cpu'
         """
-        return cls(host=platform.node() or None, **{name: getattr(header, name) for name in OF_THE_MACHINE})
+        host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+        return cls(host=host, **{name: getattr(header, name) for name in OF_THE_MACHINE})
 
 
 class NumberedMachines:

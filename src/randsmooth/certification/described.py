@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,6 +17,11 @@ from randsmooth.certification.segments import usual_block
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.exported import Program
 from randsmooth.versions import versions
+
+# An absolute path on any system, behind the name of an argument or of a kind of model.
+ABSOLUTE = re.compile(
+    r"(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)", re.DOTALL
+)
 
 
 def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int, ...], **facts: Any) -> Header:
@@ -35,8 +42,33 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
         "instructions": backend.instructions,
         "versions": versions(*backend.packages) | rule_origin(settings.rule),
     }
+    for name in ("dataset", "model"):
+        facts[name] = without_places(facts.get(name))
     header = Header(**dict(settings) | decided | facts)
     return header.having(guarantee=guarantee_of(header))
+
+
+def without_places(value: Any) -> Any:
+    """`value` with every absolute path in it, at any depth, cut to its name: tables are passed on, and name no folders.
+
+    Example:
+        >>> without_places({"source": "/home/me/zoo.py:net", "arguments": {"weights": "hf:/home/me/vit", "depth": 20}})
+        {'source': 'zoo.py:net', 'arguments': {'weights': 'hf:vit', 'depth': 20}}
+    """
+    if isinstance(value, dict):
+        return {key: without_places(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_places(part) for part in value]
+    found = ABSOLUTE.fullmatch(value) if isinstance(value, str) else None
+    return value if found is None else found["before"] + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
+
+
+def runnable_here(word: str) -> str:
+    """A word of a command without absolute paths: of one in the current folder the rest, of others the name."""
+    found = ABSOLUTE.fullmatch(word)
+    if found is None or not Path(found["path"]).is_relative_to(Path.cwd()):
+        return str(without_places(word))
+    return found["before"] + str(Path(found["path"]).relative_to(Path.cwd()))
 
 
 def generator_of(engine: Engine) -> str:

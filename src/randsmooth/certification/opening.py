@@ -18,7 +18,9 @@ def opened(model: object, model_args: Mapping[str, Any], num_classes: int | None
     if isinstance(model, str | Path):
         model = load_model(model, **model_args)
     elif model_args:
-        raise InputError(f"model_args={dict(model_args)} are for a model that is named; got a {type(model).__name__}")
+        raise InputError(
+            f"model_args for {', '.join(model_args)} are for a model that is named; got a {type(model).__name__}"
+        )
     base = models.adapt(model, num_classes=num_classes)
     if isinstance(base, nn.Module):
         check_eval_mode(base)

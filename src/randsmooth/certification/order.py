@@ -12,6 +12,7 @@ from randsmooth.certificates import Certificates, CertificationSettings, Header,
 from randsmooth.certificates.same_run import in_format_of
 from randsmooth.certification.backends import Way, slow_format
 from randsmooth.certification.behaviour import no_better_than_guessing
+from randsmooth.certification.described import runnable_here, without_places
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.opening import opened
 from randsmooth.certification.prepared import Prepared
@@ -19,6 +20,7 @@ from randsmooth.certification.run_identity import check_fit, make_header, pixel_
 from randsmooth.certification.same_classifier import check_same
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
+from randsmooth.models.arguments import told
 from randsmooth.urls import is_url
 
 UNLABELLED = "the images have no labels, so that accuracy and ACR stay unknown"
@@ -112,7 +114,8 @@ class Order:
 
     def _part(self) -> dict[str, Any]:
         """What a header says of a shard."""
-        return {} if self.shard is None else {"shard": str(self.shard), "command": self.command}
+        command = None if self.command is None else tuple(map(runnable_here, self.command))
+        return {} if self.shard is None else {"shard": str(self.shard), "command": command}
 
     def count(self) -> int:
         """How many images it comes to; as `selected`."""
@@ -147,8 +150,8 @@ class Order:
         named = isinstance(self.model, str | Path)
         if not named or not (self.model_args or (":" in str(self.model) and not is_url(self.model))):
             return header
-        said = {"source": str(self.model)} | ({"arguments": dict(self.model_args)} if self.model_args else {})
-        return header.having(model=(header.model or {}) | said)
+        said = {"source": str(self.model)} | ({"arguments": told(self.model_args)} if self.model_args else {})
+        return header.having(model=(header.model or {}) | without_places(said))
 
 
 def completed(

@@ -10,7 +10,7 @@ from randsmooth.certificates import RULES, CertificationSettings, Shard
 from randsmooth.cli.configuration import as_given
 from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser, default_out
 from randsmooth.cli.ensemble_option import CONSENSUS, ENSEMBLE, check_ensemble, ensemble_of, joined, single
-from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
+from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs, written
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
 from randsmooth.errors import InputError
@@ -166,10 +166,11 @@ def out_file(settings: Certify) -> Place:
 
 
 def command_of(settings: Certify) -> list[str]:
-    """The words of the command that certifies with these `settings`, but for those about its file and its shard."""
+    """The words of the command that certifies with these `settings`, but for its file, its shard and secrets."""
     from randsmooth.cluster.graph import command_words
 
     of_a_shard = {"model", "shard", "out", "resume", "overwrite"}
     given = settings.model_dump(exclude=of_a_shard, exclude_defaults=True)
+    given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
     options = {as_given(name, Certify.model_fields[name]).removeprefix("--"): value for name, value in given.items()}
     return command_words("certify", settings.model, options)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from randsmooth import bounds
 from randsmooth.cli.denoiser_option import base_classifier, check_denoiser
 from randsmooth.cli.messages import note
+from randsmooth.cli.model_options import without_secrets
 from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.single_images import FoundImage, OneClassifier, check_image, completed, found_image
@@ -103,7 +104,7 @@ def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None
     from randsmooth.certificates import write_parquet
 
     seed = [] if settings.seed is not None else ["--seed", str(explained.certified.drawn.engine.seed)]
-    command = "randsmooth " + shlex.join([*sys.argv[1:], *seed])  # which repeats the page
+    command = "randsmooth " + shlex.join([*without_secrets(sys.argv[1:]), *seed])  # which repeats the page
     explanation.write_explanation(explained, settings.out, command=command)
     if settings.certificate is not None:
         place: dict[str, Any] = {}

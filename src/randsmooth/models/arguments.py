@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import Secret
+
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+
+NAMES_A_SECRET = re.compile(r"token|secret|passw|credential|api_?key", re.IGNORECASE)
+
+
+def secret_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments, with those in `pydantic.Secret` that their user marks by "secret:NAME", or that are called so.
+
+    Example:
+        >>> secret_arguments({"depth": 20, "api_key": "abc", "secret:who": "me"})
+        {'depth': 20, 'api_key': Secret('**********'), 'who': Secret('**********')}
+    """
+    made = {}
+    for name, value in given.items():
+        plain = name.removeprefix("secret:")
+        hidden = not isinstance(value, Secret) and (plain != name or NAMES_A_SECRET.search(name))
+        made[plain] = Secret[Any](value) if hidden else value
+    return made
+
+
+def revealed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as what makes a model is to be given them."""
+    return {name: value.get_secret_value() if isinstance(value, Secret) else value for name, value in given.items()}
+
+
+def told(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as a table may say them: of a secret, a hash, by which two runs are told apart.
+
+    Example:
+        >>> told({"depth": 20, "token": "abc"})
+        {'depth': 20, 'token': 'secret sha256:25f1489e989b'}
+    """
+    hidden = secret_arguments(given)
+    return {name: _hash(name, value) if isinstance(value, Secret) else value for name, value in hidden.items()}
+
+
+def _hash(name: str, value: Secret[Any]) -> str:
+    return f"secret sha256:{hashlib.sha256(repr((name, value.get_secret_value())).encode()).hexdigest()[:12]}"
 
 
 def check_arguments(called: Callable[..., Any], given: Mapping[str, Any], what: str, *, first: int = 0) -> None:

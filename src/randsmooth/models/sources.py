@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models.arguments import check_arguments
+from randsmooth.models.arguments import check_arguments, revealed
 from randsmooth.models.hub.places import HF, TIMM, check_timm, check_transformers
 from randsmooth.models.place import HUB_ID, check_file, check_place
 from randsmooth.transfer import fetched
@@ -198,5 +198,6 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     form = form_of(source)
     form.check(str(source))
     opener = pkgutil.resolve_name(form.opener)
-    check_arguments(opener, model_args, shown(str(source)), first=1)
-    return opener(source, **model_args)
+    given = revealed(model_args)
+    check_arguments(opener, given, shown(str(source)), first=1)
+    return opener(source, **given)
