@@ -28,6 +28,7 @@ TABLES: dict[str, Table] = {
     "format": format_tables.fields,
     "paper-objects": paper_tables.objects,
     "paper-cells": paper_tables.results,
+    "paper-others": paper_tables.others,
     "paper-mnist": paper_tables.on_mnist,
     "paper-at-scale": paper_tables.at_scale,
 }

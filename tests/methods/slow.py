@@ -205,13 +205,14 @@ def binomial(u: float, m: int, share: float) -> int:
 
 def cat_rs(
     theta: Floats, p: Problem, *, lbd: float, p0: float, T: int, eps: float, low: bool, high: str, mask: bool,
-    variant: str, **_: Any,
+    variant: str, confidence: str = "model", **_: Any,
 ) -> Slow:  # fmt: skip
     """Jeong et al. 2023, algorithm 1: p-hat, K and the attacked noises are held fixed, their order is not."""
     m, images, released = len(p.noise), range(len(p.x)), variant == "released"
     result = Slow(lambda weights: float(np.mean([image(weights, i) for i in images])))
     right = [[slow.logits(theta, p.x[i] + d[i]).argmax() == p.y[i] for d in p.noise] for i in images]
-    drawn = [binomial(p.u[i], m, float(np.mean(right[i]))) for i in images]
+    shares = [p.target[i][p.y[i]] if confidence == "teacher" else np.mean(right[i]) for i in images]
+    drawn = [binomial(p.u[i], m, float(share)) for i, share in enumerate(shares)]
     sure = [drawn[i] == m if released else all(right[i]) for i in images]
     aims = [p.target[i] if released else slow.one_hot(p.y[i]) for i in images]
     theirs: dict[str, Any] = {"damp": 1e-8 * m, "rms": True} if released else {}  # their loss is divided by m
@@ -237,7 +238,7 @@ def cat_rs(
 
     for i in images:
         kept = max(1, drawn[i])
-        result.margins += [abs(p.u[i] - stats.binom.cdf(k, m, np.mean(right[i]))) for k in range(m)]
+        result.margins += [abs(p.u[i] - stats.binom.cdf(k, m, shares[i])) for k in range(m)]
         result.margins += [*np.diff(losses(theta, i)), gap(np.array(adversarial(theta, i)))]
         result.saw("sure", sure[i])
         result.saw("none drawn", drawn[i] == 0)

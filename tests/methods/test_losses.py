@@ -58,6 +58,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "cat-rs, high only, no mask": ("cat-rs", {"m": 2} | CAT | {"low": False, "mask": False}),
     "cat-rs, released": ("cat-rs", {"m": 3} | TAUGHT),
     "cat-rs, released, no mask": ("cat-rs", {"m": 2} | TAUGHT | {"mask": False, "high": "mean"}),
+    "cat-rs, released, teacher's confidence": ("cat-rs", {"m": 3} | TAUGHT | {"confidence": "teacher"}),
     "amplify, m=1": ("amplify", {"m": 1} | WALK),
     "amplify, m=3": ("amplify", {"m": 3} | WALK),
     "amplify, one step": ("amplify", {"m": 2, "T": 1, "eps": 2.0}),

@@ -148,6 +148,8 @@ BAD += [
     ("cat-rs", {"high": "min"}, "max, mean, off"),
     ("cat-rs", {"variant": "code"}, "paper, released"),
     ("cat-rs", {"variant": "released"}, "teacher=MODEL_DIR"),
+    ("cat-rs", {"confidence": "teacher"}, "variant='released'"),
+    ("cat-rs", {"eps_doubled_from": 80}, "variant='released'"),
     ("cat-rs", {"low": False, "high": "off"}, "low=False.*high='off'|high='off'.*low=False|low.*high"),
     ("macer", {"m": 4}, "unknown hyperparameter of macer 'm'"),
     ("cat-rs", {"po": 0.5}, "did you mean 'p0'"),

@@ -112,6 +112,11 @@ def test_a_teacher_is_asked_once_and_its_predictions_go_to_their_images() -> Non
     assert schedule.objective(0) == schedule.method
 
 
+def test_cat_rs_doubles_its_radius_late_where_asked() -> None:
+    radii = [[released(eps_doubled_from=late).objective(epoch).eps for epoch in (0, 2, 3, 9)] for late in (0, 3)]  # type: ignore[attr-defined]
+    assert radii == [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 2.0, 2.0]]
+
+
 @pytest.mark.parametrize("name", sorted(methods.METHODS))
 def test_every_other_method_leaves_the_teacher_alone(name: str) -> None:
     methods.create(name).schedule().prepare(Nobody())

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import ClassVar, Literal
 
-import numpy as np
 import torch
-from scipy import stats
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
-from randsmooth.methods.hyperparameters import model_folder
+from randsmooth.methods.hyperparameters import EPOCHS, model_folder
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
 
@@ -39,6 +37,10 @@ class CatRS(Method):
             takes root mean squares for standard deviations and divides a gradient by its norm + m * 1e-8.
         teacher: folder of a model trained with Gaussian noise, for the "released" variant.
         teacher_noises: noise samples per image for the teacher's predictions.
+        confidence: whose share of the noises (or probability of the label) K is drawn with: the "model"'s or, for a
+            model that is right about too few images to begin with, the "teacher"'s.
+        eps_doubled_from: epoch, counted from 0, from which on the attack's radius is 2 eps; 0: never. Like
+            `confidence`, from the authors' command for ImageNet.
         teacher_augmented: the teacher predicts one randomly augmented (cropped, flipped) version of each image, as
             the authors' does; False: the images as they are.
     """
@@ -56,11 +58,14 @@ class CatRS(Method):
     teacher: str | None = field(default=None, metadata=model_folder("of the model"))
     teacher_noises: int = 10_000
     teacher_augmented: bool = True
+    confidence: Literal["model", "teacher"] = "model"
+    eps_doubled_from: int = field(default=0, metadata=EPOCHS)
 
     def check(self) -> None:
         for name in ("m", "T", "teacher_noises"):
             at_least(name, getattr(self, name), 1)
         at_least("lbd", self.lbd, 0.0)
+        at_least("eps_doubled_from", self.eps_doubled_from, 0)
         above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:
             raise InputError(
@@ -73,6 +78,11 @@ class CatRS(Method):
             )
         if self.variant == "paper" and self.teacher is not None:
             raise InputError(f"teacher={self.teacher!r} is used only by variant='released': set that too")
+        if self.variant == "paper" and (self.confidence == "teacher" or self.eps_doubled_from):
+            raise InputError(
+                f"confidence={self.confidence!r} and eps_doubled_from={self.eps_doubled_from} are of "
+                "variant='released': set that too, with its teacher"
+            )
         if not (self.low or self._high):
             raise InputError(
                 "low=False with high='off' or lbd=0 leaves nothing to train on: switch one of the two losses on"
@@ -90,11 +100,11 @@ class CatRS(Method):
         right = logits.argmax(dim=-1) == y
         terms, figures = {}, p_a_shares(right)
         if self.low:
-            terms["low"] = self._low(logits, y, self._k(right, inputs))
+            terms["low"] = self._low(logits, y, self._k(right, y, inputs))
         if self._high:
             target = y if self.variant == "paper" else given("cat-rs, variant 'released',", "target", inputs.target)
             losses, after = self._attacked(model, x, y, target, noise)
-            sure = right.all(dim=0) if self.variant == "paper" else self._k(right, inputs) == self.m
+            sure = right.all(dim=0) if self.variant == "paper" else self._k(right, y, inputs) == self.m
             worst = losses.amax(dim=0) if self.high == "max" else losses.mean(dim=0)
             terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
             figures |= attack_success(right, after) | {"sure_share": sure.float().mean()}
@@ -109,9 +119,12 @@ class CatRS(Method):
     def _high(self) -> bool:
         return self.high != "off" and self.lbd > 0.0
 
-    def _k(self, right: Tensor, inputs: LossInputs) -> Tensor:
+    def _k(self, right: Tensor, y: Tensor, inputs: LossInputs) -> Tensor:
         """(B,) how many noises of each image count in full (the paper's K), drawn given which are right (m, B)."""
-        return _binomial(right.sum(dim=0), self.m, given("cat-rs", "u", inputs.u))
+        share = right.double().mean(dim=0)
+        if self.confidence == "teacher":
+            share = given("cat-rs, confidence 'teacher',", "target", inputs.target).gather(1, y[:, None])[:, 0].double()
+        return _binomial(share, self.m, given("cat-rs", "u", inputs.u))
 
     def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
         """Eq. 7: the max(1, K) smallest cross-entropies of an image, and by how much the others exceed -log p0."""
@@ -140,16 +153,12 @@ class CatRS(Method):
         return losses, logits.argmax(dim=-1) == y
 
 
-@lru_cache
-def _cdf(m: int, device: torch.device) -> Tensor:
-    """(m + 1, m) P(Bin(m, c / m) <= k) for c = 0..m and k = 0..m-1, in float64."""
-    table = stats.binom.cdf(np.arange(m), m, np.arange(m + 1)[:, None] / m)
-    return torch.from_numpy(table).to(device)
-
-
-def _binomial(c: Tensor, m: int, u: Tensor) -> Tensor:
-    """(B,) draws of Bin(m, c / m): its inverse distribution function at the uniform numbers u (B,)."""
-    return (_cdf(m, u.device)[c] <= u[:, None]).sum(dim=1)
+def _binomial(share: Tensor, m: int, u: Tensor) -> Tensor:
+    """(B,) draws of Bin(m, share): its inverse distribution function at the uniform numbers u (B,)."""
+    k = torch.arange(m, dtype=torch.float64, device=share.device)
+    ways = torch.tensor([math.comb(m, i) for i in range(m)], dtype=torch.float64, device=share.device)
+    of_k = ways * share[:, None] ** k * (1.0 - share[:, None]) ** (m - k)  # (B, m)
+    return (of_k.cumsum(dim=1) <= u[:, None]).sum(dim=1)
 
 
 class Taught(Schedule):
@@ -162,6 +171,11 @@ class Taught(Schedule):
         method = self.method
         assert method.teacher is not None
         self.predictions = teacher(method.teacher, method.teacher_noises, augmented=method.teacher_augmented)
+
+    def objective(self, epoch: int) -> CatRS:
+        method = self.method
+        late = 0 < method.eps_doubled_from <= epoch
+        return dataclasses.replace(method, eps=2.0 * method.eps) if late else method
 
     def target(self, indices: Tensor) -> Tensor:
         self.predictions = self.predictions.to(indices.device)

@@ -40,6 +40,7 @@ ORIGINS: dict[str, dict[str, tuple[str, ...]]] = {
         "cat-rs": ("jeong2023catrs",),
         "macer": ("zhai2020macer",),
         "consistency": ("jeong2020consistency",),
+        "smoothmix": ("jeong2021smoothmix",),
     },
     "rule": {
         "fixed": CERTIFY,

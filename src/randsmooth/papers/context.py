@@ -102,14 +102,15 @@ class Output:
     footnotes: list[str] = field(default_factory=list)
 
 
-def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, float]:
+def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, bool, float]:
     """The sorting key by which the certificates to show come first.
 
     First come those of the row's preset, then logs that are not refuted on equally many images, then logs that a user
-    put at DATASET-sigmaSIGMA/METHOD.tsv, then those of equally many images, then those that agree best. Certificates of
-    few images agree with many a row by chance: they come before neither a user's log nor one that can be judged.
+    put at DATASET-sigmaSIGMA/METHOD.tsv, then those of at least half as many images, then those that agree best.
+    Certificates of few images agree with many a row by chance: they come before neither of these.
     """
     agreed = agreement_of(row, found)
     put = found.place is not None and found.place.filed_by_user
     refuted = is_another_run(row, found) or not agreed.same_images
-    return found.preset != row.preset, refuted, not put, not agreed.same_images, agreed.share, agreed.mean_error
+    few = 2 * len(found.table) < (row.images or 0)
+    return found.preset != row.preset, refuted, not put, few, agreed.share, not agreed.same_images, agreed.mean_error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from randsmooth.errors import InputError, unknown
-from randsmooth.training.presets import acr, borrowed, cat_rs, consistency, macer
+from randsmooth.training.presets import acr, borrowed, cat_rs, consistency, macer, smoothmix
 from randsmooth.training.presets.base import CIFAR, SIGMAS, Optimisation, Preset, usual_optimisation
 
 __all__ = [
@@ -22,9 +22,10 @@ __all__ = [
 # The paper that the first part of a preset's name stands for.
 PAPERS = {
     "acr": acr.PAPER,
-    "cat-rs": cat_rs.PAPER,
+    "cat-rs": cat_rs.PUBLISHED,
     "macer": macer.PAPER,
     "consistency": consistency.PAPER,
+    "smoothmix": smoothmix.PAPER,
     "randsmooth": "not from a paper",
 }
 
@@ -34,6 +35,7 @@ PRESETS = (
     *cat_rs.PRESETS,
     *macer.PRESETS,
     *consistency.PRESETS,
+    *smoothmix.PRESETS,
     *acr.BASELINES,
     *borrowed.PRESETS,
 )
