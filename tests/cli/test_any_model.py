@@ -85,8 +85,7 @@ def test_tables_hold_no_secrets_and_name_no_folders_nor_hosts(cli: Run, zoo: Pat
         (zoo / "images" / f"{k}").mkdir(parents=True)
         Image.fromarray(np.full((8, 8), 20 * k, np.uint8)).save(zoo / "images" / f"{k}" / "one.png")
     secret = ("--model-arg", "token=hush-7f3", "--model-arg=secret:who=me")
-    words = ("certify", zoo / "zoo.py:asking", *secret, "--dataset", zoo / "images")
-    words = (*words, "--sigma", 0.25, "--n", 200)
+    words = ("certify", zoo / "zoo.py:asking", *secret, "--dataset", zoo / "images", "--sigma", 0.25, "--n", 200)
     shard = cli(*words, "--shard", "1/2", "--out", "a.parquet")
     assert shard.code == 0, shard.err
     table = rs.read(zoo / "a-1-of-2.parquet")

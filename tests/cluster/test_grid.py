@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,24 @@ def test_bad_grids(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError) as error:
         commands(**changes)
     assert named in str(error.value)
+
+
+def test_a_grid_of_millions_is_refused_before_it_is_crossed() -> None:
+    """A few kilobytes of lists; crossing them would take hours and all memory."""
+    many = list(range(1, 301))
+    base: dict[str, Any] = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.5}
+    for large in (
+        {"train": {"batch": many, "epochs": many, "lr": many}},
+        {"train": [{"epochs": epochs, "batch": many} for epochs in many]},
+        {"certify": {"n": many, "n0": many}},
+        {"sigmas": many, "seeds": many},
+        {"methods": {"macer": {"lbd": many, "gamma": many, "m": many}}},
+        {"methods": [{"macer": {"lbd": lbd, "gamma": many}} for lbd in many]},
+        {"seeds": list(range(100_000))},
+        {"seeds": list(range(1_000)), "certify": {"n": [100, 200, 300]}},
+    ):
+        began = time.process_time()
+        with pytest.raises(InputError, match=r"comes? to more than 2,000: leave some out, or make several grids"):
+            Grid.read(base | large)
+        assert time.process_time() - began < 5
+    assert len(Grid.read(base | {"seeds": list(range(300))}).cells) == 300

@@ -179,3 +179,14 @@ def test_read_image_refuses(tmp_path: Path, encode: Callable[..., bytes]) -> Non
     file.write_bytes(b"text")
     with pytest.raises(InputError, match=r"photo\.png cannot be decoded"):
         data.read_image(file, data.DATASETS["cifar10"])
+
+
+def test_a_batch_takes_a_list_of_positions_and_names_what_is_none() -> None:
+    images = data.load("digits", "test")
+    x, y = images.batch([3, 0])
+    again, labels = images.batch(torch.tensor([3, 0]))
+    assert torch.equal(x, again) and torch.equal(y, labels)
+    assert len(images.batch([])[0]) == 0
+    for wrong in ([364], [-1], [0.5], ["a"], [True], [None]):
+        with pytest.raises(InputError, match="must be positions from 0 to 363"):
+            images.batch(wrong)  # type: ignore[arg-type]

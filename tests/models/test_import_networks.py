@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -325,3 +326,13 @@ def test_a_classifier_needs_a_data_set_and_a_memnet_is_refused_by_name(tmp_path:
     torch.save({"arch": "memnet", "state_dict": {"feature_extractor.conv.weight": torch.ones(1)}}, tmp_path / "b.pth")
     with pytest.raises(InputError, match="architecture 'memnet', which cannot be built here"):
         import_checkpoint(tmp_path / "b.pth", "cifar10", normalise="none")
+
+
+def test_an_archive_that_claims_a_second_disk_is_named(tmp_path: Path) -> None:
+    """zipfile raises where it is only asked whether the file is an archive."""
+    torch.save({"net": {}}, tmp_path / "two.pth")
+    content = (tmp_path / "two.pth").read_bytes()
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 1, 0, 2)  # of an end of the archive on the second of two disks
+    (tmp_path / "two.pth").write_bytes(content[:-22] + locator + content[-22:])
+    with pytest.raises(InputError, match=r"two\.pth is damaged or no checkpoint"):
+        read_checkpoint(tmp_path / "two.pth")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cluster.crossing import Settings, crossed, listed, named
+from randsmooth.cluster.crossing import Settings, at_most, crossed, listed, named
 from randsmooth.documents import parse_yaml, read_file, shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.methods import METHODS
@@ -120,8 +120,8 @@ class Grid:
         Every list is crossed with all others, and a list of mappings stands for one mapping after the other.
 
         Raises:
-            InputError: no such file, an unknown key, an empty list, a value or a model twice, or a value of a type that
-                cannot be.
+            InputError: no such file, an unknown key, an empty list, a value or a model twice, a value of a type that
+                cannot be, or more than 2,000 models or certifications.
 
         Example:
             >>> grid = Grid.read({"datasets": "digits", "methods": ["gaussian", "macer"], "sigmas": [0.25, 0.5]})
@@ -139,11 +139,13 @@ class Grid:
         for key in KEYS[:3]:
             if document.get(key) in (None, "", {}):
                 raise InputError(f"the grid is empty: it must name {key}; of {', '.join(KEYS)} it has {_has(document)}")
-        cells = tuple(_cells(document))
+        cells = at_most(_cells(document), "the grid")
         for i, cell in enumerate(cells):
             if any(_same(cell, other) for other in cells[:i]):
                 raise InputError(f"the grid has {cell.title} twice: leave one of them out")
-        return cls(_told_apart(cells), tuple(_certifications(document.get("certify"))), dict(document))
+        certifications = tuple(_certifications(document.get("certify")))
+        at_most(product(cells, certifications), "models by certifications")
+        return cls(_told_apart(cells), certifications, dict(document))
 
     @cached_property
     def by_title(self) -> dict[str, Cell]:
@@ -199,8 +201,8 @@ def _cells(document: Mapping[str, Any]) -> Iterator[Cell]:
     sigmas = [_number(value, "sigmas") for value in listed(document["sigmas"], "sigmas")]
     seeds = [_seed(value) for value in listed(document.get("seeds", 0), "seeds")]
     base = crossed(document.get("train"), "train")
-    methods = [(name, _of_method(name, one)) for name, one in named(document["methods"], "methods")]
-    datasets = [*named(document["datasets"], "datasets")]
+    methods = at_most(((name, _of_method(name, one)) for name, one in named(document["methods"], "methods")), "methods")
+    datasets = at_most(named(document["datasets"], "datasets"), "datasets")
     for settings, where in [*((one, "train") for one in base), *((one, f"datasets: {name}") for name, one in datasets)]:
         _check_known(settings.values, TRAINING | OPTIMISATION, where)
     for (dataset, for_it), (method, own), shared, sigma, seed in product(datasets, methods, base, sigmas, seeds):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import torch
@@ -15,6 +15,8 @@ from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.data.decode import decode_many
 from randsmooth.data.encoded import NO_LABEL, Encoded, ImageFiles
 from randsmooth.data.transforms import crop_draws
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
 
 # Batches that a streamed split decodes before they are asked for.
 AHEAD = 3
@@ -72,12 +74,18 @@ class Images(ABC):
         """What to call image `index`: its file, where it has one of its own, else its position."""
         return f"{self.spec.name}[{index}]"
 
-    def batch(self, indices: Tensor, augment: Generator | None = None, place: Place | None = None) -> Batch:
-        """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,).
+    def batch(
+        self, indices: Tensor | Sequence[int], augment: Generator | None = None, place: Place | None = None
+    ) -> Batch:
+        """x (B, C, H, W) float32 in [0, 1] and y (B,) int64 of the images at `indices` (B,), from 0 on.
 
         `augment` is the generator that the training augmentation of the data set is drawn from; None: no augmentation.
         `place`: where these images stand in a larger batch, whose augmentation is drawn as a whole.
+
+        Raises:
+            InputError: a list of something else than positions.
         """
+        indices = indices if isinstance(indices, Tensor) else self._positions(indices)
         x, y = self._pixels(indices, augment, place), self._labels(indices)
         if augment is not None:
             x = augmented(x, self.spec.augment, augment, place)
@@ -107,6 +115,11 @@ class Images(ABC):
     @abstractmethod
     def subset(self, indices: Tensor) -> Images:
         """Only the images at `indices`, in their order."""
+
+    def _positions(self, indices: Sequence[int]) -> Tensor:
+        if any(type(each) is not int or not 0 <= each < len(self) for each in indices):
+            raise InputError(f"{shown(repr(indices))} must be positions from 0 to {len(self) - 1}, such as [0, 1]")
+        return torch.tensor(indices, dtype=torch.long)
 
     def _labels(self, indices: Tensor) -> Tensor:
         return self.labels[indices.cpu()].to(self.device)

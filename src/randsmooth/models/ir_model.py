@@ -49,17 +49,23 @@ class IrModel(GraphFile):
         with needs(str(path)):
             import openvino
         try:
-            graph = openvino.Core().read_model(self.path)
-        except RuntimeError as error:
+            self._read(openvino.Core().read_model(self.path), output, layout)
+        except (RuntimeError, UnicodeDecodeError) as error:  # the latter of names that are no text
             raise InputError(f"{path} is no OpenVINO IR that can be run ({shown(_last_line(error))})") from error
+
+    def _read(self, graph: Any, output: str | None, layout: str | None) -> None:
         taken = [(each.get_element_type().get_type_name(), _axes(each)) for each in graph.inputs]
         if len(taken) != 1 or taken[0][0] not in TAKEN:
             words = ", ".join(f"{kind}{[*axes]}" for kind, axes in taken)
-            raise InputError(f"{path} takes {shown(words)}; expected one float32 or uint8 batch of images (N, C, H, W)")
+            raise InputError(
+                f"{self.path} takes {shown(words)}; expected one float32 or uint8 batch of images (N, C, H, W)"
+            )
         ports = [_port(each) for each in graph.outputs]
         place = chosen(ports, output, self.path)
         if not (ports[place].floats or ports[place].gives_labels):
-            raise InputError(f"{path} gives {[*ports[place].axes]} first; expected logits (N, K), which are floats")
+            raise InputError(
+                f"{self.path} gives {[*ports[place].axes]} first; expected logits (N, K), which are floats"
+            )
         kind, axes = taken[0]
         stated = "".join(char for char in str(graph.inputs[0].get_node().get_layout()) if char.isalpha())
         layout = layout or (stated if stated in LAYOUTS else None)

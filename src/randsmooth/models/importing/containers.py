@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
+import struct
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -88,8 +89,7 @@ def _read_safetensors(path: Path) -> dict[str, Any]:
 
 
 def _read_torch(path: Path) -> Any:
-    if zipfile.is_zipfile(path):  # before torch 1.6 files were pickles without an archive around them
-        _check_zip(path)
+    _check_zip(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of other pickle protocols; what cannot be read raises
@@ -108,11 +108,13 @@ def _read_torch(path: Path) -> Any:
 def _check_zip(path: Path) -> None:
     """Raise InputError for an archive that is damaged, or that holds a module of TorchScript."""
     try:
+        if not zipfile.is_zipfile(path):  # before torch 1.6 files were pickles without an archive around them
+            return
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             scripted = any(name.endswith("/constants.pkl") for name in archive.namelist())
             if not scripted:
                 check_archive(file, path.stat().st_size)
-    except (InputError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error, OverflowError) as error:
         raise InputError(f"{path} is damaged or no checkpoint ({shown(error)}): download it again") from None
     if scripted:
         raise InputError(f"{path} is a TorchScript module, which needs no import: give it to `randsmooth certify`")
