@@ -22,23 +22,23 @@ READERS = "fuzz.readers:READERS"
 def main(where: str = READERS) -> int:
     """Run what the options ask for, on the readers at `where`; 1 where an input failed, and 0 where none did."""
     readers = find(where)
-    options = _options(readers)
+    asked = options(readers)
     console = Console(width=None if sys.stdout.isatty() else 150)
-    console.print(f"seed {options.seed}: {len(options.readers)} readers")
-    numbers = _numbers(options)
-    tallies = run(where, numbers, seed=options.seed, folder=options.out, workers=options.workers, tell=_tell(console))
+    console.print(f"seed {asked.seed}: {len(asked.readers)} readers")
+    numbers = _numbers(asked)
+    tallies = run(where, numbers, seed=asked.seed, folder=asked.out, workers=asked.workers, tell=_tell(console))
     console.print(results.table(tallies, readers))
     found = results.groups(tallies.values())
     for group in found:
-        console.print(_told(group, options), markup=False, soft_wrap=True)
-    if options.json is not None:
-        options.json.write_text(results.record(tallies, readers, options.seed), encoding="utf-8")
+        console.print(_told(group, asked), markup=False, soft_wrap=True)
+    if asked.json is not None:
+        asked.json.write_text(results.record(tallies, readers, asked.seed), encoding="utf-8")
     if found:
-        console.print(f"failing inputs, with what came of each, are in {options.out / 'failed'}", markup=False)
+        console.print(f"failing inputs, with what came of each, are in {asked.out / 'failed'}", markup=False)
     return 1 if found else 0
 
 
-def _options(readers: dict[str, Reader]) -> argparse.Namespace:
+def options(readers: dict[str, Reader]) -> argparse.Namespace:
     """Options, by default as FUZZ_INPUTS, FUZZ_SEED and FUZZ_READERS say."""
     said = os.environ.get
     parser = argparse.ArgumentParser(prog="make fuzz, or python -m fuzz", description=__doc__)

@@ -65,7 +65,7 @@ class Counts(Reader):
 class CountLines(Counts):
     """The same as JSON lines."""
 
-    name = "count lines"
+    name = "count-lines"
     file = "counts.jsonl"
 
     def valid(self) -> list[Files]:

@@ -12,13 +12,14 @@ import pytest
 import torch
 
 from fuzz import draw
-from fuzz.__main__ import main
+from fuzz.__main__ import main, options
 from fuzz.damage import WAYS
 from fuzz.draw import NUMBERS, YAML, Draw, values
 from fuzz.examine import CHANGED, FLOOD, HANG, NOTED, OTHER, RAW, REFUSED, SAME, Bench
 from fuzz.inputs import Input, make
 from fuzz.plain import bent, to_json, to_yaml
 from fuzz.reader import Files, difference
+from fuzz.readers import READERS
 from fuzz.run import Tally, run
 from fuzz.toys import FILE, TOYS, VALID, Toy
 from fuzz.worker import Limits
@@ -86,6 +87,12 @@ def test_the_exit_status_says_whether_an_input_failed(
     assert "seed 12" in told and (f"--seed 12 --readers {toy} --number 0" in told) == (status == 1)
     record = json.loads(counts.read_text())
     assert record["seed"] == 12 and record["readers"][toy]["inputs"] == 3
+
+
+def test_without_a_choice_every_reader_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["fuzz"])
+    monkeypatch.delenv("FUZZ_READERS", raising=False)
+    assert options(READERS).readers == list(READERS)
 
 
 def test_inputs_follow_from_seed_reader_and_number_alone(monkeypatch: pytest.MonkeyPatch) -> None:
