@@ -30,7 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "data": set(),
     "models": {"noise", "data"},
     "methods": {"noise", "bounds"},
-    "training": {"data", "models", "methods", "noise", "bounds"},
+    "training": {"data", "models", "methods", "noise", "bounds", "certification", "certificates"},
     "certification": {"models", "noise", "data", "bounds", "certificates", "metrics"},
     "papers": {
         *("training", "certification", "metrics", "certificates", "report", "bounds", "cluster"),

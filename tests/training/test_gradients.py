@@ -30,14 +30,14 @@ def linear() -> nn.Module:
 
 
 class Widened(nn.Module):
-    """A network of float64 for images of float32."""
+    """A network of float64, or what its copies are brought to, for images of float32."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        logits: torch.Tensor = self.network(x.double())
+        logits: torch.Tensor = self.network(x.to(next(self.parameters()).dtype))
         return logits
 
 

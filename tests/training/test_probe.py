@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import random
+import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
 from randsmooth import data, models
+from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.data.augment import augmented
 from randsmooth.data.images import TensorImages
 from randsmooth.noise import Stream
-from randsmooth.progress import Progress, Silent
+from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training import probe as probes
 from randsmooth.training.folder import CHECKPOINT, TEACHER
-from randsmooth.training.probe import make_probe
+from randsmooth.training.probe import make_probe, until_decided
 
 CIFAR = data.DATASETS["cifar10"]
 STREAM = Stream(0, "train/probe").at(3)
-
-
-class Seen(nn.Module):
-    """Gives class 1 to all; keeps what it was shown."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.batches: list[Tensor] = []
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.batches.append(x.clone())
-        return torch.tensor([0.0, 1.0]).repeat(len(x), 1)
 
 
 def images(number: int = 20) -> TensorImages:
@@ -44,34 +37,92 @@ def images(number: int = 20) -> TensorImages:
     return TensorImages(CIFAR, "train", pixels, torch.arange(number) % 2)
 
 
-def shown(m: int, *, augmented: bool = False) -> Tensor:
-    """(m, 20, C, H, W) what a probe without noise shows of twenty images, a chunk after the other."""
-    model, split = Seen(), images()
-    counts = make_probe(model, split, 0.0, STREAM, torch.device("cpu"))(torch.arange(20), m, augmented=augmented)
-    assert torch.equal(counts, m * (split.labels == 1))
-    return torch.cat([batch.view(m, -1, 3, 32, 32) for batch in model.batches], dim=1)
+def linear(classes: int, shape: tuple[int, ...]) -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), classes))
 
 
-@pytest.mark.parametrize("samples", [2048, 9])  # one chunk of images, ten chunks
-def test_all_copies_are_of_one_version_that_training_could_see(samples: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "SAMPLES", samples)
-    m = 4
-    asked, plain = shown(m, augmented=True), shown(m)
-    assert (asked == asked[:1]).all() and (plain == plain[:1]).all()
-    split = images()
-    for place, chunk in enumerate(torch.arange(20).split(samples // m)):
-        crop = STREAM.at(m, place, 1).torch()
-        expected = augmented(split.pixels[chunk], "crop-flip", crop).float() / 255
-        assert torch.equal(asked[0, chunk], expected)
-    moved = (asked[0] != plain[0]).flatten(1).any(dim=1)
+def shown(m: int, monkeypatch: pytest.MonkeyPatch, *, augmented: bool = False) -> Tensor:
+    """(20, C, H, W) the images of whose noisy copies a probe asks."""
+    seen: dict[int, Tensor] = {}
+
+    class Seen(Job[tuple[int, int]]):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            seen[self.number] = self.x
+
+    monkeypatch.setattr(probes, "Job", Seen)
+    probe = make_probe(linear(2, (3, 32, 32)), images(), 0.5, STREAM, torch.device("cpu"))
+    assert probe(torch.arange(20), m, augmented=augmented).max() <= m
+    return torch.stack([seen[number] for number in range(20)])
+
+
+@pytest.mark.parametrize("chunk", [256, 3])
+def test_copies_are_of_one_version_that_training_could_see(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "IMAGES", chunk)
+    asked, plain, split = shown(4, monkeypatch, augmented=True), shown(4, monkeypatch), images()
+    for place, few in enumerate(torch.arange(20).split(chunk)):
+        crop = STREAM.at(4, place, 1).torch()
+        assert torch.equal(asked[few], augmented(split.pixels[few], "crop-flip", crop).float() / 255)
+    moved = (asked != plain).flatten(1).any(dim=1)
     assert moved.sum() >= 17  # all but those that by chance are cut where they lay
-    assert torch.equal(plain[0], split.pixels.float() / 255)
+    assert torch.equal(plain, split.pixels.float() / 255)
 
 
-def test_every_question_has_crops_of_its_own_and_the_same_again() -> None:
-    again, other = shown(16, augmented=True), shown(100, augmented=True)
-    assert torch.equal(shown(16, augmented=True), again)
-    assert not torch.equal(other[0], again[0])
+def test_every_question_has_crops_of_its_own_and_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    again, other = (shown(m, monkeypatch, augmented=True) for m in (16, 100))
+    assert torch.equal(shown(16, monkeypatch, augmented=True), again)
+    assert not torch.equal(other, again)
+
+
+def all_of(name: str, label: int, m: int, enough: int) -> Steps[tuple[int, int]]:
+    """As `until_decided`, but all copies are asked about."""
+    first = min(enough, m - enough + 1)
+    counts = yield [SampleRange(name, 0, first), SampleRange(f"{name} more", 0, m - first, probes.MORE)]
+    return int(counts[:, label].sum()), m
+
+
+def test_an_image_is_asked_about_until_it_is_decided_as_all_copies_decide_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 300 digits, of p_A from 0 to 1."""
+    split, model = data.load("digits").subset(torch.arange(300)), linear(10, (1, 8, 8))
+    with torch.no_grad():  # a network that knows as much as the nearest mean
+        x, y = split.batch(torch.arange(300))
+        means = torch.stack([x[y == k].mean(dim=0) for k in range(10)]).flatten(1)
+        model[1].weight.copy_(means), model[1].bias.copy_(-means.square().sum(dim=1) / 2)  # type: ignore[index]
+    for m, enough in ((100, 40), (100, 75), (30, 3), (7, 7), (300, 210), (5, 0)):
+        copies: list[int] = []
+        probe = make_probe(model, split, 0.7, STREAM, torch.device("cpu"), told=copies.append)
+        found = probe(torch.arange(300), m, enough=enough)
+        with monkeypatch.context() as patch:
+            patch.setattr(probes, "until_decided", all_of)
+            every = make_probe(model, split, 0.7, STREAM, torch.device("cpu"))(torch.arange(300), m, enough=enough)
+        assert torch.equal(found >= enough, every >= enough)
+        assert (m, enough) != (100, 75) or 30 < (every >= enough).sum() < 270
+        assert len(copies) == 300 and max(copies) <= m
+        if (m, enough) == (100, 40):
+            assert min(copies) >= 40 and statistics.mean(copies) < 70
+
+
+def test_no_copy_is_asked_about_that_cannot_decide() -> None:
+    """Whatever the answers: at most a block more than it takes one by one, and never more than m."""
+    draw = random.Random(0)
+    for _ in range(2_000):
+        m = draw.randint(1, 60)
+        enough, share = draw.randint(1, m), draw.random()
+        answers = [draw.random() < share for _ in range(m)]
+        steps, at, end = until_decided("a", 1, m, enough), 0, None
+        asked = next(steps)
+        while end is None:
+            stop = at + sum(each.stop - each.start for each in asked)
+            right, wrong = sum(answers[at:stop]), stop - at - sum(answers[at:stop])
+            try:
+                at = stop
+                asked = steps.send(np.array([[wrong, right]]))
+            except StopIteration as done:
+                end = done.value
+        needed = next(n for n in range(m + 1) if sum(answers[:n]) >= enough or n - sum(answers[:n]) > m - enough)
+        assert (end[0] >= enough) == (sum(answers) >= enough)
+        assert needed <= end[1] == at <= min(m, needed + probes.MORE - 1)
 
 
 FLIPPED = replace(data.DATASETS["digits"], augment="crop-flip")
@@ -118,27 +169,52 @@ class Cut(Exception):
     pass
 
 
-def cut_after(left: int) -> Progress:
-    class Reporter(Silent):
-        def advance(self, steps: int, info: str = "") -> None:
-            nonlocal left
-            left -= steps
-            if left <= 0:
-                raise Cut
+class Recorder(Silent):
+    """What was reported; `Cut` is raised once `left` images are done."""
+
+    def __init__(self, left: int = 10**9) -> None:
+        self.total, self.left, self.done = 0, left, 0
+        self.asked, self.lines = 0, list[str]()
 
     @contextmanager
-    def progress(title: str, total: int, unit: str) -> Iterator[Reporter]:
-        yield Reporter()
+    def __call__(self, title: str, total: int, unit: str) -> Iterator[Recorder]:
+        self.total = total
+        yield self
 
-    return progress
+    def advance(self, steps: int, info: str = "") -> None:
+        self.done, self.asked = self.done + steps, self.asked + steps * ("asking" in info)
+        if self.done >= self.left:
+            raise Cut
+
+    def skip(self, steps: int) -> None:
+        self.done += steps
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
 
 
 @pytest.mark.parametrize("after", [97, 2 * 96 + 1, 3 * 96 + 1])
 def test_a_resumed_run_measures_the_same_crops(after: int, flipped: None, tmp_path: Path) -> None:
     whole = train("digits", AMPLIFY, out=tmp_path / "whole")
     with pytest.raises(Cut):
-        train("digits", AMPLIFY, out=tmp_path / "m", progress=cut_after(after))
+        train("digits", AMPLIFY, out=tmp_path / "m", progress=Recorder(left=after))
     assert models.weights_hash(train("digits", AMPLIFY, out=tmp_path / "m", resume=True)) == models.weights_hash(whole)
+
+
+def test_what_is_asked_before_an_epoch_is_told_beforehand_and_reported(tmp_path: Path) -> None:
+    plain, whole, first = 4 * 96, Recorder(), Recorder(left=3 * 96 + 40)
+    train("digits", AMPLIFY, out=tmp_path / "whole", progress=whole)
+    asked = 96 * (1 + 16) // 12 + 96 * 16 // 12  # 1 and 16 copies before epoch 1, 16 before epoch 3, in passes
+    assert whole.total == whole.done == plain + asked and whole.asked > asked / 4  # some images are discarded
+    assert any(f"{asked:,} images" in line for line in whole.lines)
+    with pytest.raises(Cut):
+        train("digits", AMPLIFY, out=tmp_path / "cut", progress=first)
+    rest = Recorder()
+    train("digits", AMPLIFY, out=tmp_path / "cut", progress=rest, resume=True)
+    assert rest.total == rest.done == whole.total
+    none = Recorder()
+    train("digits", sigma=0.25, epochs=1, take=96, out=tmp_path / "gaussian", progress=none)
+    assert none.total == none.done == 96 and not any("asks about" in line for line in none.lines)
 
 
 def test_a_teacher_is_asked_about_what_training_sees(flipped: None, tmp_path: Path) -> None:

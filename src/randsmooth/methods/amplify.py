@@ -21,6 +21,8 @@ from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder
 from randsmooth.methods.label_loss import label_loss
 from randsmooth.noise import DAMP, Attacked, Stream, noisy_logits, sphere_attack
 
+SHOWN = 1000  # images on which lower thresholds are tried where none is left
+
 
 @dataclass(frozen=True, kw_only=True)
 class Amplify(Method):
@@ -34,7 +36,8 @@ class Amplify(Method):
         E_t: epoch at which the three parts begin, counted from 0: with E_t = 70 they follow 70 epochs of Gaussian
             training.
         discard: at epoch E_t, discard the images whose p_A is below p_t.
-        p_t: that threshold; p_A is estimated as the share of `discard_noises` noisy copies that get the label.
+        p_t: that threshold; p_A is estimated as the share of `discard_noises` noisy copies that get the label. An image
+            is asked about only until it is sure which side of p_t this share will be on.
         p_A_from: folder of a trained model that estimates this p_A (as on ImageNet); None: the model in training.
         p_A_augmented: estimate p_A, for discarding and reweighting, on one randomly augmented (cropped, flipped)
             version of each image, like the authors; False: on the images as they are.
@@ -166,6 +169,11 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
     return torch.from_numpy(radii / floor).clamp_min(1.0)
 
 
+def least_right(method: Amplify) -> int:
+    """Of how many of the `discard_noises` copies an image needs its label to stay: the least share that is p_t."""
+    return next(right for right in range(method.discard_noises + 1) if right / method.discard_noises >= method.p_t)
+
+
 class AmplifySchedule(Schedule):
     """Which images are kept and how often each is drawn: decided from epoch E_t on, saved with every checkpoint."""
 
@@ -178,12 +186,23 @@ class AmplifySchedule(Schedule):
         self.weights: Tensor | None = None  # (N,) float64, 0 where discarded
 
     def advance(self, epoch: int, total: int, probe: Probe) -> dict[str, float]:
-        since = epoch - self.method.E_t
-        if since == 0 and self.method.discard:
+        if self._discards(epoch):
             self.kept = self._discard(total, probe)
-        if since >= 0 and self.method.reweight and since % self.method.reweight_every == 0:
+        if self._reweights(epoch):
             self.weights = self._weigh(total, probe)
         return self._figures(total)
+
+    def copies(self, epoch: int) -> int:
+        enough = least_right(self.method)
+        discard = min(enough, self.method.discard_noises - enough + 1)  # which decide most images
+        return discard * self._discards(epoch) + self.method.reweight_noises * self._reweights(epoch)
+
+    def _discards(self, epoch: int) -> bool:
+        return self.method.discard and epoch == self.method.E_t
+
+    def _reweights(self, epoch: int) -> bool:
+        since = epoch - self.method.E_t
+        return self.method.reweight and since >= 0 and since % self.method.reweight_every == 0
 
     def objective(self, epoch: int) -> Gaussian | Amplify:
         return self.method if self.method.attack and epoch >= self.method.E_t else self.before
@@ -216,12 +235,14 @@ class AmplifySchedule(Schedule):
         self.kept, self.weights = state["kept"], state["weights"]
 
     def _discard(self, total: int, probe: Probe) -> Tensor:
-        noises = self.method.discard_noises
-        p_a = self._counts(probe, torch.arange(total), noises, of=self.method.p_A_from) / noises
-        kept = p_a >= self.method.p_t
+        noises, of, enough = self.method.discard_noises, self.method.p_A_from, least_right(self.method)
+        kept = self._counts(probe, torch.arange(total), noises, of, enough) >= enough
         if not kept.any():
+            p_a = self._counts(probe, torch.arange(min(total, SHOWN)), noises, of) / noises
             shares = ", ".join(f"{(p_a >= t).double().mean():.1%} at {t}" for t in (0.1, 0.2, 0.3, 0.4, 0.5))
-            raise InputError(f"p_t={self.method.p_t} would discard every image; left would be {shares}")
+            raise InputError(
+                f"p_t={self.method.p_t} would discard every image; of the first {len(p_a)} would be left {shares}"
+            )
         return kept
 
     def _weigh(self, total: int, probe: Probe) -> Tensor:
@@ -230,8 +251,10 @@ class AmplifySchedule(Schedule):
         weights[left] = image_weights(self.method, self._counts(probe, left, self.method.reweight_noises))
         return weights
 
-    def _counts(self, probe: Probe, indices: Tensor, noises: int, of: str | None = None) -> Tensor:
-        return probe(indices, noises, of, augmented=self.method.p_A_augmented)
+    def _counts(
+        self, probe: Probe, indices: Tensor, noises: int, of: str | None = None, enough: int | None = None
+    ) -> Tensor:
+        return probe(indices, noises, of, augmented=self.method.p_A_augmented, enough=enough)
 
     def _figures(self, total: int) -> dict[str, float]:
         figures = {}

@@ -16,7 +16,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import threads
 from randsmooth.training.execution import pick_threads
 from randsmooth.training.joining import make_fabric
-from randsmooth.training.loop import Trainer
+from randsmooth.training.loop import Trainer, work
 from randsmooth.training.resolution import resolve
 from randsmooth.training.run import new_classifier
 from randsmooth.training.settings import TrainingSettings
@@ -29,8 +29,8 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
     """The seconds that `train` with these settings is expected to take.
 
     A few steps are timed with each kind of objective that the run will have. Their labels are those that the network
-    predicts, because attacks take longest on correctly classified images. Predictions that a schedule needs between
-    epochs are not counted.
+    predicts, because attacks take longest on correctly classified images. What a schedule asks about noisy copies
+    between epochs is taken to last as long as so many passes in training.
 
     Raises:
         InputError: settings or data that cannot be used.
@@ -60,7 +60,9 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
         epochs = Counter(type(objective) for objective in objectives)
         latest = {type(objective): objective for objective in objectives}
         seconds_per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
-    return trainer.steps_per_epoch * sum(seconds_per_step[kind] * number for kind, number in epochs.items())
+    steps = trainer.steps_per_epoch * sum(seconds_per_step[kind] * number for kind, number in epochs.items())
+    asked = sum(work(schedule, epoch, len(images)) - len(images) for epoch in range(recipe.epochs))
+    return steps + asked / recipe.images_per_step * min(seconds_per_step.values())  # of the objective without attack
 
 
 def _seconds_per_step(trainer: Trainer, objective: Method) -> float:

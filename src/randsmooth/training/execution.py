@@ -25,7 +25,7 @@ from randsmooth.training.folder import SETTINGS, TEACHER, TRACKED, check, check_
 from randsmooth.training.joining import joined, make_fabric
 from randsmooth.training.launch import other_ranks
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
-from randsmooth.training.loop import Trainer
+from randsmooth.training.loop import Trainer, work
 from randsmooth.training.placement import Placement, RankEnvironment, check_batch
 from randsmooth.training.ranks import Ranks
 from randsmooth.training.recipe import Change, Recipe
@@ -147,9 +147,15 @@ def _train(
     with ExitStack() as stack, threads.using(recipe.threads):
         ranks.first(lambda: take_folder(stack, job, begun=checkpoint is not None, resume=conduct.resume))
         schedule.prepare(SmoothedTeacher(recipe, images, folder, fabric.device, conduct.progress, ranks))
-        with conduct.progress(f"train {recipe.method}", recipe.epochs * len(images), "images") as reporter:
+        plain, total = recipe.epochs * len(images), sum(work(schedule, e, len(images)) for e in range(recipe.epochs))
+        with conduct.progress(f"train {recipe.method}", total, "images") as reporter:
             for note in (recipe.summary(), *job.placement.notes(), *job.notes, *recipe.changed):
                 reporter.say(note)
+            if total > plain:
+                reporter.say(
+                    f"before some epochs {recipe.method} asks about noisy copies of the images: about as much work as "
+                    f"training on {total - plain:,} images, and counted as that"
+                )
             trainer = Trainer(recipe, images, model, schedule, folder, fabric, reporter, classifier, ranks)
             if checkpoint is not None:
                 trainer.go_on_from(checkpoint)

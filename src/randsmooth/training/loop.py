@@ -32,6 +32,7 @@ from randsmooth.training.recipe import Recipe
 from randsmooth.training.reduction import reduce_step
 from randsmooth.training.step_log import StepLog, TrainingDiverged
 
+PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
 LOG_EVERY = 50  # steps; training waits for the device only then
 
 # Given the metrics of an epoch and the model, in eval mode, when the epoch's checkpoint is written. `Any`: what `train`
@@ -79,7 +80,7 @@ class Trainer:
         """`restore` the checkpoint, and report how far it is."""
         self.restore(checkpoint)
         self.reporter.say(f"resumed after epoch {self.epoch} of {self.recipe.epochs}")
-        self.reporter.skip(self.epoch * len(self.images))
+        self.reporter.skip(sum(work(self.schedule, epoch, len(self.images)) for epoch in range(self.epoch)))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from the checkpoint.
@@ -162,8 +163,7 @@ class Trainer:
 
     def _train(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
         """Train one epoch; returns the means of what its steps logged, and the schedule's figures."""
-        with self.fabric.autocast():
-            figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))
+        figures = self._advance(epoch)
         loggers.log_histograms(self.schedule.histograms(), self.steps_taken)
         objective = self.schedule.objective(epoch)
         for group in self.optimizer.param_groups:
@@ -178,6 +178,25 @@ class Trainer:
             if last:
                 self._check_logits(epoch, x)
         return log.means() | figures
+
+    def _advance(self, epoch: int) -> dict[str, float]:
+        """Let the schedule prepare the epoch, and report what it asks the model about as images of training."""
+        expected, copies, done = work(self.schedule, epoch, len(self.images)) - len(self.images), 0, 0
+
+        def told(answered: int) -> None:
+            nonlocal copies, done
+            copies += answered * self.ranks.number
+            now = min(expected, copies // (PASSES * self.schedule.method.m))
+            if now > done:
+                self.reporter.advance(
+                    now - done, f"epoch {epoch + 1}/{self.recipe.epochs}  asking which images are easy"
+                )
+            done = max(done, now)
+
+        figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch, told))
+        if expected > done:
+            self.reporter.advance(expected - done)
+        return figures
 
     def _images_in(self, step: int) -> int:
         """Of how many images the batch of a step is, on all ranks together."""
@@ -238,9 +257,17 @@ class Trainer:
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)
 
-    def _probe(self, epoch: int) -> Probe:
-        stream = self._stream("probe", epoch)
-        return make_probe(self.model, self.images, self.recipe.sigma, stream, self.fabric.device, self.ranks)
+    def _probe(self, epoch: int, told: Callable[[int], object]) -> Probe:
+        return make_probe(
+            self.weights,
+            self.images,
+            self.recipe.sigma,
+            self._stream("probe", epoch),
+            self.fabric.device,
+            self.ranks,
+            precision="32" if self.recipe.precision == "32" else "bf16",
+            told=told,
+        )
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
@@ -251,6 +278,12 @@ class Trainer:
             schedule=self.schedule.state(),
             history=self.history,
         )
+
+
+def work(schedule: Schedule, epoch: int, images: int) -> int:
+    """How many images of training `epoch` is as much work as: its own, and what the schedule asks before it."""
+    copies = schedule.copies(epoch)
+    return images + (images * copies // (PASSES * schedule.method.m) if copies else 0)
 
 
 def _as_logged(row: dict[str, float]) -> dict[str, float]:
