@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Lock
 
 from randsmooth.cli.main import main
 
 HEAVY = ["randsmooth.training.run", "randsmooth.certification.resumable_run"]
+
+_one_at_a_time = Lock()
 
 
 @contextmanager
@@ -32,10 +35,14 @@ def start(
 ) -> BaseProcess:
     """`randsmooth WORDS`, in `folder` if one is given; what it says goes to `said`, or nowhere.
 
-    `before` is called in its process first; the file `said` is there from that moment on.
+    `before` is called in its process first; the file `said` is there from that moment on. Whoever starts a process asks
+    how all known others ended, which only one thread is told, and any other takes for exit code 255: so this one is not
+    known to others, and nobody but the caller asks after it.
     """
     process = multiprocessing.get_context("forkserver").Process(target=verb, args=(words, folder, said, before))
-    process.start()
+    with _one_at_a_time:
+        process.start()
+        multiprocessing.process._children.discard(process)  # type: ignore[attr-defined]
     return process
 
 

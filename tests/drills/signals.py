@@ -8,7 +8,6 @@ import time
 
 from drills.bench import PATIENCE, Bench
 
-UNKNOWN = 255  # what `multiprocessing` says where its server could not hear how a process ended
 BETWEEN = 0.2  # seconds, at most, between two
 
 
@@ -37,7 +36,7 @@ def _signalled(bench: Bench, sent: list[signal.Signals], codes: set[int]) -> Non
                 os.kill(process.pid, number)
                 time.sleep(bench.rng.uniform(0.0, BETWEEN) * (len(sent) > 1))
         process.join(PATIENCE)
-        if process.exitcode in (0, UNKNOWN) or not met:  # it came when all was done, or nobody knows what came of it
+        if process.exitcode == 0 or not met:  # it came when all was done
             tally.missed += 1
             continue
         tally.tried += 1
