@@ -94,7 +94,8 @@ def share(arch: str, precision: Precision, clock: Callable[[], float]) -> Figure
     shares = {name: statistics.median(ours / top for top, ours in each) for name, each in rounds.items()}
     best = max(shares, key=shares.__getitem__)
     top, ours = (statistics.median(column) / 1e9 for column in zip(*rounds[best], strict=True))
-    note = f"{best}: {ours:,.0f} of {top:,.0f} billion operations a second; {shares}"
+    told = ", ".join(f"{name} {each:.0%}" for name, each in shares.items())
+    note = f"{best}: {ours:,.0f} of {top:,.0f} billion operations a second; " + told
     figure = Figure(
         f"share of the peak, {arch}, {precision}", shares[best], targets[precision != "32"], rounds[best], note, ""
     )
