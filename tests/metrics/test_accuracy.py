@@ -87,7 +87,7 @@ def test_a_summary_has_the_usual_radii_unless_others_are_asked_for(log: Log) -> 
 
 def test_an_estimate_is_printed_in_short(log: Log) -> None:
     assert str(metrics.Estimate(0.2278, 0.127, 0.3341, 20)) == "0.228 (0.127 to 0.334, 20 images)"
-    assert str(metrics.mean([1.0])) == "1.000 (1.000 to 1.000, 1 image)"
+    assert str(metrics.mean([1.0], (0.0, 1.0))) == "1.000 (0.024 to 1.000, 1 image)"
 
 
 def test_tables_and_comparisons_show_one_line(log: Log) -> None:

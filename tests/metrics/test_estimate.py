@@ -1,4 +1,4 @@
-"""Intervals: Wilson's against the closed formula, the bootstrap's against theory, both by coverage."""
+"""Intervals: Wilson's against the closed formula and by coverage, a mean's against that of many images."""
 
 import math
 
@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from randsmooth import metrics
+from randsmooth.errors import InputError
 
 Z = stats.norm.ppf(0.975)
 
@@ -39,23 +40,24 @@ def test_wilson_covers_the_truth() -> None:
     assert np.mean((low <= 0.3) & (high >= 0.3)) == pytest.approx(0.95, abs=0.02)
 
 
-def test_the_bootstrap_matches_the_normal_interval_of_a_large_sample() -> None:
+def test_of_many_images_it_is_nearly_the_normal_interval() -> None:
     values = np.random.default_rng(1).exponential(size=4000)
-    estimate = metrics.mean(values)
+    estimate = metrics.mean(values, (0.0, 20.0))
     error = values.std() / math.sqrt(len(values))
     assert estimate.value == pytest.approx(values.mean(), abs=1e-15)
     assert estimate.low == pytest.approx(values.mean() - Z * error, abs=0.15 * error)
     assert estimate.high == pytest.approx(values.mean() + Z * error, abs=0.15 * error)
 
 
-def test_the_bootstrap_is_seeded_and_narrows_with_images() -> None:
+def test_it_narrows_with_images_and_with_the_bounds() -> None:
     values = np.random.default_rng(2).uniform(size=400)
-    assert metrics.mean(values) == metrics.mean(values)
-    few, many = metrics.mean(values[:50]), metrics.mean(values)
-    assert many.high - many.low < few.high - few.low
+    few, many, wide = (metrics.mean(*of) for of in ((values[:30], (0, 1)), (values, (0, 1)), (values[:30], (-5, 5))))
+    assert many.high - many.low < few.high - few.low < wide.high - wide.low
 
 
-@pytest.mark.parametrize("values", [[0.7], [0.0, 0.0, 0.0]])
-def test_without_spread_the_interval_is_a_point(values: list[float]) -> None:
-    estimate = metrics.mean(np.array(values))
-    assert estimate.low == estimate.high == estimate.value == values[0]
+def test_values_outside_their_bounds_are_refused() -> None:
+    for bounds in ((0.0, 0.5), (0.5, 1.0)):
+        with pytest.raises(InputError, match="must lie between the bounds"):
+            metrics.mean([0.2, 0.7], bounds)
+    with pytest.raises(InputError, match="no image"):
+        metrics.mean([], (0.0, 1.0))

@@ -1,79 +1,170 @@
-"""Intervals of paired differences: against a slow maximisation, at their edges, and by exact coverage."""
-
-from collections.abc import Callable
+"""Intervals of bounded means: against closed forms and drawn weights, and by coverage where images differ rarely."""
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
+from numpy.typing import NDArray
+from scipy import stats
 
 from randsmooth import metrics
-from randsmooth.metrics.intervals import agresti_min, paired_mean, paired_shares, tango
+from randsmooth.certificates import from_radii
+from randsmooth.metrics.intervals import FEW, mean_interval, paired_shares
 
-Interval = Callable[[ArrayLike, ArrayLike, int, float], tuple[NDArray[np.float64], NDArray[np.float64]]]
-
-
-def statistic(only_a: int, only_b: int, images: int, d: float) -> float:
-    """Tango's, with the constrained maximum of the likelihood found by search."""
-
-    def cost(p: float) -> float:
-        shares = np.array([p + d, p, 1.0 - 2.0 * p - d])
-        return -float(np.array([only_a, only_b, images - only_a - only_b]) @ np.log(np.maximum(shares, 1e-300)))
-
-    p = float(optimize.minimize_scalar(cost, bounds=(max(0.0, -d), (1.0 - d) / 2.0), options={"xatol": 1e-12}).x)
-    return (only_a - only_b - images * d) / float(np.sqrt(images * (2.0 * p + d - d * d)))
+Floats = NDArray[np.float64]
+Z = float(stats.norm.ppf(0.975))
 
 
-@pytest.mark.parametrize(("only_a", "only_b"), [(12, 5), (0, 7), (1, 1), (30, 60), (9, 0)])
-@pytest.mark.parametrize("z", [1.96, 3.3])
-def test_the_score_interval_ends_where_the_statistic_is_z(only_a: int, only_b: int, z: float) -> None:
-    low, high = tango(only_a, only_b, 100, z)
-    assert statistic(only_a, only_b, 100, float(low)) == pytest.approx(z, abs=2e-3)
-    assert statistic(only_a, only_b, 100, float(high)) == pytest.approx(-z, abs=2e-3)
+@pytest.mark.parametrize("z", [Z, 3.6, 5.0])
+def test_of_a_share_it_is_clopper_and_pearsons(z: float) -> None:
+    tail = stats.norm.sf(z)
+    for n, k in [(1, 0), (1, 1), (5, 2), (20, 19), (50, 0), (300, 0), (300, 300), (300, 7), (10_000, 9_990)]:
+        low, high = mean_interval([0.0, 1.0], (0.0, 1.0), z, [n - k, k])
+        exact = stats.beta.ppf(tail, k, n - k + 1) if k else 0.0, stats.beta.isf(tail, k + 1, n - k) if k < n else 1.0
+        assert (k / n - low, high - k / n) == pytest.approx((k / n - exact[0], exact[1] - k / n), rel=0.007), (n, k)
 
 
-def test_without_a_differing_image_it_still_has_a_width() -> None:
-    low, high = tango(0, 0, 100, 2.0)
-    assert high == pytest.approx(4.0 / 104.0, abs=1e-9) and low == -high
+def test_the_quantile_is_that_of_drawn_weights() -> None:
+    rng = np.random.default_rng(0)
+    for values in (
+        rng.random(20),
+        rng.normal(size=12).clip(-2.0, 2.0),
+        np.where(rng.random(20) < 0.2, rng.random(20), 0),
+    ):
+        low, high = mean_interval(values, (-2.0, 2.0), Z)  # so few that the unseen value is the bound
+        weights = rng.dirichlet(np.ones(len(values) + 1), 400_000)
+        drawn = [np.quantile(weights @ np.append(values, bound), at) for bound, at in ((-2.0, 0.025), (2.0, 0.975))]
+        assert (low, high) == pytest.approx(drawn, abs=0.01 * (high - low))
 
 
-def test_it_excludes_zero_where_mcnemars_statistic_is_above_z() -> None:
-    a, b = np.meshgrid(np.arange(40), np.arange(40))
-    low, high = tango(a, b, 200, 2.51)
-    np.testing.assert_array_equal((low > 0.0) | (high < 0.0), np.abs(a - b) > 2.51 * np.sqrt(a + b))
+def test_counts_repeat_a_value_rows_stand_alone_and_sides_mirror_each_other() -> None:
+    rng = np.random.default_rng(1)
+    values, counts = rng.random((3, 6)), rng.integers(0, 9, (3, 6))
+    low, high = mean_interval(values, (-1.0, 2.0), Z, counts)
+    each = [mean_interval(np.repeat(x, c), (-1.0, 2.0), Z) for x, c in zip(values, counts, strict=True)]
+    np.testing.assert_allclose(np.stack([low, high], 1), np.array(each), rtol=1e-7)
+    back = mean_interval(-values, (-2.0, 1.0), Z, counts)
+    np.testing.assert_allclose([low, high], [-back[1], -back[0]], rtol=1e-12)
 
 
-def test_the_two_sides_mirror_each_other_and_the_first_is_that_of_one_radius() -> None:
-    a, b = np.array([3, 0, 40]), np.array([9, 4, 40])
-    low, high = paired_shares(a, b, 150, 2.2)
-    back = paired_shares(b, a, 150, 2.2)
-    np.testing.assert_allclose([low, high], [-back[1], -back[0]], atol=1e-12)
-    z = float(stats.norm.ppf(0.975))
-    one = metrics.fresh_difference(9, 3, 150)
-    assert (one.low, one.high) == tuple(float(end) for end in agresti_min(9, 3, 150, z))
+def test_what_never_differs_still_has_an_interval() -> None:
+    facts = {"sigma": 0.5, "n": 100_000, "alpha": 0.001}
+    farthest = 0.5 * float(stats.norm.isf(1.0 - 0.001 ** (1.0 / facts["n"])))
+    reached = (
+        1.0 - 0.025 ** (1.0 / 300)
+    ) * farthest  # by the mean, if one image in so many certifies as far as any can
+    nothing, some = from_radii([0.0] * 300, **facts), from_radii([0.4, 0.9, 0.0] * 100, **facts)
+    assert (metrics.acr(nothing).low, metrics.acr(nothing).high) == (0.0, pytest.approx(reached, rel=0.007))
+    gap = metrics.acr_difference(some, some)
+    assert (gap.low, gap.value, gap.high) == (
+        pytest.approx(-reached, rel=0.007),
+        0.0,
+        pytest.approx(reached, rel=0.007),
+    )
+    (joint,) = metrics.compare([(some, some)])
+    assert joint.acr is not None and joint.acr.low <= gap.low and gap.high <= joint.acr.high
+    assert joint.curve is not None and np.all(joint.curve.low < -0.01) and np.all(joint.curve.high > 0.01)
+    certain = metrics.acr(from_radii([farthest] * 300, **facts))
+    assert certain.high == pytest.approx(farthest) and certain.low == pytest.approx(farthest - reached, rel=0.007)
+    unknown = metrics.acr(from_radii([0.0] * 300))  # of sigma nothing is known, and a radius may be anything
+    assert unknown.low == 0.0 and unknown.high > 1.0
+    assert metrics.accuracy_area(nothing, 0.5).high == pytest.approx(reached * 0.5 / farthest, rel=0.007)
+
+
+def test_paired_shares_contain_0_where_mcnemars_test_does_not_reject() -> None:
+    for only_a in range(FEW):
+        for only_b in range(FEW - only_a):
+            p, estimate = metrics.mcnemar(only_a, only_b), metrics.fresh_difference(only_a, only_b, 100)
+            assert (p < 0.05) == (not estimate.low <= 0.0 <= estimate.high), (only_a, only_b)
+
+
+@pytest.mark.parametrize("images", [60, 500, 10_000])
+def test_fresh_differences_are_covered(images: int) -> None:
+    """Exactly, by the probability of all counts whose interval holds the truth."""
+    for expected in (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0):
+        for share in (0.0, 0.2, 0.5):  # of the differing images, for b
+            p = expected / images
+            a, b = (np.arange(int(stats.binom.isf(1e-7, images, p * part)) + 2) for part in (1.0 - share, share))
+            only_a, only_b = (grid.ravel() for grid in np.meshgrid(a, b))
+            kept = only_a + only_b <= images
+            only_a, only_b = only_a[kept], only_b[kept]
+            low, high = paired_shares(only_a, only_b, images, Z)
+            counts = np.stack([only_a, only_b, images - only_a - only_b], -1)
+            chances = stats.multinomial.pmf(counts, images, [p * (1.0 - share), p * share, 1.0 - p])
+            truth = p * (1.0 - 2.0 * share)
+            assert chances[(low <= truth) & (truth <= high)].sum() >= 0.95, (expected, share)
 
 
 @pytest.mark.parametrize(("p_a", "p_b"), [(0.0, 0.01), (0.0, 0.03), (0.1, 0.1), (0.002, 0.002), (0.3, 0.1)])
-def test_the_joint_interval_covers_where_one_of_the_two_does_not(p_a: float, p_b: float) -> None:
-    z = float(stats.norm.ppf(1.0 - 0.001))  # as a critical value of many radii is
+def test_paired_shares_cover_at_the_critical_value_of_many_radii(p_a: float, p_b: float) -> None:
+    z = float(stats.norm.ppf(1.0 - 0.001))
     drawn = np.random.default_rng(0).multinomial(500, [p_a, p_b, 1.0 - p_a - p_b], size=100_000)
-
-    def missed(interval: Interval) -> float:
-        low, high = interval(drawn[:, 0], drawn[:, 1], 500, z)
-        return float(np.mean((low > p_a - p_b) | (high < p_a - p_b)))
-
-    assert missed(paired_shares) < 1.5 * 0.002
-    if p_a == 0.0:  # the control: each alone is too narrow on one side
-        assert max(missed(tango), missed(agresti_min)) > 2.5 * 0.002
+    low, high = paired_shares(drawn[:, 0], drawn[:, 1], 500, z)
+    assert np.mean((low > p_a - p_b) | (high < p_a - p_b)) < 1.5 * 0.002
 
 
-def test_the_interval_of_a_mean_is_that_of_the_score_test() -> None:
-    values = np.random.default_rng(0).normal(0.1, 1.0, 200)
-    z = 2.7
-    low, high = paired_mean(values, z)
-    extra = 0.5 * z * z * np.abs(values).max() ** 2
-    for end in (low, high):
-        error = np.sqrt(((values - end) ** 2).sum() + extra)
-        assert abs((values - end).sum()) / error == pytest.approx(z, rel=1e-9)
-    assert paired_mean(np.zeros(50), z) == (0.0, 0.0)
-    assert paired_mean(np.array([1.0, 2.0]), z) == (-2.0, 2.0)  # two images bound nothing
+GAINS = {  # of the images that differ, in parts of the largest radius that there can be
+    "all the same": lambda rng, shape: np.full(shape, 0.2),
+    "uniform": lambda rng, shape: 0.5 * rng.random(shape),
+    "mostly small": lambda rng, shape: np.minimum(rng.exponential(0.1, shape), 1.0),
+    "of both signs": lambda rng, shape: rng.choice([-1.0, 1.0], shape),
+    "normal": lambda rng, shape: np.clip(0.02 + 0.1 * rng.normal(size=shape), -1.0, 1.0),
+}
+DISCORDANT = (0.002, 0.006, 0.01, 0.02, 0.5)
+
+
+def differences(kind: str, share: float, images: int, runs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Values and counts, (runs, J), of paired differences: a column for each image that differs, one for all others."""
+    k = rng.binomial(images, share, runs)
+    there = np.arange(max(1, k.max())) < k[:, None]
+    values = np.where(there, GAINS[kind](rng, there.shape), 0.0)
+    return np.pad(values, ((0, 0), (0, 1))), np.concatenate([there, (images - k)[:, None]], axis=1).astype(np.float64)
+
+
+def bootstrap(values: Floats, counts: Floats, rng: np.random.Generator) -> Floats:
+    """(2, runs) ends of the percentile bootstrap's interval, the control."""
+    images = int(counts[0].sum())
+    redrawn = [rng.multinomial(images, c / images, 1000) @ x / images for x, c in zip(values, counts, strict=True)]
+    return np.quantile(np.array(redrawn), [0.025, 0.975], axis=1)
+
+
+def covered(kind: str, share: float, images: int, runs: int, seed: int) -> tuple[float, float, float]:
+    """Coverage of a mean difference, that of the bootstrap, and how many times the bootstrap's the width is."""
+    rng = np.random.default_rng(seed)
+    truth = share * GAINS[kind](np.random.default_rng(0), 2_000_000).mean()
+    values, counts = differences(kind, share, images, runs, rng)
+    ends = np.array(mean_interval(values, (-1.0, 1.0), Z, counts))
+    few = slice(0, min(runs, 200))
+    control = bootstrap(values[few], counts[few], rng)
+    held, held_by_control = ((low <= truth) & (truth <= high) for low, high in (ends, control))
+    return (
+        float(held.mean()),
+        float(held_by_control.mean()),
+        float(np.ptp(ends[:, few], 0).mean() / np.ptp(control, 0).mean()),
+    )
+
+
+def test_few_runs_bear_out_the_coverage_of_rare_differences() -> None:
+    held, control, _ = covered("uniform", 0.002, 500, 400, seed=0)
+    assert held >= 0.94 and control < 0.75
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("images", [500, 10_000])
+@pytest.mark.parametrize("kind", GAINS)
+def test_means_are_covered_however_rarely_images_differ(kind: str, images: int) -> None:
+    for share in DISCORDANT:
+        runs = 2000 if share * images < 1000 else 400
+        held, control, width = covered(kind, share, images, runs, seed=int(1000 * share))
+        assert held >= 0.94 - 2.0 * np.sqrt(0.06 * 0.94 / runs), (share, held)
+        if share == 0.5:
+            assert width <= 1.05, width
+        elif share * images < 2.0:
+            assert control < 0.75, control
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("certified", [0.01, 0.05, 0.5, 0.95])
+def test_the_acr_of_one_table_is_covered(certified: float) -> None:
+    rng, facts = np.random.default_rng(0), {"sigma": 0.5, "n": 100_000, "alpha": 0.001}
+    radii = np.where(rng.random((1000, 500)) < certified, 1.5 * rng.random((1000, 500)), 0.0)
+    found = [metrics.acr(from_radii(row, **facts)) for row in radii]
+    assert np.mean([one.low <= 0.75 * certified <= one.high for one in found]) >= 0.94

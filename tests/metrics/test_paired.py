@@ -66,20 +66,6 @@ def test_the_interval_for_fresh_images_covers(images: int, p_a: float, p_b: floa
         assert coverage(metrics.conditional_difference) < 0.9
 
 
-def test_the_interval_for_fresh_images_is_that_of_the_paper_and_of_the_bootstrap() -> None:
-    # Agresti & Min 2005: Wald's interval after 1/2 was added to each cell of (a and b, only a, only b, neither)
-    cells = np.array([500, 120, 60, 320]) + 0.5
-    shares = cells / cells.sum()
-    gap = shares[1] - shares[2]
-    error = np.sqrt((shares[1] + shares[2] - gap**2) / cells.sum())
-    estimate = metrics.fresh_difference(120, 60, 1000)
-    assert (estimate.low, estimate.high) == pytest.approx(
-        (gap - stats.norm.ppf(0.975) * error, gap + stats.norm.ppf(0.975) * error), abs=1e-12
-    )
-    redrawn = metrics.mean(np.repeat([1.0, -1.0, 0.0], [120, 60, 820]))
-    assert (estimate.low, estimate.high) == pytest.approx((redrawn.low, redrawn.high), abs=0.003)
-
-
 @pytest.mark.parametrize("p", [[0.01], [0.04, 0.01, 0.03], [0.5, 0.5, 0.9], [0.001, 0.2, 0.001, 1.0, 0.0], []])
 def test_holm_is_that_of_statsmodels(p: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")

@@ -92,7 +92,7 @@ def test_radii_alone_are_those_of_right_images() -> None:
 def test_correct_or_label_and_predict_say_which_are_right() -> None:
     assert metrics.acr(A).value == pytest.approx((0.3 + 0.8 + 1.2) / 5)
     assert metrics.abstention(A).value == 0.2
-    classes = {"radius": RADIUS, "label": [3, 4, 5, 6, 7], "predict": [-1, 4, 5, 6, 0]}
+    classes = {"radius": RADIUS, "label": [3, 4, 5, 6, 7], "predict": [-1, 4, 5, 6, 0], **FACTS}
     assert metrics.acr(classes) == metrics.acr(A)
     assert as_certificates({"radius": RADIUS, "correct": CORRECT, "label": [3, 4, 5, 6, 7]}).correct.tolist() == CORRECT
 
@@ -103,7 +103,7 @@ def test_counts_and_frames_are_columns_too() -> None:
     table = from_counts(**counts)  # type: ignore[arg-type]
     assert metrics.acr(table.to_pandas()) == metrics.acr(table) == metrics.acr(counts)
     frame = pd.DataFrame({"radius": RADIUS, "correct": CORRECT, "remark": list("abcde")})
-    assert metrics.acr(frame) == metrics.acr(A)
+    assert metrics.acr(frame) == metrics.acr({"radius": RADIUS, "correct": CORRECT})
 
 
 def test_two_sets_of_columns_are_about_the_same_images_unless_idx_says_otherwise() -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from randsmooth.certificates import ABSTAIN, Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.estimate import Estimate, mean, share
+from randsmooth.metrics.largest import largest_possible
 
 
 def check_radius(r: float) -> None:
@@ -136,7 +137,7 @@ def acr(table: CertificatesLike) -> Estimate:
     """
     table = as_certificates(table)
     require_labels(table)
-    return mean(table.radius * table.correct)
+    return mean(table.radius * table.correct, (0.0, largest_possible(table)))
 
 
 def accuracy_curve(table: CertificatesLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -11,13 +11,14 @@ from randsmooth.certificates import CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius, require_labels
 from randsmooth.metrics.estimate import LEVEL, Estimate, mean
+from randsmooth.metrics.largest import largest_possible
 from randsmooth.metrics.p_a_estimates import ImageProbabilities, p_a
 
 
 def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     """Area under the certified-accuracy curve from radius 0 to `up_to`, in units of pixels in [0, 1].
 
-    It is the mean of min(radius, up_to) * correct, with its bootstrap interval, and ACR when `up_to` is beyond every
+    It is the mean of min(radius, up_to) * correct, with its 95% interval, and ACR when `up_to` is beyond every
     radius. Divided by `up_to` it is the mean certified accuracy over these radii.
 
     What can game it: below `up_to` it is ACR and pays for the same thing, radius on images that are certified already
@@ -39,7 +40,7 @@ def accuracy_area(table: CertificatesLike, up_to: float) -> Estimate:
     check_radius(up_to)
     if up_to == 0.0:
         raise InputError("up_to=0 leaves no area; give the largest radius that matters, in units of pixels in [0, 1]")
-    return mean(np.minimum(table.radius, up_to) * table.correct)
+    return mean(np.minimum(table.radius, up_to) * table.correct, (0.0, min(up_to, largest_possible(table))))
 
 
 def p_a_quantiles(table: CertificatesLike, q: Sequence[float]) -> dict[float, Estimate]:

@@ -40,7 +40,7 @@ def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = 
     """The expected ACR of a certification with `n` samples at `alpha`, given the stored samples.
 
     The value is exactly the mean ACR of `Certificates.at(n=..., alpha=..., seed=...)` over all seeds. The interval is
-    for fresh images: they are redrawn with their expected radii. Arguments and errors as `expected_radius`.
+    for fresh images, each with its expected radius. Arguments and errors as `expected_radius`.
 
     Example:
         >>> from randsmooth.certificates import from_radii
@@ -48,7 +48,10 @@ def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = 
         >>> round(acr_at(table).value, 3), round(acr_at(table, n=100).value, 3)
         (0.57, 0.367)
     """
-    return mean(expected_radius(table, n, alpha))
+    expected = expected_radius(table, n, alpha)
+    sigma, stored_n, stored_alpha = _facts(as_certificates(table))
+    most = bounds.largest_radius(n or stored_n, alpha or stored_alpha, sigma)
+    return mean(np.minimum(expected, most), (0.0, most))
 
 
 def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Estimate:
@@ -63,7 +66,7 @@ def accuracy_at(table: CertificatesLike, r: float, n: int | None = None, alpha: 
         >>> accuracy_at(table, 0.5).value, round(accuracy_at(table, 0.5, n=100).value, 3)
         (0.5, 0.474)
     """
-    return mean(chance_certified(table, r, n, alpha))
+    return mean(np.minimum(chance_certified(table, r, n, alpha), 1.0), (0.0, 1.0))
 
 
 def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float | None = None) -> Floats:

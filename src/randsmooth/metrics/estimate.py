@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from randsmooth.errors import InputError
+from randsmooth.metrics.intervals import mean_interval
 
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-FEW = 1000  # images up to which the redrawn ones are kept for the next table of as many: 16 MB
-BLOCK = 2**16  # images redrawn at a time: half a megabyte of places, which stays in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL) -> tuple
     """
     successes, n = np.asarray(successes, np.float64), np.asarray(n, np.float64)
     p = successes / n
-    z = float(special.ndtri(0.5 + level / 2.0))
+    z = critical(level)
     centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
     half = z * np.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
     low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
@@ -92,50 +89,38 @@ def wilson(successes: ArrayLike, n: ArrayLike, *, level: float = LEVEL) -> tuple
     return low[()], high[()]
 
 
-def mean(values: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Estimate:
-    """The mean over N images, with the percentile bootstrap interval; equal values or one image give [value, value].
+def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
+    """The mean over N images of a value that lies between two bounds, with the interval of `mean_interval`.
 
     Args:
         values: (N,) one number an image.
-        resamples: how often the images are redrawn.
-        seed: of the redrawing.
+        bounds: the least and the most that it can be for any image; few images, or few that differ, tell nothing else.
 
     Raises:
-        InputError: there is no image.
+        InputError: there is no image, or a value lies outside the bounds.
 
-    Source: Efron 1979, the percentile method.
+    Source: see `mean_interval`.
 
     Example:
-        >>> mean([0.0, 0.5, 1.0, 1.5])
-        Estimate(value=0.75, low=0.25, high=1.25, images=4)
+        >>> print(mean([0.0, 0.5, 1.0, 1.5], (0.0, 2.0)))
+        0.750 (0.220 to 1.530, 4 images)
+        >>> print(mean([0.0] * 300, (0.0, 2.0)))
+        0.000 (0.000 to 0.025, 300 images)
     """
     values = np.asarray(values, np.float64)
     require_images(len(values))
-    value = float(values.mean())
-    if np.ptp(values) == 0.0:
-        return Estimate(value, value, value, len(values))
-    half = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(_redrawn_means(values, resamples, seed), [half, 1.0 - half])
-    return Estimate(value, float(low), float(high), len(values))
+    least, most = bounds
+    if not (least <= values.min() and values.max() <= most):
+        raise InputError(
+            f"values from {values.min():g} to {values.max():g} must lie between the bounds {least:g} and {most:g}"
+        )
+    low, high = mean_interval(values, bounds, critical(LEVEL))
+    return Estimate(float(values.mean()), float(low), float(high), len(values))
 
 
-def _redrawn_means(values: Floats, resamples: int, seed: int) -> Floats:
-    """(resamples,) means of N values drawn with replacement from `values` (N,)."""
-    n = len(values)
-    redrawn = _kept if n <= FEW else _redrawn
-    return np.concatenate([values.take(images).mean(axis=1) for images in redrawn(n, resamples, seed)])
-
-
-def _redrawn(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """The places (rows, N) of the images that are redrawn, block by block."""
-    rng, rows = np.random.default_rng(seed), max(1, BLOCK // n)
-    for start in range(0, resamples, rows):
-        yield rng.integers(0, n, (min(rows, resamples - start), n))
-
-
-@lru_cache(maxsize=1)
-def _kept(n: int, resamples: int, seed: int) -> list[NDArray[np.int64]]:
-    return list(_redrawn(n, resamples, seed))
+def critical(level: float) -> float:
+    """The critical value of a two-sided interval at a level: 1.96 at 95%."""
+    return float(special.ndtri(0.5 + level / 2.0))
 
 
 def require_images(n: int) -> None:

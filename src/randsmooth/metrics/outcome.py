@@ -78,8 +78,8 @@ class Stretch:
 
     def __str__(self) -> str:
         if self.low == self.high:
-            return f"at r = {self.low:g}"
-        return f"from r = {self.low:g} to {self.high:g}{' with gaps' if self.gaps else ''}"
+            return f"at r = {self.low:.4g}"
+        return f"from r = {self.low:.4g} to {self.high:.4g}{' with gaps' if self.gaps else ''}"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Crossing:
     ahead: bool
 
     def __str__(self) -> str:
-        return f"at r = {self.radius:g} ({self.low:g} to {self.high:g}), {AHEAD if self.ahead else BEHIND} beyond"
+        return f"at r = {self.radius:.4g} ({self.low:.4g} to {self.high:.4g}), {AHEAD if self.ahead else BEHIND} beyond"
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Verdict:
         contrary = BEHIND if shown.ahead else AHEAD
         if self.outcome in (AHEAD, BEHIND):
             return f"{self.outcome} {shown}, nowhere shown {contrary}"
-        return f"{self.outcome} to within {in_points(self.delta)} from r = 0 to {self.end:g} (beyond chance {shown})"
+        return f"{self.outcome} to within {in_points(self.delta)} from r = 0 to {self.end:.4g} (beyond chance {shown})"
 
 
 def in_points(share: float) -> str:

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificatesLike, as_certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified
 from randsmooth.metrics.difference import require_same_images
-from randsmooth.metrics.estimate import LEVEL, Estimate, require_images
-from randsmooth.metrics.intervals import agresti_min
+from randsmooth.metrics.estimate import LEVEL, Estimate, critical, require_images
+from randsmooth.metrics.intervals import paired_shares
 
 Floats = NDArray[np.float64]
 
@@ -102,14 +101,14 @@ def mcnemar(only_a: int, only_b: int) -> float:
 def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     """(only_a - only_b) / images with a 95% interval for the difference over fresh images.
 
-    Half an image is added to each of the four cells, then the normal interval of a difference of paired shares is
-    taken. It is approximate: about 95%, down to 92% where only one side has discordant images. Unlike
-    `conditional_difference` it allows for another number of discordant pairs in another sample.
+    It is that of the mean of N numbers that are 1, -1 or 0 (see `paired_shares`), and as long as few images differ it
+    contains 0 exactly where `mcnemar` gives 0.05 or more. Unlike `conditional_difference` it allows for another number
+    of discordant pairs in another sample.
 
     Raises:
         InputError: a count below 0, no image, or more pairs than images.
 
-    Source: Agresti & Min 2005, section 3.
+    Source: see `mean_interval`.
 
     Example:
         >>> estimate = fresh_difference(only_a=30, only_b=10, images=1000)
@@ -117,7 +116,7 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
         (0.02, 0.007, 0.032)
     """
     _check_pairs(only_a, only_b, images)
-    low, high = agresti_min(only_a, only_b, images, float(special.ndtri(0.5 + LEVEL / 2.0)))
+    low, high = paired_shares(only_a, only_b, images, critical(LEVEL))
     return Estimate((only_a - only_b) / images, float(low), float(high), images)
 
 

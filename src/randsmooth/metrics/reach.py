@@ -34,6 +34,9 @@ class Reach:
 def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reach:
     """Radii from 0 through the farthest that the n of both allow, the radii `asked` for up to there among them.
 
+    All radii of both tables are among them, too: certified accuracies change nowhere else, so that what is said of all
+    these radii holds at every radius in between.
+
     Beyond the nearer of the two ends one table can certify nothing, whatever its classifier: a smaller n or less noise
     would be called worse there for what it was not asked. A table whose samples answered particular radii only
     (--rule radius, grid or union) is compared at those; between them its radii are lower bounds.
@@ -49,7 +52,8 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
     few = [asked_radii(table) for table in (a, b)]
     shared = [np.round(radii, DIGITS) for radii in few if radii is not None]
     if not shared:
-        radii = np.unique(np.round([*grid(end), *(r for r in asked if r <= end)], DIGITS))
+        steps = np.round([*grid(end), *(r for r in asked if r <= end)], DIGITS)
+        radii = np.unique(np.concatenate([steps, *(_own(table, end) for table in (a, b))]))
         return Reach(radii, True, limit)
     common = np.intersect1d(shared[0], shared[-1])
     common = common[common <= end]
@@ -114,6 +118,12 @@ def grid(end: float) -> Floats:
     exponent = int(np.floor(np.log10(end / POINTS)))
     step = next(s for e in (exponent, exponent + 1) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if end <= s * POINTS)
     return np.unique(np.round([*(np.arange(int(_down(end) / step) + 1) * step), _down(end)], DIGITS))
+
+
+def _own(table: Certificates, end: float) -> Floats:
+    """The radii up to `end` at which the table's certified accuracy drops, each once."""
+    radii = np.unique(table.radius[table.correct])
+    return np.asarray(radii[radii <= end])
 
 
 def _down(r: float) -> float:

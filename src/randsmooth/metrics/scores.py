@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates import Certificates
-from randsmooth.metrics.difference import require_same_images
+from randsmooth.metrics.difference import gains, require_same_images
 from randsmooth.metrics.estimate import require_images
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Scores:
         held_a, held_b = (np.searchsorted(radii, t.radius, side="right") * t.correct for t in (a, b))
         both = _count(np.minimum(held_a, held_b), radii)
         only_a, only_b = (_from_each_on(_count(held, radii) - both) for held in (held_a, held_b))
-        gain = a.radius * a.correct - b.radius * b.correct if with_acr else None
+        gain = gains(a, b) if with_acr else None
         return cls(radii, a.idx, _steps(held_a, held_b, len(radii)), only_a, only_b, gain)
 
     @property
@@ -98,5 +98,6 @@ def _from_each_on(rows: NDArray[Any]) -> NDArray[Any]:
 
 def _largest_t(sums: NDArray[np.float32], squares: Floats) -> Floats:
     """(D,) the largest |sum| / sqrt(squares) of the rows of (M, D); a row without differences counts 0."""
-    scale = np.where(squares > TINY, 1.0 / np.sqrt(np.maximum(squares, TINY)), 0.0)
-    return np.asarray((np.abs(sums) * scale[:, None]).max(axis=0, initial=0.0))
+    scale = np.where(squares > TINY, 1.0 / np.sqrt(np.maximum(squares, TINY)), 0.0).astype(np.float32)
+    t = sums * scale[:, None]
+    return np.asarray(np.maximum(t.max(axis=0, initial=0.0), -t.min(axis=0, initial=0.0)))

@@ -10,6 +10,8 @@ from randsmooth.metrics import LEVEL, Comparison, Estimate, Point
 from randsmooth.report.sheet.against_baseline import AgainstBaseline, compare_possible
 from randsmooth.report.sheet.content import Sheet
 
+CURVE_POINTS = 800  # at least, of a curve of differences, which is judged at all its radii
+
 
 def render(sheet: Sheet) -> str:
     """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
@@ -84,7 +86,8 @@ def _point(r: float, at: Point | None) -> dict[str, Any]:
 def _curve(one: Comparison) -> dict[str, Any] | None:
     if one.curve is None:
         return None
-    return {what: getattr(one.curve, what).tolist() for what in ("radii", "value", "low", "high")}
+    kept = slice(None, None, max(1, len(one.curve.radii) // CURVE_POINTS))
+    return {what: getattr(one.curve, what)[kept].tolist() for what in ("radii", "value", "low", "high")}
 
 
 def _waterfall(one: AgainstBaseline) -> dict[str, Any] | None:

@@ -120,8 +120,8 @@ def _curve_clause(c: Contrast) -> str:
     if above:
         return f"{its} certified accuracy is above {_of(c.second)} {above} and nowhere shown below it"
     if not c.curve.value.any():
-        return f"their certified accuracies coincide from r = 0 to {c.curve.radii[-1]:g}"
-    return f"their certified accuracies differ nowhere beyond chance from r = 0 to {c.curve.radii[-1]:g}"
+        return f"their certified accuracies coincide from r = 0 to {c.curve.radii[-1]:.4g}"
+    return f"their certified accuracies differ nowhere beyond chance from r = 0 to {c.curve.radii[-1]:.4g}"
 
 
 def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
@@ -131,7 +131,7 @@ def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
     inside = np.flatnonzero(where)
     low, high = curve.radii[inside[0]], curve.radii[inside[-1]]
     most = 100.0 * np.abs(curve.value[where]).max()
-    span = f"at r = {low:g}" if low == high else f"from r = {low:g} to {high:g}"
+    span = f"at r = {low:.4g}" if low == high else f"from r = {low:.4g} to {high:.4g}"
     gaps = " (with gaps)" if inside[-1] - inside[0] >= len(inside) else ""
     return f"{span}{gaps} by up to {most:.1f} points"
 
@@ -154,4 +154,6 @@ def _verdict(c: Contrast) -> str:
     r = c.curve.radii[np.argmin(c.curve.value) if fewer else np.argmax(c.curve.value)]
     one, other = c.least if fewer else c.most
     word = "fewer" if fewer else "more"
-    return f"ACR hides that {word} images are certified at r = {r:g} under {c.first} ({one:.1f}% against {other:.1f}%)"
+    return (
+        f"ACR hides that {word} images are certified at r = {r:.4g} under {c.first} ({one:.1f}% against {other:.1f}%)"
+    )

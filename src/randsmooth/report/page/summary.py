@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
@@ -14,9 +12,6 @@ from randsmooth.report.page.acr_sentence import what_acr_hides
 from randsmooth.report.sheet.against_baseline import AgainstBaseline
 from randsmooth.report.sheet.columns import RankedColumn
 from randsmooth.report.sheet.content import Sheet
-
-PLAIN = 6.0  # standard errors: a gap that wide, over MANY images or more, lies beyond any bootstrap interval
-MANY = 500
 
 
 def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
@@ -89,9 +84,6 @@ def _ahead(first: Certificates, second: Certificates) -> bool:
         ours, theirs = metrics.pair(first, second)
     except InputError:
         return False
-    gain = ours.radius * ours.correct - theirs.radius * theirs.correct
-    if len(gain) >= MANY and gain.mean() > PLAIN * np.std(gain) / np.sqrt(len(gain)):
-        return True
     return metrics.acr_difference(ours, theirs).low > 0.0
 
 
