@@ -42,7 +42,7 @@ def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
     for pair in ((far, near), (near, far)):
         at = reach(*pair)
         assert at.radii[-1] <= farthest(near) == pytest.approx(farthest(far) / 2.0)
-        assert at.limit == f"through r = {at.radii[-1]:g}, the farthest that n = 1,000 allows at the sigma of near"
+        assert at.limit == f"through r = {at.radii[-1]:.4g}, the farthest that n = 1,000 allows at the sigma of near"
     assert reach(far, fewer).limit.endswith("n = 100 allows at the sigma of fewer")
     two = under(far, bound="two-sided")
     assert farthest(two) == pytest.approx(bounds.largest_radius(1000, 0.0005, 0.5))

@@ -104,7 +104,8 @@ def test_the_plot_of_differences_is_the_band(pair: list[Certificates], one: Agai
     curve = one.comparison.curve
     assert curve is not None
     for x, y in zip(drawn["data"][2]["x"], value, strict=True):
-        assert y == pytest.approx(100.0 * curve.value[curve.radii == x][0], abs=0.01)
+        there = curve.value[np.abs(curve.radii - x) < 1e-4]  # the page rounds radii
+        assert np.abs(100.0 * there - y).min() <= 0.01
     assert against_baseline.difference_chart(replace(content, against=[])) is None
 
 

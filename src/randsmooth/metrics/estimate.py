@@ -103,7 +103,7 @@ def mean(values: ArrayLike, bounds: tuple[float, float]) -> Estimate:
 
     Example:
         >>> print(mean([0.0, 0.5, 1.0, 1.5], (0.0, 2.0)))
-        0.750 (0.220 to 1.530, 4 images)
+        0.750 (0.176 to 1.564, 4 images)
         >>> print(mean([0.0] * 300, (0.0, 2.0)))
         0.000 (0.000 to 0.025, 300 images)
     """

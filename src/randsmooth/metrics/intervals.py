@@ -46,7 +46,7 @@ def mean_interval(
     Example:
         >>> low, high = mean_interval([0.0, 0.5, 1.0, 1.5], (0.0, 2.0), 1.96)
         >>> float(low.round(2)), float(high.round(2))
-        (0.22, 1.53)
+        (0.18, 1.56)
         >>> low, high = mean_interval(np.zeros(300), (0.0, 1.0), 1.96)  # 1 - 0.025^(1/300) = 0.0122
         >>> float(low), float(high.round(4))
         (0.0, 0.0123)
@@ -69,7 +69,7 @@ def paired_shares(only_a: ArrayLike, only_b: ArrayLike, images: int, z: float) -
     Example:
         >>> low, high = paired_shares([30, 0], [10, 0], 1000, 1.96)
         >>> low.round(3).tolist(), high.round(3).tolist()
-        ([0.007, -0.004], [0.033, 0.004])
+        ([0.007, -0.004], [0.034, 0.004])
     """
     a, b = np.broadcast_arrays(only_a, only_b)
     return mean_interval([-1.0, 0.0, 1.0], (-1.0, 1.0), z, np.stack([b, images - a - b, a], axis=-1))

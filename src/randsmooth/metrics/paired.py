@@ -113,7 +113,7 @@ def fresh_difference(only_a: int, only_b: int, images: int) -> Estimate:
     Example:
         >>> estimate = fresh_difference(only_a=30, only_b=10, images=1000)
         >>> estimate.value, round(estimate.low, 3), round(estimate.high, 3)
-        (0.02, 0.007, 0.032)
+        (0.02, 0.007, 0.034)
     """
     _check_pairs(only_a, only_b, images)
     low, high = paired_shares(only_a, only_b, images, critical(LEVEL))
