@@ -23,7 +23,7 @@ from randsmooth.certificates.inferred import COMMON_ALPHA
 from randsmooth.certificates.log_budgets import beyond
 from randsmooth.certificates.logs import PredictionLog
 from randsmooth.certificates.repositories import split_at_repository
-from randsmooth.data.loading import HOME
+from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError
 
 LIST = "PATHS.txt"  # OWNER+NAME/path of every log that six repositories released, one a line

@@ -5,9 +5,17 @@ import pytest
 import torch
 from PIL import Image
 
-from randsmooth.data.augment import PADDING, augmented, random_crop, random_flip
-from randsmooth.data.fitting import Fit
-from randsmooth.data.transforms import crop_draws, cut_centre, random_resized_crop, scaled
+from randsmooth.data.augment import (
+    PADDING,
+    augmented,
+    crop_draws,
+    cut_centre,
+    random_crop,
+    random_flip,
+    random_resized_crop,
+    scaled,
+)
+from randsmooth.data.dataset_spec import Fit
 
 
 def seeded(seed: int = 0) -> Any:

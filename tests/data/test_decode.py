@@ -11,8 +11,8 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from randsmooth.data import DATASETS
+from randsmooth.data.dataset_spec import Fit
 from randsmooth.data.decode import decode, plain_png
-from randsmooth.data.fitting import Fit
 from randsmooth.errors import InputError
 
 RNG = np.random.default_rng(0)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from data.refusing import pixels_of, refuses
 from randsmooth import data
-from randsmooth.data.decode import decode_many
 from randsmooth.data.images import StreamedImages
-from randsmooth.data.table import ImageTable, mapped, read_parquet
+from randsmooth.data.tables import read_parquet
 from randsmooth.errors import InputError
 
 LABELS = [3, 0, 2, 1, 2, 3, 0, 1, 2, 2]
@@ -184,22 +183,6 @@ def test_stopping_a_streamed_loop_early(
     assert isinstance(batches, Generator)
     batches.close()
     assert np.array_equal((x * 255).byte().numpy()[0], pixels[0])
-
-
-def test_mapped_shards_read_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    files = [tmp_path / f"train-0000{part}-of-00002.parquet" for part in range(2)]
-    for part, file in enumerate(files):
-        write_parquet(file, pixels[part::2], LABELS[part::2], classes=NAMES)
-    table = ImageTable(mapped(files), "shards")
-    plain = read_parquet(files)
-    spec = data.describe(str(tmp_path))
-    assert table.labels.tolist() == plain.labels.tolist() == LABELS[::2] + LABELS[1::2]
-    assert table.classes == plain.classes == tuple(NAMES)
-    every = torch.arange(10)
-    assert torch.equal(decode_many(table, every, spec), decode_many(plain, every, spec))
 
 
 def test_images_of_several_sizes_are_brought_to_one_on_request(

@@ -20,7 +20,7 @@ from PIL import Image
 
 from data.refusing import refuses
 from randsmooth import data
-from randsmooth.data import parquet_file, table
+from randsmooth.data import tables as table
 from randsmooth.data.decode import MOST_PIXELS
 from randsmooth.errors import InputError
 
@@ -139,7 +139,7 @@ def test_one_image_repeated_without_end_is_refused(
 ) -> None:
     """Parquet stores equal values once: a small file may claim any number of them."""
     monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
-    monkeypatch.setattr(parquet_file, "MOST_ROWS", 64)
+    monkeypatch.setattr(table, "ROWS", 64)
     repeated(tmp_path / "train.parquet", encode(pixels[0]) + np.random.default_rng(0).bytes(2**15), 1_000)
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()

@@ -14,8 +14,7 @@ from PIL import Image
 
 from randsmooth import data
 from randsmooth.data.decode import decode_many
-from randsmooth.data.hub import from_hub
-from randsmooth.data.table import ImageTable, plain
+from randsmooth.data.tables import DatasetRows, from_hub
 from randsmooth.errors import InputError
 
 datasets = pytest.importorskip("datasets")
@@ -40,7 +39,7 @@ def local(random_images: Callable[..., NDArray[np.uint8]]) -> Any:
 
 def test_a_data_set_of_the_library(local: Any) -> None:
     dataset, pixels = local
-    table = ImageTable(plain(dataset), "hub")
+    table = DatasetRows(dataset, "hub")
     assert table.labels.tolist() == [2, 0, 1, 2, 0]
     assert table.classes == ("a", "b", "c")
     assert np.array_equal(decode_many(table, torch.arange(5), data.DATASETS["cifar100"]).numpy(), pixels)

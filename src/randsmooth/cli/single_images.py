@@ -94,8 +94,8 @@ def images_at(path: Path, spec: DatasetSpec, settings: OneClassifier) -> list[tu
     import torch
 
     from randsmooth import data
-    from randsmooth.data.fitting import Fit
-    from randsmooth.data.sources import is_source
+    from randsmooth.data.dataset_spec import Fit
+    from randsmooth.data.registry import is_source
 
     if not is_source(path):
         fit = Fit.of(settings.resize, settings.crop)

@@ -1,13 +1,13 @@
-from .at_hand import is_at_hand as is_at_hand
 from .dataset_spec import SPLITS as SPLITS
 from .dataset_spec import DatasetSpec as DatasetSpec
 from .decode import read_image as read_image
 from .images import Images as Images
 from .images import StreamedImages as StreamedImages
 from .images import TensorImages as TensorImages
+from .images import skip as skip
+from .images import take as take
 from .loading import describe as describe
 from .loading import load as load
 from .registry import DATASETS as DATASETS
+from .registry import is_at_hand as is_at_hand
 from .registry import registered as registered
-from .subset import skip as skip
-from .subset import take as take

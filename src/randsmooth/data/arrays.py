@@ -1,7 +1,11 @@
-"""Pixels in arrays, as users hold them: checked, and brought to (N, C, H, W) in 8 bits or as floats in [0, 1]."""
+"""Pixels in arrays and .npz files: checked, and brought to (N, C, H, W) in 8 bits or as floats in [0, 1]."""
 
 from __future__ import annotations
 
+import zipfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +14,13 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from randsmooth.data.fitting import Fit
-from randsmooth.data.labels import Where
-from randsmooth.data.transforms import cut_centre, scaled
+from randsmooth.data.augment import cut_centre, scaled
+from randsmooth.data.dataset_spec import SPLITS, Fit
+from randsmooth.data.files import NAMES
+from randsmooth.data.images import TensorImages
+from randsmooth.data.infer import Request, arch_for, own
+from randsmooth.data.labels import NONE, WAY, ColumnNames, Where, from_numbers, from_texts, no_labels
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 Pixels = NDArray[Any]
@@ -23,6 +31,17 @@ AT_ONCE = 2**24  # values that are checked at a time
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
 FULL_SCALES = (255, 65_535)  # of 8 and 16 bits; images without a value in the upper half have another scale
+
+# What reading a damaged .npz file raises.
+BROKEN = (
+    *(OSError, ValueError, EOFError, KeyError, MemoryError, OverflowError, RuntimeError, SyntaxError, TypeError),
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError),
+)
+
+IMAGES, LABELS = ("x", "X", "images", "data", "image"), ("y", "Y", "labels", "targets", "label")
+
+# How large an array may become in memory: so many times its packed size, or so many bytes.
+MOST_SWELLING, SMALL_BYTES = 64, 2**27
 
 
 def as_array(x: Any) -> Pixels:
@@ -172,3 +191,113 @@ def tensor(x: Pixels) -> Tensor:
     """`x` as a tensor that may share its memory."""
     x = np.ascontiguousarray(x)
     return torch.from_numpy(x if x.flags.writeable else x.copy())
+
+
+def from_arrays(x: Any, y: Any, name: str, request: Request, *, source: str = "arrays") -> TensorImages:
+    """Images in an array (N, C, H, W), (N, H, W, C) or (N, H, W), uint8 or float in [0, 1], with labels (N,) or None.
+
+    Args:
+        x, y: the arrays or tensors.
+        name: what to call x in errors.
+        source: what to call the data set.
+
+    Raises:
+        InputError: values, shapes or labels that cannot be used; the message names the first image that has them.
+    """
+
+    def where(index: int) -> str:
+        return f"image {index} of {name}"
+
+    pixels = as_array(x)
+    classes: tuple[str, ...] | None = None
+    labels = None if y is None else as_array(y)
+    if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
+        raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
+    pixels = images_first(pixels, name, None if labels is None else len(labels))
+    if not pixels.size:
+        raise InputError(f"no images in {name}: its shape is {pixels.shape}")
+    if labels is None:
+        found = no_labels(len(pixels))
+    elif labels.dtype.kind == "U":
+        found, classes = from_texts(labels.ravel().tolist(), where, source)
+    else:
+        found = from_numbers(labels, where)
+    ready = fitted(check_values(pixels, name, where), request.fit, where)
+    spec = own(source, {request.called: len(ready)}, classes, request.fit)
+    numbered = tuple(str(k) for k in range(int(found.max()) + 1))
+    shape = (ready.shape[1], ready.shape[2], ready.shape[3])
+    spec = replace(spec, shape=shape, arch=arch_for(shape), classes=classes or numbered)
+    return TensorImages(spec, request.called, tensor(ready), found, request.device)
+
+
+def read_npz(path: Path, request: Request) -> TensorImages:
+    """The images of a split in an .npz file: x_test and y_test, test_images and test_labels, ...
+
+    Where no name has a split in it, such as x and y, or images and labels, the arrays are those of any split.
+
+    Raises:
+        InputError: it is damaged, or has no such arrays; the message lists what it has.
+    """
+    try:
+        found = np.load(path, allow_pickle=False)
+        if not isinstance(found, np.lib.npyio.NpzFile):
+            raise InputError(f"{path} holds one array and no names: make it with np.savez(path, x=..., y=...)")
+        with found as archive:
+            there = [split for split in SPLITS if _of_split(archive.files, split, IMAGES)]
+            split = request.split or next(iter(there), "train")
+            if request.columns.image is None and there and split not in there:
+                its = f"its arrays: {_listed(archive.files)}"
+                raise InputError(f"no split {split!r} in {path}; splits there: {', '.join(there)} ({its})")
+            image, label = _names(path, archive.files, split, request.columns)
+            _check_sizes(path, archive)
+            x, y = archive[image], None if label is None else archive[label]
+    except InputError:
+        raise
+    except BROKEN as error:
+        raise InputError(f"{path} is a damaged .npz file: {shown(error) or type(error).__name__}") from error
+    return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
+
+
+def _names(path: Path, names: list[str], split: str, columns: ColumnNames) -> tuple[str, str | None]:
+    """The names of the two arrays."""
+    image = _chosen(path, names, split, columns.image, IMAGES)
+    if image is None:
+        raise InputError(f"{path} has the arrays {_listed(names)}, none called x, images or x_{split}: {WAY}")
+    if columns.label == NONE and NONE not in names:
+        return image, None
+    label = _chosen(path, names, split, columns.label, LABELS)
+    other = next(each for each in SPLITS if each != split)
+    others = [name for name in names if name != image and not _of_split([name], other, (*IMAGES, *LABELS))]
+    if label is None and others:
+        raise InputError(
+            f"{path} has the arrays {_listed(names)}, none called y, labels or y_{split}: {WAY}; --label-column {NONE} "
+            "says that there are no labels"
+        )
+    return image, label
+
+
+def _chosen(path: Path, names: list[str], split: str, asked: str | None, usual: tuple[str, ...]) -> str | None:
+    if asked is None:
+        return _of_split(names, split, usual) or next((name for name in usual if name in names), None)
+    if asked not in names:
+        raise InputError(f"{path} has no array {shown(repr(asked))}; it has {_listed(names)}")
+    return asked
+
+
+def _of_split(names: list[str], split: str, usual: tuple[str, ...]) -> str | None:
+    """The name in which both the split and one of the `usual` names occur, such as x_test or test_images."""
+    wanted = [each for s in NAMES[split] for name in usual for each in (f"{name}_{s}", f"{s}_{name}")]
+    return next((name for name in wanted if name in names), None)
+
+
+def _check_sizes(path: Path, archive: Any) -> None:
+    """Raise InputError for an array that a small file claims to unpack to very much."""
+    for info in archive.zip.infolist():
+        if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
+            raise InputError(
+                f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: save it with np.savez"
+            )
+
+
+def _listed(names: list[str]) -> str:
+    return shown(", ".join(names)) or "none"

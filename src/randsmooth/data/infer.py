@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from randsmooth.data.catalogue import IMAGENET
-from randsmooth.data.conversion import channels_of
-from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.data.decode import RESIZE, form
-from randsmooth.data.encoded import MOST_CLASSES, Encoded, check_labels
-from randsmooth.data.fitting import Fit, Sides
-from randsmooth.data.images import Images, StreamedImages
-from randsmooth.data.subset import take
+from randsmooth.data.dataset_spec import DatasetSpec, Fit, Sides
+from randsmooth.data.decode import RESIZE, Encoded, channels_of, form
+from randsmooth.data.images import Images, take
+from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
 from randsmooth.errors import InputError
 
 # Images, evenly spread, whose sizes, mean and standard deviation are looked at.
 PROBE = 10_000
 STATISTICS_BATCH = 250
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a data set: the arguments of `data.load`. A split None is "train", or the one there is."""
+
+    split: str | None
+    columns: ColumnNames = USUAL
+    fit: Fit | None = None
+    device: torch.device | str = "cpu"
+    stream: bool = False
+
+    @property
+    def called(self) -> str:
+        """What a data set without splits is taken for."""
+        return self.split or "train"
 
 
 def own(name: str, sizes: dict[str, int], classes: tuple[str, ...] | None, fit: Fit | None = None) -> DatasetSpec:
@@ -42,11 +55,11 @@ def own(name: str, sizes: dict[str, int], classes: tuple[str, ...] | None, fit: 
     )
 
 
-def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None, *, statistics: bool = False) -> DatasetSpec:
+def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> DatasetSpec:
     """The facts that follow from `splits` themselves, from the training split where there is one.
 
     Images of one size keep it, with no augmentation; those of several must be brought to one by `fit`. Grey images stay
-    grey; if some are in colour, all are RGB. With `statistics`, mean and std are theirs, for a model to be trained.
+    grey; if some are in colour, all are RGB.
 
     Raises:
         InputError: an empty split, an image without a header, images of several sizes, or of a mode that is not
@@ -68,9 +81,7 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None, *, s
     spec = with_shape(spec, channels, sides, name)
     if len(sides) > 1:  # photographs, which are trained on as ImageNet's are
         spec = replace(spec, augment=IMAGENET.augment)
-    if not statistics:
-        return spec
-    return with_statistics(spec, StreamedImages(spec, "train", encoded))
+    return spec
 
 
 def with_shape(spec: DatasetSpec, channels: int, sides: set[Sides], source: str) -> DatasetSpec:
@@ -117,7 +128,7 @@ def _numbered(splits: Mapping[str, Encoded]) -> tuple[str, ...]:
     """
     for split, each in splits.items():
         if len(each.labels):
-            check_labels(each, MOST_CLASSES, split)
+            check_labels(each.labels, MOST_CLASSES, each.where, split)
     largest = max(int(each.labels.max()) for each in splits.values() if len(each.labels))  # -1 without labels
     return tuple(str(label) for label in range(largest + 1))
 

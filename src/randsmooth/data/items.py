@@ -1,8 +1,9 @@
-"""Data sets that give one item at a time, such as torch's: read when their images are asked for."""
+"""The objects that a Python program holds: arrays, loaders, and data sets such as torch's, read when needed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -11,18 +12,23 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Generator, Tensor
+from torch.utils.data import (
+    DataLoader,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    default_collate,
+    default_convert,
+)
 
-from randsmooth.data.arrays import as_array, check_values, fitted, one_image, tensor
+from randsmooth.data.arrays import Pixels, as_array, check_values, fitted, from_arrays, one_image, tensor
 from randsmooth.data.augment import Place
-from randsmooth.data.columns import ColumnNames
-from randsmooth.data.conversion import channels_of, converted, upright
-from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.data.decode import RESIZE
-from randsmooth.data.encoded import MOST_CLASSES, NO_LABEL
-from randsmooth.data.images import Images
-from randsmooth.data.infer import with_shape
-from randsmooth.data.labels import from_numbers, no_labels
-from randsmooth.data.subset import take
+from randsmooth.data.dataset_spec import IN_MEMORY_BYTES, DatasetSpec
+from randsmooth.data.decode import RESIZE, channels_of, converted, upright
+from randsmooth.data.images import Images, take
+from randsmooth.data.infer import Request, own, with_shape
+from randsmooth.data.labels import MOST_CLASSES, NO_LABEL, NONE, ColumnNames, from_numbers, no_labels
+from randsmooth.data.registry import unknown_form
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -59,16 +65,7 @@ class Items:
         return f"item {index} of {self.source}"
 
     def _parts(self, index: int) -> tuple[Any, Any]:
-        """The image of an item and its label; None if it has none."""
-        item = self.items[index]
-        if isinstance(item, Mapping):
-            image, label = self._columns.find([str(key) for key in item], self.where(index))
-            return item[image], None if label is None else item[label]
-        if isinstance(item, list | tuple):
-            if len(item) < 2:
-                return (item[0] if item else None), None
-            return item[0], None if self._columns.label == "none" else item[1]
-        return item, None
+        return _parts(self.items[index], self._columns, self.where(index))
 
     def label(self, index: int, of: Any) -> int:
         """`of`, the label of an item, as a whole number; NO_LABEL if it is None."""
@@ -233,3 +230,85 @@ def _in_range(image: NDArray[Any], where: str) -> NDArray[Any]:
         return image.astype(np.float32)
     checked: NDArray[Any] = check_values(image[None], f"the image of {where}", lambda _: where)[0]
     return checked
+
+
+def from_object(source: Any, request: Request) -> Images:
+    """The images that `source` holds, or gives one by one. What has no splits is the split that is asked for.
+
+    Raises:
+        InputError: it is no data set, or its images cannot be used.
+    """
+    if isinstance(source, tuple) and len(source) == 2:
+        return from_arrays(source[0], source[1], "x", request)
+    if isinstance(source, np.ndarray | Tensor):
+        return from_arrays(source, None, "x", request)
+    if isinstance(source, DataLoader):
+        return _from_loader(source, request)
+    called = f"the {type(source).__name__}"
+    if isinstance(source, IterableDataset):
+        return _gathered(source, called, request, batched=False)
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, str | bytes | dict):
+        return from_items(Items(source, called, request.columns), request)
+    raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")
+
+
+def from_items(items: Items, request: Request) -> ItemImages:
+    """The images of `items`, which are read when they are asked for."""
+    spec = describe_items(items, own(items.source, {request.called: len(items)}, None, request.fit))
+    if items.stated_labels is not None:
+        spec = replace(spec, classes=tuple(str(k) for k in range(int(items.stated_labels.max()) + 1)))
+    return ItemImages(spec, request.called, items, request.device)
+
+
+def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
+    """The data set behind a loader, in its own order; or what the loader gives, where it makes batches its own way."""
+    streams = isinstance(loader.dataset, IterableDataset)
+    usual = loader.collate_fn in (default_collate, default_convert)
+    sampler = loader.sampler
+    in_order = isinstance(sampler, SequentialSampler) or (
+        usual and isinstance(sampler, RandomSampler) and len(sampler) == len(loader.dataset)  # type: ignore[arg-type]
+    )
+    if not streams and not in_order:
+        raise InputError(
+            f"the DataLoader draws with a {type(sampler).__name__}, so that its images have no fixed positions: use "
+            "shuffle=False, and torch.utils.data.Subset for a part of the data"
+        )
+    if streams or not usual:
+        return _gathered(loader, "the DataLoader", request, batched=loader.batch_size is not None)
+    return from_object(loader.dataset, request)
+
+
+def _gathered(source: Iterable[Any], name: str, request: Request, *, batched: bool) -> Images:
+    """All that an iterable gives, in memory."""
+    xs: list[Pixels] = []
+    ys: list[Pixels] = []
+    size = 0
+    for number, item in enumerate(source):
+        where = f"{'batch' if batched else 'item'} {number} of {name}"
+        x, y = _parts(item, request.columns, where)
+        if not isinstance(x, Tensor | np.ndarray):
+            raise InputError(f"{where} is {shown(type(x).__name__)}; expected tensors (x, y) or x")
+        xs.append(as_array(x) if batched else as_array(x)[None])
+        ys += [] if y is None else [as_array(y) if batched else as_array(y).reshape(1)]
+        size += xs[-1].nbytes
+        if size > IN_MEMORY_BYTES:
+            raise InputError(
+                f"{name} gives more than {IN_MEMORY_BYTES:,} bytes: give a Dataset with __getitem__ instead"
+            )
+        if xs[-1].shape[1:] != xs[0].shape[1:] or xs[-1].dtype != xs[0].dtype or len(ys) not in (0, len(xs)):
+            raise InputError(f"{name} gives images of several shapes or types, or only some with labels, at {number}")
+    if not xs:
+        raise InputError(f"no images in {name}")
+    return from_arrays(np.concatenate(xs), np.concatenate(ys) if ys else None, name, request, source=name)
+
+
+def _parts(item: Any, columns: ColumnNames, where: str) -> tuple[Any, Any]:
+    """The image of an item, or the images of a batch, and the label; None if it has none."""
+    if isinstance(item, Mapping):
+        image, label = columns.find([str(key) for key in item], where)
+        return item[image], None if label is None else item[label]
+    if isinstance(item, list | tuple):
+        if len(item) < 2:
+            return (item[0] if item else None), None
+        return item[0], None if columns.label == NONE else item[1]
+    return item, None

@@ -1,20 +1,32 @@
-"""Labels as they come: whole numbers, class names, or none at all."""
+"""Labels as they come: whole numbers, class names, or none at all; and the columns that hold images and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from randsmooth.data.encoded import MOST_CLASSES, NO_LABEL, check_names
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
+NO_LABEL = -1  # in place of every label of images that have none
+MOST_CLASSES = 100_000
+LONGEST_NAME = 1000  # characters of the name of a class
+
 Where = Callable[[int], str]  # what to call image `index` in an error
+
+IMAGE_NAMES = ("image", "img", "x", "images", "path", "file", "file_name", "filename", "image_path", "pixel_values")
+LABEL_NAMES = ("label", "fine_label", "labels", "y", "target", "class", "cls")
+NONE = "none"  # given as the label column: there are no labels
+
+# How a data set says which columns to read, for the end of an error.
+WAY = "name them with image_column= and label_column= (--image-column NAME --label-column NAME)"
 
 
 def no_labels(total: int) -> Tensor:
@@ -79,3 +91,97 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
+    """The class `names`, safe to be shown; InputError for one that is no text, is too long, or occurs twice."""
+    if len(names) > MOST_CLASSES or len(set(map(str, names))) < len(names):
+        raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
+    for name in names:
+        odd = not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name)
+        if odd:
+            raise InputError(
+                f"{shown(repr(name))} cannot be the name of a class of {source}: expected at most {LONGEST_NAME:,} "
+                "characters, no control characters among them"
+            )
+    return tuple(str(name) for name in names)
+
+
+def in_class_order(names: Iterable[str]) -> list[str]:
+    """The order in which classes of these names are numbered: of whole numbers by their size, else the alphabet's.
+
+    Example:
+        >>> in_class_order(["10", "9", "2"]), in_class_order(["10", "9", "cat"])
+        (['2', '9', '10'], ['10', '9', 'cat'])
+    """
+    names = sorted(names)
+    return sorted(names, key=int) if all(name.isascii() and name.isdigit() for name in names) else names
+
+
+def check_labels(labels: Tensor, classes: int, where: Where, source: str) -> None:
+    """Raise InputError naming the first label outside 0..classes-1, or an empty split. Labels may lack altogether."""
+    if not len(labels):
+        raise InputError(f"no images in {source}")
+    bad = torch.nonzero((labels < 0) | (labels >= classes)).flatten()
+    if len(bad) and not bool((labels == NO_LABEL).all()):
+        index = int(bad[0])
+        raise InputError(
+            f"label {int(labels[index])} of {where(index)} is not in 0..{classes - 1}: {source} has {classes} classes"
+        )
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """The columns that a user names; None: those with a usual name.
+
+    Example:
+        >>> ColumnNames().find(["img", "fine_label", "coarse_label"], "cifar100")
+        ('img', 'fine_label')
+        >>> ColumnNames(label="none").find(["img", "size"], "mine")
+        ('img', None)
+    """
+
+    image: str | None = None
+    label: str | None = None
+
+    def find(self, names: Iterable[str], source: str) -> tuple[str, str | None]:
+        """The names of the image and the label column; None for the latter if there are no labels.
+
+        If there is an image column and nothing else, there are no labels. Else they must be found or be said to lack.
+
+        Raises:
+            InputError: a column that is not there, or not known to be the one; the message lists what there is.
+        """
+        names = list(names)
+        image = _named("image", self.image, IMAGE_NAMES, names, source)
+        if image is None:
+            raise InputError(f"{source} has the columns {_listed(names)}, none called {IMAGE_NAMES[0]}: {WAY}")
+        others = [name for name in names if name != image]
+        if self.label == NONE and NONE not in names:
+            return image, None
+        label = _named("label", self.label, LABEL_NAMES, others, source)
+        if label is None and others:
+            raise InputError(
+                f"{source} has the columns {_listed(names)}, none called {LABEL_NAMES[0]}: {WAY}; --label-column "
+                f"{NONE} says that there are no labels"
+            )
+        return image, label
+
+
+USUAL = ColumnNames()
+
+
+def _named(what: str, asked: str | None, usual: tuple[str, ...], names: list[str], source: str) -> str | None:
+    """The column `asked` for, else the first of the `usual` names that is there; None if none of them is."""
+    if asked is not None and asked not in names:
+        raise InputError(
+            f"{source} has no {what} column {shown(repr(asked))} (--{what}-column); it has {_listed(names)}"
+        )
+    found = asked if asked is not None else next((name for name in usual if name in names), None)
+    if found is not None and names.count(found) > 1:
+        raise InputError(f"{source} has the column {found!r} twice: rename one of them")
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    return shown(", ".join(names)) or "no names"

@@ -12,30 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from randsmooth.data import hf_datasets, npz
-from randsmooth.data.arrays import fitted, tensor
-from randsmooth.data.columns import USUAL, ColumnNames
-from randsmooth.data.csv_paths import read_csv
-from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
-from randsmooth.data.decode import MODES, decode_many, form
-from randsmooth.data.encoded import Encoded, check_labels
-from randsmooth.data.fitting import Fit
-from randsmooth.data.hub import from_hub
+from randsmooth.data.arrays import fitted, read_npz, tensor
+from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit
+from randsmooth.data.decode import MODES, Encoded, decode_many, form
+from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, recognised, shards_of, split_files
 from randsmooth.data.images import Images, StreamedImages, TensorImages
-from randsmooth.data.infer import infer, refitted, with_statistics
-from randsmooth.data.items import Items
-from randsmooth.data.layout import open_split, open_whole, present, recognised
-from randsmooth.data.objects import from_arrays, from_items, from_object
-from randsmooth.data.registry import DATASETS, dataset_path, readable
-from randsmooth.data.remote import parquet_splits
-from randsmooth.data.sources import unknown_form
-from randsmooth.data.table import read_parquet
-from randsmooth.data.tar_shards import TarShards, shards_of
+from randsmooth.data.infer import Request, infer, refitted, with_statistics
+from randsmooth.data.items import Items, from_items, from_object
+from randsmooth.data.labels import USUAL, ColumnNames, check_labels
+from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
+from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.transfer import naming_urls
-from randsmooth.urls import is_url, name_of
-
-HOME = "RANDSMOOTH_DATA"
 
 
 def load(
@@ -82,22 +71,9 @@ def load(
     """
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
-    columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
-    if isinstance(dataset, Images):
-        return _as_given(dataset, columns, fit, device)
-    if isinstance(dataset, str) and dataset in DATASETS:
-        return _named(dataset, split, columns, fit, device, stream)
-    if is_url(dataset) and (splits := parquet_splits(dataset, split, columns)):
-        spec = infer(name_of(dataset), splits, fit)
-        if split not in splits:
-            raise InputError(f"no split {split!r} at {dataset}; splits there: {', '.join(splits)}")
-        return _images(spec, split, splits[split], device, stream)
-    if isinstance(dataset, str | Path):
-        with readable(str(dataset)), naming_urls():
-            return _from_path(dataset_path(str(dataset)), split, columns, fit, device, stream)
-    if hf_datasets.is_hub_object(dataset):
-        return _from_hub_object(dataset, split, columns, fit, device, stream, name=None)
-    return from_object(dataset, split, columns, fit, device)
+    return _loaded(
+        dataset, Request(split, ColumnNames(image_column, label_column), Fit.of(resize, crop), device, stream)
+    )
 
 
 def describe(
@@ -118,83 +94,120 @@ def describe(
         >>> describe((np.full((2, 8, 6), 51, np.uint8), [0, 1])).mean
         (0.2,)
     """
-    columns, fit = ColumnNames(image_column, label_column), Fit.of(resize, crop)
+    request = Request(None, ColumnNames(image_column, label_column), Fit.of(resize, crop), stream=True)
     if isinstance(dataset, str) and dataset in DATASETS:
-        return refitted(DATASETS[dataset], fit)
+        return refitted(DATASETS[dataset], request.fit)
+    images = _loaded(dataset, request)
+    return with_statistics(images.spec, images) if images.spec.convert else images.spec
+
+
+def _loaded(dataset: Any, request: Request) -> Images:
+    if isinstance(dataset, Images):
+        if request.fit is not None or request.columns != USUAL:
+            raise InputError(
+                "the images are loaded already: give resize, crop and columns to `data.load`, which reads them"
+            )
+        return dataset.to(request.device)
+    if isinstance(dataset, str) and dataset in DATASETS:
+        return _named(dataset, request)
     if isinstance(dataset, str | Path):
-        if is_url(dataset) and (splits := parquet_splits(str(dataset), "train", columns)):
-            return infer(name_of(dataset), splits, fit, statistics=True)
         with readable(str(dataset)), naming_urls():
-            path = dataset_path(str(dataset))
-            found = npz.splits_in(path) if path.suffix.lower() == ".npz" else []
-            if path.suffix.lower() != ".npz" and not hf_datasets.is_saved(path):
-                return _opened(path, "train", columns, fit, statistics=True)[0]
-    else:
-        found = []
-    images = load(
-        dataset,
-        found[0] if found else "train",
-        image_column=image_column,
-        label_column=label_column,
-        resize=resize,
-        crop=crop,
-    )
-    return with_statistics(images.spec, images)
+            return _from_path(dataset_path(str(dataset)), request)
+    if type(dataset).__module__.partition(".")[0] == "datasets":  # which is not loaded for this question
+        return _from_datasets(dataset, request)
+    return from_object(dataset, request)
 
 
-def _as_given(images: Images, columns: ColumnNames, fit: Fit | None, device: torch.device | str) -> Images:
-    if fit is not None or columns != USUAL:
-        raise InputError(
-            "the images are loaded already: give resize, crop and columns to `data.load`, which reads them"
-        )
-    return images.to(device)
-
-
-def _from_path(
-    path: Path, split: str, columns: ColumnNames, fit: Fit | None, device: torch.device | str, stream: bool
-) -> Images:
+def _from_path(path: Path, request: Request) -> Images:
     if path.suffix.lower() == ".npz" and path.is_file():
-        x, y = npz.read_npz(path, split, columns)
-        return from_arrays(x, y, str(path), split, fit, device, source=path.name)
-    if path.is_dir() and hf_datasets.is_saved(path):
-        name = path.resolve().name
-        return _from_hub_object(hf_datasets.from_disk(path), split, columns, fit, device, stream, name=name)
-    spec, splits = _opened(path, split, columns, fit)
+        return read_npz(path, request)
+    if path.is_dir() and is_saved(path):
+        return _from_datasets(from_disk(path), request, folder=path)
+    spec, splits = _opened(path, request)
+    split = request.split or next(iter(splits))
     # Opening a split that is missing raises the error that says so.
-    encoded = splits[split] if split in splits else open_split(path, split, None, columns)
-    return _images(spec, split, encoded, device, stream)
+    encoded = splits[split] if split in splits else open_split(path, split, None, request.columns)
+    return _images(spec, split, encoded, request)
 
 
-def _images(spec: DatasetSpec, split: str, encoded: Encoded, device: torch.device | str, stream: bool) -> Images:
-    check_labels(encoded, spec.num_classes, f"{spec.name} ({split})")
-    if spec.streams or stream:
-        return StreamedImages(spec, split, encoded, device)
+def _images(spec: DatasetSpec, split: str, encoded: Encoded, request: Request) -> Images:
+    check_labels(encoded.labels, spec.num_classes, encoded.where, f"{spec.name} ({split})")
+    if spec.streams or request.stream:
+        return StreamedImages(spec, split, encoded, request.device)
     decoded = decode_many(encoded, torch.arange(len(encoded.labels)), spec)
-    return TensorImages(spec, split, decoded, encoded.labels, device)
+    return TensorImages(spec, split, decoded, encoded.labels, request.device)
 
 
-def _from_hub_object(
-    source: Any,
-    split: str,
-    columns: ColumnNames,
-    fit: Fit | None,
-    device: torch.device | str,
-    stream: bool,
-    name: str | None,
-) -> Images:
-    """A split of a Dataset or DatasetDict of `datasets`; with a `name`, it was read from a folder called so."""
-    found = hf_datasets.hub_splits(source)
-    splits = {split: source} if found is None else found
+def _opened(path: Path, request: Request) -> tuple[DatasetSpec, dict[str, Encoded]]:
+    """The spec of a folder or file and its splits, still compressed. What has no splits is the one asked for."""
+    if not path.is_dir():
+        splits = {request.called: _open_file(path, request.columns)}
+        return infer(path.name, splits, request.fit), splits
+    name = path.resolve().name
+    spec: DatasetSpec | None = DATASETS.get(name)
+    if spec and not _fits(spec, path):
+        spec = None
+    there = [each for each in SPLITS if split_files(path, each, spec)]
+    splits = {each: open_split(path, each, spec, request.columns) for each in there}
+    if spec and splits:
+        return _as_found(refitted(spec, request.fit), splits), splits
+    whole = None if splits else open_whole(path, request.columns)
+    if whole is not None:
+        splits = {request.called: whole}
+    if not splits:
+        raise unknown_form(f"no data set in {path}")
+    return infer(name, splits, request.fit), splits
+
+
+def _open_file(path: Path, columns: ColumnNames) -> Encoded:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return read_parquet([path], columns)
+    return TarShards(shards_of(str(path)), columns) if suffix == ".tar" else read_csv(path, columns)
+
+
+def _from_datasets(source: Any, request: Request, folder: Path | None = None) -> Images:
+    """A split of a Dataset or DatasetDict of `datasets`, which may have been read from a folder."""
+    import datasets
+
+    if isinstance(source, datasets.IterableDataset | datasets.IterableDatasetDict):
+        raise InputError(
+            "a streamed data set has no positions to certify: take the part you want, "
+            "datasets.Dataset.from_list(list(streamed.take(1000)))"
+        )
+    splits = {request.called: source}
+    if isinstance(source, dict):
+        splits = {split: source[name] for split, names in NAMES.items() for name in names[::-1] if name in source}
+    split = request.split or next(iter(splits), "train")
     if split not in splits:
         there = ", ".join(map(str, source)) or "none"
         raise InputError(f"no split {split!r} in the DatasetDict; splits there: {there}")
-    called = hf_datasets.called(splits[split]) if name is None else name
-    if hf_datasets.is_transformed(splits[split]):
-        return from_items(Items(splits[split], called, columns), split, fit, device)
-    if (arrays := hf_datasets.stored_arrays(splits[split], called, columns)) is not None:
-        return from_arrays(*arrays, called, split, fit, device, source=called)
-    rows = {each: hf_datasets.HubRows(splits[each], called, columns, follow=name is None) for each in splits}
-    return _images(infer(called, rows, fit), split, rows[split], device, stream)
+    chosen = splits[split]
+    own = chosen.info.dataset_name or chosen.info.builder_name
+    name = folder.resolve().name if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
+    image, _ = request.columns.find(chosen.features, name)
+    transformed = chosen.format["type"] == "custom"  # gives other items than it stores
+    if transformed or not holds_files(chosen.features[image]):
+        rows = chosen if transformed else chosen.with_format("numpy")
+        return from_items(Items(rows, name, request.columns), replace(request, split=split))
+    encoded = {each: DatasetRows(splits[each], name, request.columns, follow=folder is None) for each in splits}
+    return _images(infer(name, encoded, request.fit), split, encoded[split], request)
+
+
+def _named(name: str, request: Request) -> Images:
+    if request.columns != USUAL:
+        raise InputError(
+            f"{name} is a data set with a name, whose columns are known: leave image_column and label_column out"
+        )
+    split, spec = request.called, refitted(DATASETS[name], request.fit)
+    if spec.read is not None:
+        pixels, labels = _made(DATASETS[name], *spec.read(split))
+        if request.fit is not None:
+            pixels = tensor(fitted(pixels.numpy(), spec.fit, lambda index: f"image {index} of {name}"))
+        return TensorImages(spec, split, pixels, labels, request.device)
+    with readable(name):
+        encoded = _found(spec, split)
+    return _images(_as_found(spec, {split: encoded}), split, encoded, request)
 
 
 def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
@@ -205,25 +218,6 @@ def _made(spec: DatasetSpec, pixels: NDArray[np.uint8], labels: NDArray[np.int64
             f"uint8 (N, {', '.join(map(str, spec.shape))}) and (N,): report it to the package that brings it"
         )
     return torch.from_numpy(pixels), torch.from_numpy(labels.astype(np.int64, copy=False))
-
-
-def _named(
-    name: str, split: str, columns: ColumnNames, fit: Fit | None, device: torch.device | str, stream: bool
-) -> Images:
-    if columns != USUAL:
-        raise InputError(
-            f"{name} is a data set with a name, whose columns are known: leave image_column and label_column out"
-        )
-    usual = DATASETS[name]
-    spec = refitted(usual, fit)
-    if usual.read is not None:
-        pixels, labels = _made(usual, *usual.read(split))
-        if fit is not None:
-            pixels = tensor(fitted(pixels.numpy(), spec.fit, lambda index: f"image {index} of {name}"))
-        return TensorImages(spec, split, pixels, labels, device)
-    with readable(name):
-        encoded = _found(spec, split)
-    return _images(_as_found(spec, {split: encoded}), split, encoded, device, stream)
 
 
 def _found(spec: DatasetSpec, split: str) -> Encoded:
@@ -242,37 +236,6 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
             f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
             f"is a network, and set {HOME} to the parent of that folder"
         ) from error
-
-
-def _opened(
-    path: Path, split: str, columns: ColumnNames, fit: Fit | None, *, statistics: bool = False
-) -> tuple[DatasetSpec, dict[str, Encoded]]:
-    """The spec of a folder or file and its splits, still compressed. What has no splits is the one asked for."""
-    if not path.is_dir():
-        splits = {split: _open_file(path, columns)}
-        return infer(path.name, splits, fit, statistics=statistics), splits
-    name = path.resolve().name
-    spec: DatasetSpec | None = DATASETS.get(name)
-    if spec and not _fits(spec, path):
-        spec = None
-    splits = {each: open_split(path, each, spec, columns) for each in present(path, spec)}
-    if spec and splits:
-        return _as_found(refitted(spec, fit), splits), splits
-    whole = None if splits else open_whole(path, columns)
-    if whole is not None:
-        splits = {split: whole}
-    if not splits:
-        raise unknown_form(f"no data set in {path}")
-    return infer(name, splits, fit, statistics=statistics), splits
-
-
-def _open_file(path: Path, columns: ColumnNames) -> Encoded:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return read_parquet([path], columns)
-    if suffix == ".tar":
-        return TarShards(shards_of(str(path)), columns)
-    return read_csv(path, columns)
 
 
 def _fits(spec: DatasetSpec, folder: Path) -> bool:

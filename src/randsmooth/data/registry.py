@@ -1,21 +1,37 @@
-"""Data sets by name: ours, and those of other packages."""
+"""Data sets by name, ours and those of other packages; and which folder or file a text means. Loads no torch."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.data.sources import source_path
 from randsmooth.documents import shown
-from randsmooth.errors import InputError
+from randsmooth.errors import InputError, unknown
 from randsmooth.registry import Registry
 from randsmooth.transfer import check_there, fetched
 from randsmooth.urls import has_protocol, is_url
 
+HOME = "RANDSMOOTH_DATA"  # the variable that names the folder of the named data sets
 BRACES = re.compile(r"\{\d{1,9}\.\.\d{1,9}\}")
+
+# What a data set can be, on the command line and in Python; docs/data.md has an example of each.
+FOLDERS = (
+    "a folder (of class folders, of images, of train/ and test/, of Parquet files, of WebDataset tar files, or written "
+    "by save_to_disk of datasets)"
+)
+FILES = "a file .npz, .csv, .parquet or .tar"
+OBJECTS = (
+    "arrays or tensors (x, y) or x, a torch Dataset or DataLoader, a Dataset or DatasetDict of datasets, or what "
+    "`data.load` gives"
+)
+FORMS = f"the name of a data set (`randsmooth data list`), {FOLDERS}, {FILES}; in Python also {OBJECTS}"
+
+SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".tar")
+COMPRESSED = re.compile(r"\.(tar\.(gz|bz2|xz|zst)|tgz|zip)$")
 
 DATASETS: Registry[DatasetSpec] = Registry(
     "data set",
@@ -89,7 +105,7 @@ def dataset_path(dataset: str) -> Path:
 
     Raises InputError if there is none, or it is of no form that is read.
     """
-    return source_path(str(_fetched(dataset)) if has_protocol(dataset) else dataset, list(DATASETS))
+    return source_path(str(_fetched(dataset)) if has_protocol(dataset) else dataset)
 
 
 def _fetched(dataset: str) -> Path:
@@ -99,3 +115,48 @@ def _fetched(dataset: str) -> Path:
         return fetched(dataset)
     shard = re.compile(r"\d+".join(map(re.escape, BRACES.split(name))))
     return fetched(folder, lambda path: shard.fullmatch(str(path)) is not None) / name
+
+
+def unknown_form(what: str) -> InputError:
+    """The error for something that is no data set, with the forms that exist."""
+    return InputError(f"{what}; a data set is {FORMS}")
+
+
+def is_source(path: Path) -> bool:
+    """Whether `path` is a folder, or a file or pattern of files, that holds many images."""
+    return path.is_dir() or path.suffix.lower() in SUFFIXES
+
+
+def source_path(dataset: str) -> Path:
+    """The folder or file that `dataset` means; of shards "a-{0..9}.tar" the pattern. No image is looked at.
+
+    Args:
+        dataset: what a user gave, and no name of a data set.
+
+    Raises:
+        InputError: there is no such folder or file, or it is of no form that is read.
+    """
+    try:
+        path = Path(dataset).expanduser()
+    except RuntimeError as error:  # ~name, of a user who does not exist
+        raise unknown_form(f"no folder at {shown(dataset)}: {error}") from error
+    if path.is_dir() or (path.suffix.lower() in SUFFIXES and ("{" in path.name or path.is_file())):
+        return path
+    if path.is_file():
+        way = ": unpack it first" if COMPRESSED.search(path.name) else ""
+        raise unknown_form(f"{path} is of no form that is read as a data set{way}")
+    if len(path.parts) > 1 or path.is_absolute() or path.suffix.lower() in SUFFIXES:
+        kind = "file" if path.suffix.lower() in SUFFIXES else "folder"
+        raise unknown_form(f"no {kind} at {path}: give the path of one, or one of {', '.join(DATASETS)}")
+    raise InputError(f"{unknown('data set', dataset, DATASETS)}; or give {FOLDERS}, or {FILES}")
+
+
+def is_at_hand(dataset: str) -> bool:
+    """Whether `data.load` finds the named `dataset` without a network.
+
+    Example:
+        >>> is_at_hand("digits")
+        True
+    """
+    home = os.environ.get(HOME)
+    return DATASETS[dataset].read is not None or (home is not None and (Path(home) / dataset).is_dir())

@@ -18,10 +18,9 @@ from randsmooth.certification import SmoothedClassifier, Watched, watch
 from randsmooth.certification.opening import opened
 from randsmooth.certification.taken_images import images_taken
 from randsmooth.data import DatasetSpec
-from randsmooth.data.conversion import channels_of
-from randsmooth.data.decode import form
-from randsmooth.data.encoded import opened as opened_file
-from randsmooth.data.fitting import Fit
+from randsmooth.data.dataset_spec import Fit
+from randsmooth.data.decode import channels_of, form
+from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
 from randsmooth.models import BaseClassifier
 from randsmooth.noise import fresh_seed

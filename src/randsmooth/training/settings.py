@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from randsmooth import bounds
-from randsmooth.data.fitting import parse_size, written
+from randsmooth.data.dataset_spec import parse_size, written
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS

@@ -1,0 +1,384 @@
+"""Images in files: folders of classes, flat ones, lists in CSV, WebDataset tar files; and where splits are."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from randsmooth.data.dataset_spec import SPLITS, DatasetSpec
+from randsmooth.data.decode import Encoded, opened
+from randsmooth.data.labels import NONE, USUAL, ColumnNames, check_names, from_texts, in_class_order, no_labels
+from randsmooth.data.tables import read_parquet
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError
+
+# The names of the splits in a folder that is no data set with a name.
+NAMES = {"train": ("train",), "test": ("test", "validation", "val")}
+
+SHARD = re.compile(r"-[0-9]{1,9}-of-[0-9]{1,9}\.parquet$")
+TAR = ".tar"
+WORDNET_ID = re.compile(r"n\d{8}")
+
+# Of the files that are looked for in folders and tar files.
+SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".pgm", ".ppm"}
+
+MOST_CSV_BYTES = 2**30
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+
+LABELS = ("cls", "label", "json")  # extensions that hold a label, in the order in which they are looked for
+IN_JSON = ("label", "cls", "class", "target")  # names of a label in a .json part
+MOST_LABEL_BYTES = 2**16
+BRACES = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
+MOST_SHARDS = 100_000
+
+
+class ImageFiles(Encoded):
+    """Image files at `paths`, and their labels (N,)."""
+
+    def __init__(self, paths: Sequence[Path], labels: Tensor, classes: tuple[str, ...] | None = None) -> None:
+        super().__init__(labels, classes, "a folder")
+        self.paths = paths
+
+    def content(self, index: int) -> Path:
+        return self.paths[index]
+
+    def where(self, index: int) -> str:
+        return f"image {index} ({self.paths[index]})"
+
+
+def image_folder(root: Path, folders: tuple[str, ...]) -> ImageFiles:
+    """A folder of class folders of image files; class k is the k-th of `folders`.
+
+    Raises:
+        InputError: `root` holds a class folder that is not in `folders`.
+    """
+    extra = set(class_folders(root)) - set(folders)
+    if extra:
+        raise InputError(f"{root} has the class folder {min(extra)!r}; known are {', '.join(folders)}")
+    found = [image_files(root / folder) for folder in folders]
+    labels = torch.tensor([label for label, paths in enumerate(found) for _ in paths], dtype=torch.int64)
+    return ImageFiles([path for paths in found for path in paths], labels, folders)
+
+
+def class_folders(root: Path) -> tuple[str, ...]:
+    """The names of the folders in `root`, in the order of classes. InputError for one that cannot name a class."""
+    found = check_names([path.name for path in root.iterdir() if path.is_dir() and path.name[0] != "."], str(root))
+    return tuple(in_class_order(found))
+
+
+def image_files(folder: Path) -> list[Path]:
+    """The image files in `folder` in alphabetical order; none where there is no such folder."""
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:  # which reads no more from the disk than the names
+        found = [entry for entry in entries if Path(entry.name).suffix.lower() in SUFFIXES]
+        for entry in found:
+            # It could be a folder, a pipe that never ends, or a link to nothing or to itself.
+            if not entry.is_file(follow_symlinks=False) and not Path(entry.path).is_file():
+                raise InputError(f"{entry.path} is called like an image and is no file: remove or rename it")
+    return sorted(Path(entry.path) for entry in found)
+
+
+def flat(folder: Path) -> ImageFiles:
+    """The images in a folder, without labels, in the order of their names."""
+    paths = image_files(folder)
+    beside = next((name for name in class_folders(folder) if image_files(folder / name)), None)
+    if beside is not None:
+        raise InputError(
+            f"{folder} holds images, such as {paths[0].name}, beside folders of images, such as {beside}: put every "
+            "image into the folder of its class, or none"
+        )
+    return ImageFiles(paths, no_labels(len(paths)))
+
+
+def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, columns: ColumnNames = USUAL) -> Encoded:
+    """The split of the data set in `folder`: Parquet or tar files, or a folder of class folders or of images.
+
+    With a `spec`, class folders are numbered in the order of its classes.
+
+    Raises:
+        InputError: there is no such split; the message says what was looked for and which splits exist.
+    """
+    files = split_files(folder, split, spec)
+    if not files:
+        wanted = " or ".join(
+            f"{name}.parquet or {name}/<class name>/" for name in (spec.files if spec else NAMES)[split]
+        )
+        there = ", ".join(each for each in SPLITS if split_files(folder, each, spec)) or "none"
+        raise InputError(f"no split {split!r} in {folder}: looked for {wanted}; splits there: {there}")
+    if not files[0].is_dir():
+        return TarShards(files, columns) if files[0].suffix == TAR else read_parquet(files, columns)
+    if spec is None and image_files(files[0]):
+        return flat(files[0])
+    # The training folder has every class; a test folder may lack some.
+    train = split_files(folder, "train", spec)
+    found = class_folders(train[0] if train and train[0].is_dir() else files[0])
+    order = label_order(found, spec) if spec else found
+    if order is None:
+        assert spec is not None
+        raise InputError(
+            f"the class folders {', '.join(found[:10])}, ... are not the classes of {spec.name}: "
+            f"{', '.join(spec.classes[:10])}, ..."
+        )
+    return image_folder(files[0], order)
+
+
+def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded | None:
+    """The images of a folder without splits: tar files, class folders, or only images; None if there are none.
+
+    Raises:
+        InputError: images beside folders of images.
+    """
+    if shards := sorted(path for path in folder.glob(f"*{TAR}") if path.is_file()):
+        return TarShards(shards, columns)
+    if image_files(folder):
+        return flat(folder)
+    encoded = image_folder(folder, class_folders(folder))
+    return encoded if encoded.paths else None
+
+
+def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> list[Path]:
+    """The Parquet or tar files of a split, or only its folder; [] if there is neither."""
+    # `hf download` puts the shards under data/ or under the name of the configuration.
+    configured = [folder / spec.hub_config] if spec and spec.hub_config else []
+    for name in (spec.files if spec else NAMES)[split]:
+        for place in (folder, folder / "data", *configured):
+            if files := _parquet(place, name) or (_tars(place, name) if spec is None else []):
+                return files
+        if (folder / name).is_dir():
+            return [folder / name]
+    return []
+
+
+def recognised(folder: Path, spec: DatasetSpec) -> Encoded | None:
+    """A split of `folder`, if the class names that it gives, if any, can be those of the spec; else None."""
+    files = next((files for split in SPLITS if (files := split_files(folder, split, spec))), None)
+    if files is None:
+        return None
+    if files[0].is_dir():
+        order = label_order(class_folders(files[0]), spec)
+        return image_folder(files[0], order) if order else None
+    table = read_parquet(files)
+    return table if len(table.classes or spec.classes) == spec.num_classes else None
+
+
+def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...] | None:
+    """The class folders in the order of the spec's labels; None where they cannot be its classes."""
+    if set(found) <= set(spec.classes):
+        return spec.classes
+    # ImageNet's labels number the WordNet ids in alphabetical order.
+    wordnet = len(found) == spec.num_classes and all(WORDNET_ID.fullmatch(name) for name in found)
+    return found if wordnet else None
+
+
+def _parquet(place: Path, name: str) -> list[Path]:
+    """`name`.parquet, or all of its shards in order. Raises InputError if a shard is missing."""
+    if (place / f"{name}.parquet").is_file():
+        return [place / f"{name}.parquet"]
+    shards = sorted(path for path in place.glob(f"{name}-*-of-*.parquet") if SHARD.search(path.name) and path.is_file())
+    if shards and len(shards) != int(shards[0].stem.rsplit("-", 1)[1]):
+        raise InputError(f"{place} holds {len(shards)} of the shards {shards[0].name}, ...: fetch the others")
+    return shards
+
+
+def _tars(place: Path, name: str) -> list[Path]:
+    """`name`.tar, or `name`-0000.tar and so on, in order."""
+    return sorted(path for path in place.glob(f"{name}*{TAR}") if path.stem == name or path.stem[len(name)] in "-_")
+
+
+def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
+    """The images that the rows of `path` name, relative to its folder or absolute, in their order.
+
+    Its first line names the columns. Labels are whole numbers, or names, which are numbered in alphabetical order.
+
+    Raises:
+        InputError: no such column, a row of another length, a file that is missing, or a label that is none; the
+            message names the line.
+    """
+    if path.stat().st_size > MOST_CSV_BYTES:
+        raise InputError(f"{path} is larger than {MOST_CSV_BYTES:,} bytes: split it")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+            rows = [(reader.line_num, row) for row in reader if row]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
+    if len(rows) < 2:
+        raise InputError(
+            f"no images in {path}: its first line names the columns, such as path,label, the others hold them"
+        )
+    names = [name.strip() for name in rows.pop(0)[1]]
+    odd = next(((line, len(row)) for line, row in rows if len(row) != len(names)), None)
+    if odd is not None:
+        raise InputError(f"{path}, line {odd[0]} has {odd[1]} cells; expected {len(names)}, as line 1 has")
+    image, label = columns.find(names, str(path))
+    files = [path.parent / row[names.index(image)].strip() for _, row in rows]
+    missing = [place for place, file in enumerate(files) if "\0" in str(file) or not file.is_file()]
+    if missing:
+        raise InputError(
+            f"{path}, line {rows[missing[0]][0]}: no image file at {shown(files[missing[0]])}, and so for "
+            f"{len(missing):,} of {len(files):,} rows; paths are relative to {path.parent}, the folder of the CSV file"
+        )
+    if label is None:
+        return ImageFiles(files, no_labels(len(files)))
+    cells = [row[names.index(label)] for _, row in rows]
+    return ImageFiles(files, *from_texts(cells, lambda place: f"line {rows[place][0]} of {path}", str(path)))
+
+
+class _Part(NamedTuple):
+    """A part of a sample: what the sample is called, the extension in lower case, and where its bytes lie."""
+
+    key: str
+    extension: str
+    shard: Path
+    offset: int
+    size: int
+
+    def read(self) -> bytes:
+        with opened(self.shard) as file:
+            file.seek(self.offset)
+            return file.read(self.size)
+
+
+class TarShards(Encoded):
+    """The samples of WebDataset tar files, in order, whose parts share a name, such as 0001.jpg and 0001.cls.
+
+    Nothing is unpacked: images are read where they lie. (`datasets` has a reader, which takes a file that is cut short
+    for a whole one and lets no class have a name.)
+    """
+
+    def __init__(self, shards: Sequence[Path], columns: ColumnNames = USUAL) -> None:
+        """Reads the names in every shard, and the labels.
+
+        Raises:
+            InputError: a shard that is damaged or compressed, a key that occurs twice, a member that is no file, or a
+                sample without an image or, where others have one, without a label; the message names it.
+        """
+        self._images: list[_Part] = []
+        cells: list[str] = []
+        for parts in _samples(shards):
+            first = next(iter(parts.values()))
+            where = f"sample {shown(repr(first.key))} of {first.shard}"
+            self._images.append(_image(parts, columns.image, where))
+            cells.append(_label(parts, columns.label, where))
+        if not cells:
+            raise InputError(f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls")
+        super().__init__(*from_texts(cells, self.where, str(shards[0])), str(shards[0]))
+
+    def content(self, index: int) -> bytes:
+        return self._images[index].read()
+
+    def where(self, index: int) -> str:
+        return f"image {index} ({shown(self._images[index].key)} in {self._images[index].shard})"
+
+
+def shards_of(pattern: str) -> list[Path]:
+    """The shards that are meant by "a-{000..012}.tar", as WebDataset writes them, or by the path of one.
+
+    Raises:
+        InputError: one of them is missing.
+
+    Example:
+        >>> shards_of("no-{1..2}.tar")
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: no file at no-1.tar: ...
+    """
+    found = BRACES.search(pattern)
+    paths = [Path(pattern).expanduser()]
+    if found is not None:
+        first, last = int(found[1]), int(found[2])
+        if not 0 <= last - first < MOST_SHARDS:
+            raise InputError(f"{shown(pattern)} means {last - first + 1:,} shards; expected 1 to {MOST_SHARDS:,}")
+        numbers = (str(number).zfill(len(found[1])) for number in range(first, last + 1))
+        paths = [Path(BRACES.sub(number, pattern, count=1)).expanduser() for number in numbers]
+    missing = next((path for path in paths if not path.is_file()), None)
+    if missing is not None:
+        raise InputError(f"no file at {missing}: give a shard, or several as in {'shard-{000..012}.tar'!r}")
+    return paths
+
+
+def _samples(shards: Sequence[Path]) -> Iterator[dict[str, _Part]]:
+    """The parts of each sample by their extensions."""
+    seen: set[str] = set()
+    for shard in shards:
+        for key, group in groupby(_parts(shard), key=lambda part: part.key):
+            if key in seen:
+                raise InputError(f"{shard} has the key {shown(repr(key))} twice, or not in one place: make keys unique")
+            seen.add(key)
+            parts: dict[str, _Part] = {}
+            for part in group:
+                if parts.setdefault(part.extension, part) is not part:
+                    raise InputError(f"{shard} has {shown(key)}.{shown(part.extension)} twice: keep one of them")
+            yield parts
+
+
+def _parts(shard: Path) -> Iterator[_Part]:
+    """Every file in a shard; folders and hidden files are left out."""
+    try:
+        length = shard.stat().st_size
+        with tarfile.open(shard, "r:") as archive:  # uncompressed only, in which a member can be read by itself
+            for member in archive:
+                name = PurePosixPath(member.name)
+                if member.isdir() or name.name.startswith("."):
+                    continue
+                if not member.isfile() or member.issparse():
+                    raise InputError(f"{shard} holds {shown(repr(member.name))}, which is no plain file: leave it out")
+                if member.offset_data + member.size > length:
+                    raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
+                stem, _, extension = name.name.partition(".")
+                yield _Part(str(name.parent / stem), extension.lower(), shard, member.offset_data, member.size)
+    except InputError:
+        raise
+    except (tarfile.TarError, OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+        raise InputError(
+            f"{shard} cannot be read as a tar file ({shown(error)}): fetch it again, or unpack it if it is compressed"
+        ) from error
+
+
+def _image(parts: dict[str, _Part], asked: str | None, where: str) -> _Part:
+    """The part that is the image."""
+    found = [asked] if asked is not None else [each for each in parts if f".{each.rpartition('.')[2]}" in SUFFIXES]
+    if len(found) != 1 or found[0] not in parts:
+        many = "several images" if len(found) > 1 else "no image"
+        raise InputError(f"{where} has {many} among {_listed(parts)}: name the extension with --image-column")
+    return parts[found[0]]
+
+
+def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
+    """The text of the label; empty where there is none."""
+    extension = asked if asked is not None else next((each for each in LABELS if each in parts), NONE)
+    if extension == NONE and NONE not in parts:
+        return ""
+    if extension not in parts:
+        raise InputError(f"{where} has no part .{shown(extension)} (--label-column); it has {_listed(parts)}")
+    if parts[extension].size > MOST_LABEL_BYTES:
+        raise InputError(f"{where} has a label of {parts[extension].size:,} bytes; expected a number or a name")
+    try:
+        text = parts[extension].read().decode().strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where} has a label that is no text in UTF-8") from error
+    if extension != "json":
+        return text
+    found = parse_json(text, f"the label of {where}")
+    if isinstance(found, dict):
+        found = next((found[name] for name in IN_JSON if name in found), None)
+    if found is None and asked is None:
+        return ""
+    if not isinstance(found, int | str) or isinstance(found, bool):
+        raise InputError(f"the label of {where} is {shown(json.dumps(found))}; expected a whole number or a name")
+    return str(found)
+
+
+def _listed(parts: dict[str, _Part]) -> str:
+    return shown(", ".join(f".{extension}" for extension in parts))

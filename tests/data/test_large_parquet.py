@@ -1,0 +1,139 @@
+"""Parquet files too large for memory, which are mapped from the cache of `datasets`; and data sets at URLs."""
+
+from __future__ import annotations
+
+import io
+import random
+import tarfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from fsspec.implementations.memory import MemoryFileSystem
+
+from randsmooth import data
+from randsmooth.data import tables
+from randsmooth.data.tables import ArrowTable, DatasetRows, read_parquet
+from randsmooth.errors import InputError
+
+ROWS, NAMES = 320, ["ant", "bee", "cat", "dog"]
+
+
+def write(path: Path, write_parquet: Any, seed: int = 0) -> Path:
+    """320 random images with names of classes."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (ROWS, 1, 8, 8), np.uint8)
+    write_parquet(path, pixels, [row % 4 for row in range(ROWS)], classes=NAMES)
+    return path
+
+
+@pytest.fixture
+def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Whether files count as large from the first byte on."""
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "datasets"))
+    return lambda yes: monkeypatch.setattr(tables, "HELD_BYTES", 0 if yes else 2**28)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryFileSystem]:
+    monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
+    yield fsspec.filesystem("memory")
+    MemoryFileSystem.store.clear()
+    MemoryFileSystem.pseudo_dirs[:] = [""]
+
+
+def test_what_is_mapped_is_what_is_held(large: Any, tmp_path: Path, write_parquet: Any) -> None:
+    files = [write(tmp_path / f"train-0000{part}-of-00002.parquet", write_parquet, part) for part in range(2)]
+    held = read_parquet(files)
+    described = data.describe(tmp_path)
+    large(True)
+    mapped = read_parquet(files)
+    assert isinstance(held, ArrowTable) and isinstance(mapped, DatasetRows)
+    assert torch.equal(mapped.labels, held.labels) and mapped.classes == held.classes == tuple(NAMES)
+    order = random.Random(0).choices(range(2 * ROWS), k=300)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(mapped.content, order)) == [held.content(row) for row in order]
+    assert data.describe(tmp_path) == described
+    write(files[0], write_parquet, 2)  # another one of the same name
+    assert read_parquet(files).content(0) != held.content(0)
+
+
+def test_large_files_without_labels(large: Any, tmp_path: Path, write_parquet: Any) -> None:
+    large(True)
+    write(tmp_path / "a.parquet", write_parquet)
+    images = data.load(tmp_path / "a.parquet", "test", label_column="none", stream=True)
+    assert (images.labelled, len(images)) == (False, ROWS)
+
+
+def test_large_files_that_are_refused(large: Any, tmp_path: Path, write_parquet: Any, monkeypatch: Any) -> None:
+    large(True)
+    damaged = write(tmp_path / "damaged.parquet", write_parquet)
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 3 : len(content) // 3 + 400] = b"\xff" * 400
+    damaged.write_bytes(content)
+    with pytest.raises(InputError, match=r"damaged\.parquet is a damaged Parquet file"):
+        read_parquet([damaged])
+    names = pa.array(["a"] * ROWS)
+    whole = pq.read_table(write(tmp_path / "whole.parquet", write_parquet))
+    pq.write_table(whole.set_column(1, "label", names), tmp_path / "text.parquet")
+    with pytest.raises(InputError, match="must be integers from 0 to K - 1; found string"):
+        read_parquet([tmp_path / "text.parquet"])
+    monkeypatch.setattr(tables, "MOST_SWELLING", 0)
+    monkeypatch.setattr(tables, "SMALL_BYTES", 20_000)
+    with pytest.raises(InputError, match=r"whole\.parquet swells to more than 20,000 bytes"):
+        read_parquet([tmp_path / "whole.parquet"])
+
+
+def test_parquet_at_a_url_is_read_as_the_one_here(
+    large: Any, store: MemoryFileSystem, tmp_path: Path, write_parquet: Any
+) -> None:
+    names = ["data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet", "data/validation.parquet"]
+    for seed, name in enumerate(names):
+        store.pipe(f"/bucket/mine/{name}", write(tmp_path / "mine" / name, write_parquet, seed).read_bytes())
+    for yes in (False, True):
+        large(yes)
+        for place, split, rows in (
+            ("mine", "train", 2 * ROWS),
+            ("mine", "test", ROWS),
+            (f"mine/{names[2]}", "test", ROWS),
+        ):
+            there, here = (data.load(f"{root}/{place}", split, stream=True) for root in ("memory://bucket", tmp_path))
+            assert (there.spec, len(there)) == (here.spec, rows)
+            assert torch.equal(there.batch(torch.arange(9))[0], here.batch(torch.arange(9))[0])
+    store.rm_file(f"/bucket/mine/{names[1]}")
+    with pytest.raises(InputError, match="memory://bucket/mine/data holds 1 of the shards"):
+        data.load("memory://bucket/mine", "train")
+
+
+def test_other_forms_at_urls_are_copied(
+    store: MemoryFileSystem, tmp_path: Path, write_folder: Any, pixels: Any, encode: Any
+) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, x_test=np.zeros((3, 8, 8), np.uint8), y_test=[0, 1, 2])
+    store.pipe("/bucket/mine.npz", stream.getvalue())
+    assert len(data.load("memory://bucket/mine.npz", "test")) == 3
+    write_folder(tmp_path / "photos" / "test", pixels, ["cat", "dog", "cat", "dog"])
+    for path in (tmp_path / "photos").rglob("*.png"):
+        store.pipe(f"/bucket/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
+    there, here = (data.load(place, "test") for place in ("memory://bucket/photos", str(tmp_path / "photos")))
+    assert there.spec == here.spec and there.spec.classes == ("cat", "dog")
+    for number in range(3):
+        shard = io.BytesIO()
+        with tarfile.open(fileobj=shard, mode="w") as archive:
+            for part, content in ((f"{number}.png", encode(pixels[number])), (f"{number}.cls", b"1")):
+                member = tarfile.TarInfo(part)
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+        store.pipe(f"/bucket/part-{number}.tar", shard.getvalue())
+    shards = data.load("memory://bucket/part-{1..2}.tar", "test", stream=True)
+    assert (len(shards), shards.labels.tolist()) == (2, [1, 1])
+    assert len(data.load(f"file://{tmp_path}/photos", "test")) == 4
+    with pytest.raises(InputError, match="there is nothing at memory://bucket/none"):
+        data.load("memory://bucket/none")
