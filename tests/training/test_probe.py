@@ -83,22 +83,22 @@ def all_of(name: str, label: int, m: int, enough: int) -> Steps[tuple[int, int]]
 
 
 def test_an_image_is_asked_about_until_it_is_decided_as_all_copies_decide_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On 300 digits, of p_A from 0 to 1."""
-    split, model = data.load("digits").subset(torch.arange(300)), linear(10, (1, 8, 8))
+    """On 200 digits, of p_A from 0 to 1."""
+    split, model = data.load("digits").subset(torch.arange(200)), linear(10, (1, 8, 8))
     with torch.no_grad():  # a network that knows as much as the nearest mean
-        x, y = split.batch(torch.arange(300))
+        x, y = split.batch(torch.arange(200))
         means = torch.stack([x[y == k].mean(dim=0) for k in range(10)]).flatten(1)
         model[1].weight.copy_(means), model[1].bias.copy_(-means.square().sum(dim=1) / 2)  # type: ignore[index]
-    for m, enough in ((100, 40), (100, 75), (140, 98), (5, 0)):
+    for m, enough in ((100, 40), (100, 75), (5, 0)):
         copies: list[int] = []
         probe = make_probe(model, split, 0.7, STREAM, torch.device("cpu"), told=copies.append)
-        found = probe(torch.arange(300), m, enough=enough)
+        found = probe(torch.arange(200), m, enough=enough)
         with monkeypatch.context() as patch:
             patch.setattr(probes, "until_decided", all_of)
-            every = make_probe(model, split, 0.7, STREAM, torch.device("cpu"))(torch.arange(300), m, enough=enough)
+            every = make_probe(model, split, 0.7, STREAM, torch.device("cpu"))(torch.arange(200), m, enough=enough)
         assert torch.equal(found >= enough, every >= enough)
-        assert (m, enough) != (100, 75) or 30 < (every >= enough).sum() < 270
-        assert len(copies) == 300 and max(copies) <= m
+        assert (m, enough) != (100, 75) or 20 < (every >= enough).sum() < 180
+        assert len(copies) == 200 and max(copies) <= m
         if (m, enough) == (100, 40):
             assert min(copies) >= 40 and statistics.mean(copies) < 70
 
