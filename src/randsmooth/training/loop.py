@@ -182,6 +182,7 @@ class Trainer:
     def _advance(self, epoch: int) -> dict[str, float]:
         """Let the schedule prepare the epoch, and report what it asks the model about as images of training."""
         expected, copies, done = work(self.schedule, epoch, len(self.images)) - len(self.images), 0, 0
+        here = f"epoch {epoch + 1}/{self.recipe.epochs}"
 
         def told(answered: int) -> None:
             nonlocal copies, done
@@ -194,8 +195,8 @@ class Trainer:
             done = max(done, now)
 
         figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch, told))
-        if expected > done:
-            self.reporter.advance(expected - done)
+        if expected:
+            self.reporter.advance(expected - done, here)
         return figures
 
     def _images_in(self, step: int) -> int:
