@@ -51,3 +51,12 @@ def test_the_passes_of_a_step_are_those_of_its_formula(extension: Callable[[str]
     assert passes("stability", m=3) == 3 + 1
     assert passes("smoothadv", m=4, T=10) == 4 * 10 + 4
     assert passes("amplify", m=4, T=6) == 4 * 6 + 4
+
+
+def test_every_row_that_differs_from_a_paper_has_its_reason_on_the_page(extension: Callable[[str], Any]) -> None:
+    tables = extension("paper_tables")
+    numbers = [int(found) for found in re.findall(r"\((\d+)\) \|$", tables.others(), re.MULTILINE)]
+    part = (DOCS / "papers.md").read_text().partition("## The cells that do not agree")[2].partition("\n## ")[0]
+    assert numbers == [int(number) for number in re.findall(r"^(\d+)\. ", part, re.MULTILINE)] == [*range(1, 11)]
+    with pytest.raises(ValueError, match="for acr/table2, macer at sigma"):
+        tables._reason({"object": "acr/table2", "method": "macer", "sigma": "0.5"})

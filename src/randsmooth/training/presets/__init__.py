@@ -22,7 +22,7 @@ __all__ = [
 # The paper that the first part of a preset's name stands for.
 PAPERS = {
     "acr": acr.PAPER,
-    "cat-rs": cat_rs.PUBLISHED,
+    "cat-rs": cat_rs.PAPER,
     "macer": macer.PAPER,
     "consistency": consistency.PAPER,
     "smoothmix": smoothmix.PAPER,
@@ -38,6 +38,7 @@ PRESETS = (
     *smoothmix.PRESETS,
     *acr.BASELINES,
     *borrowed.PRESETS,
+    cat_rs.ON_IMAGENET,  # needs a teacher, and so is no default
 )
 
 
