@@ -27,6 +27,7 @@ from randsmooth.certificates import Certificates
 
 ALPHA, THEIR_N = 0.001, 100_000
 RADII = (0.0, 0.5, 1.0, 1.5)
+SIGMAS = (0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,23 @@ class Model:
 
 
 MODELS = (
-    Model("consistency/consistency", {0.5: "consistency/cohen/num_2/lbd_5.0/eta_0.5/noise_0.50_*"}),
-    Model("cat-rs/gaussian/table1", {0.5: "cohen/noise_0.50_*"}),
-    Model("cat-rs/stability/table1", {0.5: "stab/lbd_2/noise_0.5_*"}),
-    Model("cat-rs/macer/table1", {0.5: "macer_deferred30/num_16/lbd_16.0/gamma_8.0/beta_16.0/noise_0.50_*"}),
-    Model("cat-rs/smoothadv/table1", {0.5: "salman/pgd_255.0_10_10/num_4/noise_0.50_*"}),
+    Model(
+        "consistency/consistency",
+        {
+            sigma: f"consistency/cohen/num_2/lbd_{lbd}/eta_0.5/noise_{sigma:.2f}_[1-9]"
+            for sigma, lbd in ((0.25, "10.0"), (0.5, "5.0"), (1.0, "5.0"))
+        },
+    ),
+    Model("cat-rs/gaussian/table1", {sigma: f"cohen/noise_{sigma:.2f}_*" for sigma in SIGMAS}),
+    Model("cat-rs/stability/table1", {sigma: f"stab/lbd_2/noise_{sigma}_*" for sigma in SIGMAS}),
+    Model(
+        "cat-rs/macer/table1",
+        {
+            sigma: f"macer_deferred30/num_16/lbd_{lbd}/gamma_8.0/beta_16.0/noise_{sigma:.2f}_*"
+            for sigma, lbd in ((0.25, "16.0"), (0.5, "16.0"), (1.0, "6.0"))
+        },
+    ),
+    Model("cat-rs/smoothadv/table1", {sigma: f"salman/pgd_255.0_10_10/num_4/noise_{sigma:.2f}_*" for sigma in SIGMAS}),
 )
 
 
@@ -125,18 +138,19 @@ def main() -> None:
     names = [model.name for model in MODELS]
     parser.add_argument("--logs", type=Path, required=True, help="folder of the authors' logs")
     parser.add_argument("--methods", nargs="+", default=names[:3], choices=names)
-    parser.add_argument("--sigma", type=float, default=0.5, choices=[0.5])
+    parser.add_argument("--sigma", type=float, default=0.5, choices=SIGMAS)
     parser.add_argument("--epochs", type=int, help="fewer than the preset's, to try the command")
     options = parser.parse_args()
     models = [model for model in MODELS if model.name in options.methods]
     logs = [seeds(options.logs, model.logs[options.sigma], options.sigma) for model in models]
     short = () if options.epochs is None else ("--epochs", str(options.epochs))
     jobs = [Job(model.name, options.sigma, ("--preset", model.preset, *short), options) for model in models]
-    took = run_all(jobs, options.workers)
+    run_all(jobs, options.workers)
     table = pd.DataFrame([line for job, theirs in zip(jobs, logs, strict=True) for line in beside(job, theirs)])
     stem = f"sigma{options.sigma:g}"
     table.to_csv(options.results / f"{stem}.csv", index=False)
     (options.results / f"{stem}.md").write_text(markdown(table))
+    took = [json.loads(path.read_text()) for path in sorted(options.results.glob("sigma*/*.json"))]
     told = {"command": " ".join(["python", *sys.argv]), "machine": machine(), "models": took}
     (options.results / "made.json").write_text(json.dumps(told, indent=1) + "\n")
     print(markdown(table), end="")
