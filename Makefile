@@ -71,7 +71,7 @@ docs-look: docs
 
 bench: $(DEV)
 	$(BIN)/pip install --quiet --editable '.[dev,bench]'
-	@missed=0; for benchmark in startup certification peak drawing int8 training savings fewest_samples whole_accuracy bounds_compared wallclock plan memory report leaderboard driver devices; do \
+	@missed=0; for benchmark in startup certification peak drawing int8 training savings fewest_samples whole_accuracy bounds_compared wallclock plan memory report leaderboard devices; do \
 		PYTHONPATH=tests $(BIN)/python benchmarks/$$benchmark.py || missed=1; \
 	done; exit $$missed
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from harness import Figure, finish
 from randsmooth import CertificationSettings, certify, train
 from randsmooth.certification import Order
-from randsmooth.cluster import Span, plan
+from randsmooth.launch import Span, plan
 
 SIGMA, WITHIN = 0.5, 0.2
 

@@ -33,13 +33,13 @@ ALLOWED: dict[str, set[str]] = {
     "training": {"data", "models", "methods", "noise", "bounds", "certification", "certificates"},
     "certification": {"models", "noise", "data", "bounds", "certificates", "metrics"},
     "papers": {
-        *("training", "certification", "metrics", "certificates", "report", "bounds", "cluster"),
+        *("training", "certification", "metrics", "certificates", "report", "bounds", "launch"),
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "bounds"},
     "explanation": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
     "serving": {"explanation", "certification", "models", "data", "noise", "report", "certificates", "bounds"},
-    "cluster": {"training", "certification", "certificates", "bounds", "models", "methods", "data"},
+    "launch": {"training", "certification", "certificates", "bounds", "models", "methods", "data"},
     "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
 }
 ROOMS = {*ALLOWED, "cli"}

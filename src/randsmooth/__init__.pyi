@@ -1,9 +1,9 @@
 from . import bounds as bounds
 from . import certificates as certificates
 from . import certification as certification
-from . import cluster as cluster
 from . import data as data
 from . import explanation as explanation
+from . import launch as launch
 from . import methods as methods
 from . import metrics as metrics
 from . import models as models

@@ -14,6 +14,10 @@ from randsmooth.errors import InputError
 from randsmooth.leases import is_shared, leased, owner_of
 
 
+class InUse(InputError):
+    """Another process holds what this one would write."""
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a crash leaves either the old file or the new one, never a part.
 
@@ -147,7 +151,7 @@ def _locked(path: Path, flags: int, output: Path | str) -> tuple[int, bool]:
         if isinstance(error, BlockingIOError):
             owner = owner_of(path)
             by = f" ({owner})" if owner else ""
-            raise InputError(f"another run is writing {output}{by}; wait for it or use another --out") from None
+            raise InUse(f"another run is writing {output}{by}; wait for it or use another --out") from None
         raise
     return descriptor, True
 

@@ -86,9 +86,10 @@ class _Lines:
             return
         self.last = time.monotonic()
         per_second = self.rate.per_second()
-        left = (self.total - done) / per_second if per_second else 0.0
-        words = [f"{done:,}/{self.total:,} {self.unit}", f"{figure(per_second)} {self.unit}/s"]
-        self.say("  ".join([self.title, *words, f"{clock(left)} left", *([self.info] if self.info else [])]))
+        words = [self.title, f"{done:,}/{self.total:,} {self.unit}"]
+        if per_second:  # of which nothing is known before the first step
+            words += [f"{figure(per_second)} {self.unit}/s", f"{clock((self.total - done) / per_second)} left"]
+        self.say("  ".join([*words, *([self.info] if self.info else [])]))
 
     def say(self, line: str) -> None:
         say(line)

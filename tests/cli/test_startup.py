@@ -15,15 +15,15 @@ import pytest
 
 import randsmooth
 from randsmooth.cli.command import make_command, paragraphs, settings_of
-from randsmooth.cli.groups import AllVerbs, DataVerbs, SubmitVerbs, VerbGroup
+from randsmooth.cli.groups import AllVerbs, DataVerbs, VerbGroup
 from randsmooth.cli.methods import summary_of, written_summary
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.verbs import DATA_VERBS, SUBMIT_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 
 CLI = Path(randsmooth.__file__).parent / "cli"
-GROUPS = {"": VERBS, "data ": DATA_VERBS, "submit ": SUBMIT_VERBS}
+GROUPS = {"": VERBS, "data ": DATA_VERBS}
 ALL = [pytest.param(name, verb, id=group + name) for group, verbs in GROUPS.items() for name, verb in verbs.items()]
 MODULES = {verb.function.partition(":")[0] for verbs in GROUPS.values() for verb in verbs.values()}
 HEAVY = {
@@ -34,7 +34,6 @@ HEAVY = {
 LIGHT = [
     *([name, "--help"] for name in VERBS),
     *(["data", name, "--help"] for name in DATA_VERBS),
-    *(["submit", name, "--help"] for name in SUBMIT_VERBS),
     *(
         ["--help"],
         ["--version"],
@@ -64,8 +63,7 @@ LIGHT = [
         for name in ("no.onnx", "no.xml", "no.pt2", "no.pt", "no.py:f", "no_such:f", "no.pth", "no.py")
     ),
     *(["predict", "no.onnx", "i.png"], ["export", "no.py:f", "--onnx", "a.onnx"]),
-    *(["submit", "certify", "m"], ["submit", "certify", "m", "--local", "--array", "2"], ["submit", "status", "none"]),
-    *(["submit", "certify", "m", "--slurm", "--array", "2", *wrong] for wrong in ([], ["--time", "soon"])),
+    *(["certify", "m", "--slurm", "--array", "2", *wrong] for wrong in ([], ["--time", "soon"])),
     *(["evaluate", "nofile.parquet"], ["verify", "nofolder"], ["verify", "nofolder", "--format", "json"]),
 ]
 
@@ -140,7 +138,7 @@ def test_no_verb_is_imported_by_another_module(path: Path) -> None:
             assert not named & verbs, f"{path.name}, line {node.lineno}"
 
 
-@pytest.mark.parametrize("group", [AllVerbs, DataVerbs, SubmitVerbs])
+@pytest.mark.parametrize("group", [AllVerbs, DataVerbs])
 def test_an_unknown_verb_is_answered_with_the_nearest(group: type[VerbGroup]) -> None:
     name = next(iter(group.verbs))
     with pytest.raises(InputError, match=f"unknown verb '{name}x': did you mean '{name}'"):

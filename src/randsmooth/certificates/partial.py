@@ -15,3 +15,13 @@ def journal_path(out: Path) -> Path:
         'mine.parquet.partial'
     """
     return out.with_name(out.name + UNFINISHED)
+
+
+def shards_path(out: Path) -> Path:
+    """The folder of the shards of a run into the table `out` that is shared out.
+
+    Example:
+        >>> shards_path(Path("runs/mine.parquet")).as_posix()
+        'runs/mine.shards'
+    """
+    return out.with_suffix(".shards")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from randsmooth.certificates import Certificates, CertificationSettings, Shard
+from randsmooth.certificates.partial import shards_path
 from randsmooth.certification.backends import check_backend
-from randsmooth.certification.crew import Crew, Workers
 from randsmooth.certification.order import Order
 from randsmooth.certification.resumable_run import certify_images, check_flags, header_of
 from randsmooth.errors import InputError
@@ -70,7 +69,7 @@ def certify(
             such as a function. Models with weights need none (see `models.identity_of`).
         num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
-        workers: who certifies, such as `cluster.Processes(4)`, four processes on this machine; default: this process
+        workers: who certifies, such as `launch.Processes(4)`, four processes on this machine; default: this process
             alone. The counts do not depend on it.
         command: the words of the command line that certifies a shard, but for --shard and --out, for `merge` to repeat.
         resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
@@ -111,26 +110,35 @@ def certify(
         model_args=model_args or {},
     )
     show = chosen_progress(progress)
-    return carry_out(order, out, workers or alone, show, resume=resume, overwrite=overwrite)
+    return carry_out(order, out, workers, show, resume=resume, overwrite=overwrite)
+
+
+class Workers(Protocol):
+    """Who certifies in place of this process alone (see `launch`)."""
+
+    def certify(self, order: Order, out: Path, show: Progress, *, resume: bool, overwrite: bool) -> Certificates:
+        """Carry out `order` into `out`; the finished table."""
 
 
 def carry_out(
-    order: Order, out: Place, workers: Workers, show: Progress, *, resume: bool, overwrite: bool
+    order: Order, out: Place, workers: Workers | None, show: Progress, *, resume: bool, overwrite: bool
 ) -> Certificates:
     """Carry out `order` into the file `out`, a path or a URL; the finished table."""
     with delivered(out, resume=resume, overwrite=overwrite) as path:
-        return _carried_out(order, path, workers, show, resume=resume, overwrite=overwrite)
+        go_on = {"resume": resume, "overwrite": overwrite}
+        return alone(order, path, show, **go_on) if workers is None else workers.certify(order, path, show, **go_on)
 
 
-def _carried_out(
-    order: Order, out: Path, workers: Workers, show: Progress, *, resume: bool, overwrite: bool
-) -> Certificates:
-    """Carry out `order` into the file `out` on this machine."""
+def alone(order: Order, out: Path, show: Progress, *, resume: bool, overwrite: bool) -> Certificates:
+    """Carry out `order` into the file `out` in this process."""
     check_flags(out, resume=resume, overwrite=overwrite)
+    if shards_path(out).exists() and not overwrite:
+        raise InputError(f"{shards_path(out)} holds a run that was shared out: --workers 1 or more goes on with it")
     if resume:
         begun = header_of(out)
         order = replace(order.like(begun), begun=begun)
-    with workers(order) as crew, show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
+    crew = order.prepare()
+    with show(f"certify {out.stem}", len(crew.facts.indices), "images") as reporter:
         if order.settings.label_aware and not crew.facts.labelled:
             raise InputError(
                 "label-aware certification and certified accuracy need images with labels, and these have none"
@@ -138,12 +146,6 @@ def _carried_out(
         for note in crew.facts.notes:
             reporter.say(f"note: {note}")
         return certify_images(crew, out, resume=resume, overwrite=overwrite, reporter=reporter)
-
-
-@contextmanager
-def alone(order: Order) -> Iterator[Crew]:
-    """This process alone as the crew of an order."""
-    yield order.prepare()
 
 
 def check_parquet(out: Place) -> None:

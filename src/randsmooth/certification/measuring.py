@@ -10,8 +10,7 @@ from typing import Any
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, CertificationSettings
 from randsmooth.certification.backends import check_backend
-from randsmooth.certification.crew import Workers
-from randsmooth.certification.dataset import alone, carry_out, check_parquet
+from randsmooth.certification.dataset import Workers, carry_out, check_parquet
 from randsmooth.certification.order import Order
 from randsmooth.certification.resumable_run import check_flags
 from randsmooth.errors import InputError
@@ -31,7 +30,7 @@ class _Passes:
     order: Order
     radius: float
     out: Place
-    workers: Workers
+    workers: Workers | None
     show: Progress
     resume: bool
     overwrite: bool
@@ -148,7 +147,7 @@ def measure_accuracy(
         num_classes=num_classes,
         model_args=model_args or {},
     )
-    passes = _Passes(order, float(radius), out, workers or alone, chosen_progress(progress), resume, overwrite)
+    passes = _Passes(order, float(radius), out, workers, chosen_progress(progress), resume, overwrite)
     if (found := passes.alone(within)) is not None:
         return found
     screened = passes.screened()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from randsmooth import data, models
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard, precision_named
@@ -25,6 +25,15 @@ from randsmooth.urls import is_url
 
 UNLABELLED = "the images have no labels, so that accuracy and ACR stay unknown"
 LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest that is usual in units of 0..255
+
+
+class Opened(NamedTuple):
+    """The model and the data of an order, opened in this process."""
+
+    base: models.BaseClassifier
+    dataset: Any
+    images: data.Images
+    smoothed: SmoothedClassifier
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,16 +87,16 @@ class Order:
         batch = header.batch if settings.batch is None else settings.batch
         return replace(self, settings=settings.having(backend=backend, precision=precision, batch=batch))
 
-    def prepare(self) -> Prepared:
+    def prepare(self, opened: Opened | None = None) -> Prepared:
         """What it comes to in this process: model and data opened, the backend chosen and the model tried out.
+
+        Args:
+            opened: what `open` gave, of this order or of one that differs in its shard alone.
 
         Raises:
             InputError: anything that cannot be used.
         """
-        place = models.pick_device(self.device)
-        some = self.take is not None or self.skip is not None or self.only is not None
-        base, dataset, settings, images = self._open(stream=some)
-        smoothed = SmoothedClassifier(base, settings, device=place)
+        base, dataset, images, smoothed = opened or self.open()
         selected, selection = self._selected(len(images))
         indices = selected if self.shard is None else self.shard.share(selected)
         hashes = pixel_hashes(images, indices)
@@ -105,6 +114,13 @@ class Order:
             *([] if images.labelled else [UNLABELLED]),
         ]
         return Prepared.of(smoothed, images, header, hashes, notes)
+
+    def open(self) -> Opened:
+        """Model and data, opened on the device. InputError for what cannot be used."""
+        place = models.pick_device(self.device)
+        some = self.take is not None or self.skip is not None or self.only is not None
+        base, dataset, settings, images = self._open(stream=some)
+        return Opened(base, dataset, images, SmoothedClassifier(base, settings, device=place))
 
     def _selected(self, total: int) -> tuple[list[int], str]:
         """Positions of the images, and how they were chosen, in words."""

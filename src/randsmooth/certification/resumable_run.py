@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -19,7 +20,7 @@ from randsmooth.certificates import (
     read_parquet,
     write_parquet,
 )
-from randsmooth.certificates.partial import journal_path
+from randsmooth.certificates.partial import journal_path, shards_path
 from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.certification.kept_counts import KeptCounts
@@ -34,7 +35,7 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
         raise InputError(
             f"{setting(resume=True)} goes on with a run, {setting(overwrite=True)} discards it: give one of them"
         )
-    there = next((path for path in (out, journal_path(out)) if path.exists()), None)
+    there = next((path for path in (out, journal_path(out), shards_path(out)) if path.exists()), None)
     if there is not None and not (resume or overwrite):
         raise InputError(
             f"{there} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
@@ -94,6 +95,7 @@ def certify_images(
         sweep(out)
         if overwrite:
             out.unlink(missing_ok=True)
+            shutil.rmtree(shards_path(out), ignore_errors=True)
             kept_path(out).unlink(missing_ok=True)
         if out.exists():
             table = _finished(out, header)

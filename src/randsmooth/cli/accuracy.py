@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from randsmooth import bounds
 from randsmooth.certificates.settings import AskedPrecision
-from randsmooth.cli.certification import RAY, WORKERS, ModelAndImages, check_sources, model_of, workers_of
+from randsmooth.cli.certification import ModelAndImages, check_sources, model_of
 from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.denoiser_option import default_out
 from randsmooth.cli.ensemble_option import joined
 from randsmooth.cli.settings import option
+from randsmooth.cli.where_option import Where
 from randsmooth.errors import unknown
 from randsmooth.escape import printable, say, to_json
 from randsmooth.urls import Place, beside, name_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json")
 
 
-class Accuracy(ModelAndImages):
+class Accuracy(Where, ModelAndImages):
     """Settings of `randsmooth accuracy`."""
 
     radius: float = option("Radius of the certified accuracy, in units of pixels in [0, 1].", ...)
@@ -38,8 +39,6 @@ class Accuracy(ModelAndImages):
     precision: AskedPrecision = certification_option("precision", "32")
     batch: int | None = certification_option("batch")
     seed: int | None = certification_option("seed", stands_for="0")
-    workers: int | None = option(WORKERS)
-    ray: str | None = option(RAY)
     out: Place | None = option(
         "Parquet file for the first pass, over all images, or its URL; the second, over some of those left open, goes "
         "to OUT-open.parquet. (default: MODEL-accuracy-R.parquet)"
@@ -60,15 +59,16 @@ def accuracy(settings: Accuracy) -> None:
     """
     if settings.format not in FORMATS:
         raise unknown("format", settings.format, FORMATS)
-    check_sources(settings, settings.backend, settings.ray)
+    check_sources(settings, settings.backend)
+    workers = settings.where()
     from randsmooth.certification import measure_accuracy
     from randsmooth.progress import console, silent
 
     out = settings.out or _default_out(settings)
     model, arguments = model_of(settings, settings.sigma)
-    left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "out", "ray", "format"}
+    left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "out", "ray", "dask", "format"}
     values = settings.model_dump(exclude={*left_out, "workers"})
-    values |= {"workers": workers_of(settings.workers, settings.ray), "model_args": arguments}
+    values |= {"workers": workers, "model_args": arguments}
     values["progress"] = console if settings.format == "text" else silent
     measured = measure_accuracy(model, settings.dataset, **values, out=out)
     if settings.format == "json":

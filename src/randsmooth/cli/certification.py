@@ -13,22 +13,13 @@ from randsmooth.cli.ensemble_option import CONSENSUS, ENSEMBLE, check_ensemble, 
 from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs, written
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
+from randsmooth.cli.slurm_options import SlurmOptions
+from randsmooth.cli.where_option import Where
 from randsmooth.errors import InputError
 from randsmooth.urls import Place
 
 if TYPE_CHECKING:
-    from randsmooth.certification.crew import Workers
     from randsmooth.certification.order import Order
-
-
-WORKERS = (
-    "Share the images out among so many processes of this machine: one a GPU, else a share of the cores each. The "
-    "counts do not depend on it. (default: one process, this one; with --ray: as many as the nodes have room for)"
-)
-RAY = (
-    "Share the images out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is in. "
-    "Model and data must be there under the same names on every node. (default: none)"
-)
 
 
 class ModelAndImages(Settings):
@@ -69,35 +60,36 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
         return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
 
 
-class Certify(WhatToCertify):
+class Certify(SlurmOptions, Where, WhatToCertify):
     """Settings of `randsmooth certify`."""
 
-    workers: int | None = option(WORKERS)
-    ray: str | None = option(RAY)
     out: Place | None = option(
         "Parquet file for the certificates, or its URL (s3://...). (default: MODEL.parquet, or MODEL+DENOISER.parquet)"
     )
     resume: bool = option("Go on with an interrupted run into the file.", False)
     overwrite: bool = option("Discard what is in the file.", False)
+    array: int | None = option("With --slurm: how many tasks share the images; each certifies a shard of them.")
+    parallel: int | None = option("With --slurm: how many tasks may run at once. (default: all)")
     plan: bool = option("Say what it will take instead, as `randsmooth plan` does.", False)
 
 
+# How a run is shared out, which its shards need not know.
+NOT_OF_A_SHARD = {*SlurmOptions.model_fields, *Where.model_fields, "array", "parallel", "plan"}
+
+
 def check_names(given: WhatToCertify) -> None:
-    """Raise InputError for a backend, model, denoiser, data set or Ray that is not there, before torch is loaded."""
+    """Raise InputError for a backend, model, denoiser, data set that is not there, before torch is loaded."""
     if given.shard is not None:
         Shard.parse(given.shard)
-    check_sources(given, given.backend, given.ray if isinstance(given, Certify) else None)
+    check_sources(given, given.backend)
 
 
-def check_sources(given: ModelAndImages, backend: str | None, ray: str | None) -> None:
-    """Raise InputError for a model, denoiser, data set, backend or Ray that is not there, before torch is loaded."""
+def check_sources(given: ModelAndImages, backend: str | None) -> None:
+    """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
     from randsmooth.certification.backends import check_backend
-    from randsmooth.cluster.ray_address import check_address, check_installed
     from randsmooth.data.registry import check_dataset
     from randsmooth.models.sources import check_source
 
-    if ray is not None:
-        check_address(ray)
     check_backend(backend)
     check_ensemble(given.model, given.ensemble, given.consensus)
     for source in [given.model] if isinstance(given.model, str) else given.model:
@@ -105,8 +97,6 @@ def check_sources(given: ModelAndImages, backend: str | None, ray: str | None) -
     check_denoiser(given.denoiser)
     if given.dataset is not None:
         check_dataset(given.dataset)
-    if ray is not None:
-        check_installed()
 
 
 def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dict[str, Any]]:
@@ -146,19 +136,6 @@ def order_of(settings: WhatToCertify) -> Order:
     )
 
 
-def workers_of(workers: int | None, ray: str | None) -> Workers | None:
-    """Who certifies, as `randsmooth.certify` takes it."""
-    if ray is not None:
-        from randsmooth.cluster import Ray
-
-        return Ray(ray, workers)
-    if workers is None:
-        return None
-    from randsmooth.cluster import Processes
-
-    return Processes(workers)
-
-
 def out_file(settings: Certify) -> Place:
     """Where the certificates go; of a shard, its own file."""
     out = settings.out or default_out(joined(settings.model), settings.denoiser)
@@ -167,9 +144,9 @@ def out_file(settings: Certify) -> Place:
 
 def command_of(settings: Certify) -> list[str]:
     """The words of the command that certifies with these `settings`, but for its file, its shard and secrets."""
-    from randsmooth.cluster.graph import command_words
+    from randsmooth.launch.steps import command_words
 
-    of_a_shard = {"model", "shard", "out", "resume", "overwrite"}
+    of_a_shard = {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD}
     given = settings.model_dump(exclude=of_a_shard, exclude_defaults=True)
     given |= {"model_arg": written(settings.model_arg)} if settings.model_arg else {}
     options = {as_given(name, Certify.model_fields[name]).removeprefix("--"): value for name, value in given.items()}

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.certification import Certify, check_names, command_of, model_of, out_file, workers_of
+from randsmooth.cli.certification import (
+    NOT_OF_A_SHARD,
+    Certify,
+    check_names,
+    command_of,
+    model_of,
+    order_of,
+    out_file,
+)
 from randsmooth.cli.messages import note
 from randsmooth.cli.planning import show_plan
 from randsmooth.cli.suspicions import suspicions
+from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
+from randsmooth.urls import local_only
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -26,6 +36,9 @@ def certify(settings: Certify) -> None:
     if settings.plan:
         show_plan(settings, workers=[] if settings.workers is None else [settings.workers])
         return
+    if settings.slurm:
+        submit(settings)
+        return
     from randsmooth.progress import console
 
     table = run(settings, console)
@@ -40,12 +53,35 @@ def certify(settings: Certify) -> None:
 def run(settings: Certify, progress: Progress) -> Certificates:
     """Certify as `settings` say; the finished table."""
     check_names(settings)
+    workers = settings.where()
+    if settings.array is not None or settings.parallel is not None:
+        raise InputError("--array and --parallel are for --slurm: give it too, or --workers")
     from randsmooth.certification import certify as certify_dataset
 
     model, arguments = model_of(settings, settings.sigma)
     of_the_model = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
-    values = settings.model_dump(exclude={*of_the_model, "dataset", "out", "ray", "plan"})
-    values |= {"out": out_file(settings), "progress": progress, "workers": workers_of(settings.workers, settings.ray)}
+    values = settings.model_dump(exclude={*of_the_model, *NOT_OF_A_SHARD, "dataset", "out"})
+    values |= {"out": out_file(settings), "progress": progress, "workers": workers}
     if settings.shard is not None:
         values["command"] = command_of(settings)
     return certify_dataset(model, settings.dataset, **values, model_args=arguments)
+
+
+def submit(settings: Certify) -> None:
+    """Submit the shards of a certification to Slurm, and say what to do next."""
+    resources = settings.resources()
+    if settings.shard is not None or settings.resume:
+        raise InputError("--shard and --resume are not for --slurm: each task has a shard, and goes on by itself")
+    if settings.array is None or settings.array < 1:
+        raise InputError("--slurm needs --array, in how many tasks the images are shared out, such as --array 50")
+    check_names(settings)
+    from randsmooth.launch.shards import discard, submit_shards
+
+    out = local_only(out_file(settings), "what tasks make")
+    if settings.overwrite:
+        discard(out)
+    asked = order_of(settings)
+    found = submit_shards(asked, out, settings.array, command_of(settings), resources, at_once=settings.parallel)
+    for line in found.lines("tasks"):
+        say(printable(line))
+    say(printable(f"the last merges what the others make into {out}; the same command says how far they are"))

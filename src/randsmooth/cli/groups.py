@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typer.core import TyperGroup
 
-from randsmooth.cli.verbs import DATA_VERBS, SUBMIT_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 from randsmooth.errors import unknown
 
 if TYPE_CHECKING:
@@ -69,9 +69,3 @@ class DataVerbs(VerbGroup):
     """`randsmooth data VERB`"""
 
     verbs = DATA_VERBS
-
-
-class SubmitVerbs(VerbGroup):
-    """`randsmooth submit VERB`"""
-
-    verbs = SUBMIT_VERBS

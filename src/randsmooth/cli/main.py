@@ -11,7 +11,7 @@ import typer
 
 from randsmooth import __version__
 from randsmooth.cli.failures import explained
-from randsmooth.cli.groups import APPEARANCE, AllVerbs, DataVerbs, SubmitVerbs
+from randsmooth.cli.groups import APPEARANCE, AllVerbs, DataVerbs
 from randsmooth.cli.messages import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, note, one_line
 from randsmooth.errors import InputError, Note, SeveralErrors
 from randsmooth.escape import say
@@ -30,12 +30,6 @@ app.add_typer(
     cls=DataVerbs,
     name="data",
     help="List and describe the data sets that have a name here.",
-)
-app.add_typer(
-    typer.Typer(subcommand_metavar="VERB [ARGS]...", no_args_is_help=True, **APPEARANCE),
-    cls=SubmitVerbs,
-    name="submit",
-    help="Share out work among the tasks of a Slurm array, or of this machine, and look at them.",
 )
 
 

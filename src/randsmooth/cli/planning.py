@@ -21,8 +21,8 @@ def show_plan(
 ) -> None:
     """Print the plan of a certification: in words, or as JSON alone."""
     check_names(settings)
-    from randsmooth.cluster import plan
-    from randsmooth.cluster.plan_text import plan_text
+    from randsmooth.launch import plan
+    from randsmooth.launch.plan_text import plan_text
 
     found = plan(order_of(settings), workers=workers, seconds=seconds, seed=seed)
     if format == "json":

@@ -11,8 +11,7 @@ from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.slurm_options import SlurmOptions
 from randsmooth.cli.step_plans import objects_plan, steps_plan
-from randsmooth.cli.submitted_steps import resources_of, submitted_lines
-from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
+from randsmooth.cli.where_option import Where
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from randsmooth.papers.reproduction import Reproduction
 
 
-class Reproduce(SlurmOptions):
+class Reproduce(SlurmOptions, Where):
     """Settings of `randsmooth reproduce`."""
 
     object: str | None = argument(
@@ -40,8 +39,6 @@ class Reproduce(SlurmOptions):
         "the others.",
         False,
     )
-    workers: int | None = option(f"With --run: {WORKERS[0].lower()}{WORKERS[1:]}")
-    ray: str | None = option(f"With --run: {RAY[0].lower()}{RAY[1:]}")
     plan: bool = option(
         "Say how long all that is missing takes on this machine, in place of making it; with --list, how long each "
         "table and figure takes from nothing.",
@@ -79,7 +76,7 @@ def reproduce(settings: Reproduce) -> None:
         )
     from randsmooth.papers.objects import find_object
 
-    check_where(settings.ray)
+    workers = settings.where() if settings.run else None
     find_object(settings.object)  # refuses an unknown name before pandas is loaded
     if settings.plan:
         say_plan(settings.object, settings)
@@ -90,18 +87,15 @@ def reproduce(settings: Reproduce) -> None:
     from randsmooth.papers.reproduction import reproduce as run
     from randsmooth.progress import console
 
-    with executor_of(settings.ray if settings.run else None, settings.workers) as executor:
-        result = run(
-            settings.object,
-            source=settings.source,
-            out=settings.out,
-            scale=settings.scale,
-            run_missing=settings.run,
-            workers=settings.workers or 1,
-            executor=executor,
-            progress=console,
-            say=lambda line: say(printable(line)),
-        )
+    result = run(
+        settings.object,
+        source=settings.source,
+        out=settings.out,
+        scale=settings.scale,
+        run_missing=settings.run,
+        workers=workers,
+        progress=console,
+    )
     say(described(result), end="")
     if result.failed:
         raise typer.Exit(FAILURE)
@@ -117,11 +111,11 @@ def say_plan(name: str, settings: Reproduce) -> None:
 
 def submit(name: str, settings: Reproduce) -> None:
     """Submit what a table or figure lacks to Slurm, and say what to do next."""
-    resources = resources_of(settings, ray=settings.ray, workers=settings.workers)
+    resources = settings.resources()
     from randsmooth.papers.reproduction import submit_missing
 
     found = submit_missing(name, source=settings.source, out=settings.out, scale=settings.scale, resources=resources)
-    for line in submitted_lines(found, "squeue --me"):
+    for line in found.lines("models"):
         say(printable(line))
     say("once they have ended, the same command without --slurm draws what there is")
 

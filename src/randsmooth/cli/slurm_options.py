@@ -8,8 +8,8 @@ from pydantic import BeforeValidator
 
 from randsmooth.cli.model_options import KEY_VALUE
 from randsmooth.cli.settings import Settings, listed, option, pairs
-from randsmooth.cluster.resources import Resources
 from randsmooth.errors import InputError
+from randsmooth.launch.slurm import Resources
 
 Pairs = Annotated[dict[str, Any], BeforeValidator(pairs)]
 Lines = Annotated[list[str], BeforeValidator(listed)]
@@ -44,6 +44,8 @@ class SlurmOptions(Settings):
         Raises:
             InputError: it is none that can be asked for, or --time is missing.
         """
+        if any(getattr(self, name, None) is not None for name in ("workers", "ray", "dask")):
+            raise InputError("--slurm, --workers, --ray and --dask say in different ways where the work runs: give one")
         if self.time is None:
             raise InputError(
                 "--slurm needs --time, how long a task may run, such as --time 2:00:00: one that has not finished by "

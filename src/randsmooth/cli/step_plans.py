@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from randsmooth.cluster import Step
-    from randsmooth.cluster.graph_plan import GraphPlan, Speeds
+    from randsmooth.launch import Step
+    from randsmooth.launch.graph_plan import GraphPlan, Speeds
 
 SUPPOSED = (
     "measured: each network on a few images here, in float32, with random weights; supposed: one step after the other, "
@@ -17,7 +17,7 @@ SUPPOSED = (
 
 def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
     """The lines of a plan: each step that is not done, and all together."""
-    from randsmooth.cluster.plan_text import duration
+    from randsmooth.launch.plan_text import duration
 
     left = [step for step in steps if not step.is_done()]
     planned = planned_steps(left)
@@ -41,7 +41,7 @@ def remarks(planned: GraphPlan) -> Iterator[str]:
 
 def planned_steps(steps: Sequence[Step], speeds: Speeds | None = None) -> GraphPlan:
     """The plan of the steps, with the speeds of this machine."""
-    from randsmooth.cluster.graph_plan import plan_steps
+    from randsmooth.launch.graph_plan import plan_steps
 
     return plan_steps(steps, speeds or speeds_here())
 
@@ -49,7 +49,7 @@ def planned_steps(steps: Sequence[Step], speeds: Speeds | None = None) -> GraphP
 def speeds_here() -> Speeds:
     """What measures the networks of plans on this machine's GPU, or else its CPU."""
     from randsmooth import models
-    from randsmooth.cluster.graph_plan import Speeds
+    from randsmooth.launch.graph_plan import Speeds
 
     return Speeds(models.pick_device("auto"))
 
@@ -58,17 +58,17 @@ def objects_plan(scale: str) -> Iterator[str]:
     """A line for each table and figure of the papers: the hours of all that it needs, made from nothing."""
     from pathlib import Path
 
-    from randsmooth.cluster.plan_text import duration
+    from randsmooth.launch.plan_text import duration
     from randsmooth.papers.context import Context
     from randsmooth.papers.objects import OBJECTS
-    from randsmooth.papers.reproduction import graph_for
+    from randsmooth.papers.reproduction import steps_for_rows
     from randsmooth.papers.scales import SCALES
 
     speeds, nowhere = speeds_here(), Context((), SCALES[scale], Path("reproduced") / scale)
     yield f"{'object':18} {'models':>6} {'training':>14} {'certification':>14} {'together':>14}"
     every = dict[str, "Step"]()
     for thing in OBJECTS:
-        steps = [*graph_for(thing.rows(), nowhere)]
+        steps = [*steps_for_rows(thing.rows(), nowhere)]
         every |= {step.name: step for step in steps}
         planned = planned_steps(steps, speeds)
         models = sum(step.verb == "train" for step in steps)

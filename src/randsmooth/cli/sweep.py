@@ -13,27 +13,24 @@ from randsmooth.cli.messages import FAILURE
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.slurm_options import SlurmOptions
 from randsmooth.cli.step_plans import steps_plan
-from randsmooth.cli.submitted_steps import resources_of, submitted_lines
-from randsmooth.cli.where_option import RAY, WORKERS, check_where, executor_of
+from randsmooth.cli.where_option import Where
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened, to_json
 
 if TYPE_CHECKING:
-    from randsmooth.cluster import CellStatus, Grid, Swept
-    from randsmooth.cluster.resources import Resources
+    from randsmooth.launch import Swept
+    from randsmooth.launch.sweep import Status
 
 STATUS = "status"
 LONGEST = 160  # characters of what a table says of one model
 
 
-class Sweep(SlurmOptions):
+class Sweep(SlurmOptions, Where):
     """Settings of `randsmooth sweep`."""
 
     grid: list[str] = argument("YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.")
     out: Path | None = option("Folder of the sweep. (default: runs/GRID)")
-    workers: int | None = option(WORKERS)
-    ray: str | None = option(RAY)
     plan: bool = option("Say how long what is not done takes on this machine, in place of doing it.", False)
     format: Literal["text", "json"] = option("Of `sweep status`.", "text")
 
@@ -62,61 +59,54 @@ def sweep(settings: Sweep) -> None:
         raise InputError("sweep status needs the folder of a sweep, such as `randsmooth sweep status runs/grid`")
     if rest:
         raise InputError(f"{shortened(' '.join(settings.grid))}: give one grid, or `status` and the folder of a sweep")
-    check_where(settings.ray)
-    resources = resources_of(settings, ray=settings.ray, workers=settings.workers) if settings.slurm else None
-    from randsmooth.cluster import Grid
+    resources = settings.resources() if settings.slurm else None
+    workers = settings.where()
+    from randsmooth.launch import Grid
+    from randsmooth.launch.sweep import submit_sweep
+    from randsmooth.launch.sweep_steps import steps_of
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
     if settings.plan:
-        from randsmooth.cluster import graph_of
-
-        for line in steps_plan(graph_of(grid, out), settings.workers or 1):
+        for line in steps_plan(steps_of(grid, out), settings.workers or 1):
             say(printable(line))
         return
     if resources is not None:
-        _submit(grid, out, resources)
+        for line in submit_sweep(grid, out, resources).lines("models"):
+            say(printable(line))
+        say(printable(f"to watch: randsmooth sweep status {out}"))
         return
-    from randsmooth.cluster import sweep as run
+    from randsmooth.launch import sweep as run
     from randsmooth.progress import console
 
-    with executor_of(settings.ray, settings.workers) as executor:
-        swept = run(grid, out=out, workers=settings.workers or 1, executor=executor, progress=console)
+    swept = run(grid, out=out, workers=workers, progress=console)
     say("\n".join(map(printable, summary(swept))))
     if swept.outcome.failed:
         raise typer.Exit(FAILURE)
 
 
-def _submit(grid: Grid, out: Path, resources: Resources) -> None:
-    """Submit what is missing, and say how it can be watched and stopped."""
-    from randsmooth.cluster.sweeping import submit_sweep
-
-    for line in submitted_lines(submit_sweep(grid, out=out, resources=resources), f"randsmooth sweep status {out}"):
-        say(printable(line))
-
-
 def _status(words: Sequence[str], format: str) -> None:
     if len(words) > 1:
         raise InputError(f"sweep status takes one folder; got {shortened(' '.join(words))}")
-    from randsmooth.cluster import cells_of
+    from randsmooth.launch.sweep import status
 
-    cells = cells_of(Path(words[0]))
-    say(to_json([_record(cell) for cell in cells]) if format == "json" else "\n".join(status_lines(cells)))
+    models = status(Path(words[0]))
+    say(to_json([_record(model) for model in models]) if format == "json" else "\n".join(status_lines(models)))
 
 
-def status_lines(cells: Sequence[CellStatus]) -> Iterator[str]:
+def status_lines(models: Sequence[Status]) -> Iterator[str]:
     """A line for each model: its name, its state, and what there is to say of it."""
-    from randsmooth.cluster.cell_status import counted
+    from randsmooth.launch.sweep import counted
 
-    width = max(len(cell.name) for cell in cells)
-    for cell in cells:
-        yield printable(f"{cell.name:{width}}  {cell.state:8}{shortened(cell.words, LONGEST)}").rstrip()
+    width = max(len(model.name) for model in models)
+    for model in models:
+        yield printable(f"{model.name:{width}}  {model.state:8}{shortened(model.words, LONGEST)}").rstrip()
     yield ""
-    yield counted(cells)
+    yield counted(models)
 
 
-def _record(cell: CellStatus) -> dict[str, Any]:
-    steps = [{"name": s.name, "state": s.state, "says": s.words, "command": s.command} for s in cell.steps]
-    return {"name": cell.name, "state": cell.state, "steps": steps}
+def _record(model: Status) -> dict[str, Any]:
+    steps = [{"name": s.name, "done": s.is_done(), "command": s.command()} for s in model.steps]
+    return {"name": model.name, "state": model.state, "says": model.words, "steps": steps}
 
 
 def summary(swept: Swept) -> Iterator[str]:
@@ -127,10 +117,12 @@ def summary(swept: Swept) -> Iterator[str]:
     outcome = swept.outcome
     if outcome.failed:
         yield ""
-        yield f"{len(outcome.failed)} steps failed; the same command tries them again, or one alone:"
-        for name, error in outcome.failed.items():
-            yield f"  {name}: {error}"
-            yield f"    {swept.graph[name].command()}"
+        yield f"{len(outcome.failed)} models failed; the same command tries them again, or one step alone:"
+        for chain in swept.chains:
+            for step in chain.missing():
+                if why := step.failure():
+                    yield f"  {step.name}: {why}"
+                    yield f"    {step.command()}"
     if outcome.blocked:
         yield f"not tried, as they need what failed: {', '.join(outcome.blocked)}"
 

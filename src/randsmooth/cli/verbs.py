@@ -134,15 +134,3 @@ DATA_VERBS = {
         "Describe a data set: image shape, classes, normalisation, augmentation, usual architecture, origin.",
     ),
 }
-
-# The verbs of `randsmooth submit`.
-SUBMIT_VERBS = {
-    "certify": Verb(
-        "submit:certify",
-        "Share out a certification among the tasks of a Slurm array, and merge what they make into one table.",
-    ),
-    "status": Verb(
-        "submit:status",
-        "Show how far the tasks of a submission are, and what to do about those that failed.",
-    ),
-}

@@ -1,48 +1,49 @@
-"""Where the steps of sweeps and reproductions run: options, and the executor that they mean."""
+"""Where the work runs: processes of this machine, a Ray or Dask cluster; for verbs whose work can be shared out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from randsmooth.cli.settings import Settings, option
 from randsmooth.errors import InputError
+from randsmooth.extras import needs
 
 if TYPE_CHECKING:
-    from randsmooth.cluster import Executor
-
-WORKERS = (
-    "Run so many steps side by side on this machine, its threads or GPUs shared out. (default: 1; with --ray: as many "
-    "as the nodes have room for)"
-)
-RAY = (
-    "Run the steps on the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is in. All nodes "
-    "must see the same folders. (default: none)"
-)
+    from randsmooth.launch import Workers
 
 
-def check_where(ray: str | None) -> None:
-    """Raise InputError for an address that is none, or where Ray is not installed; asks nobody."""
-    if ray is not None:
-        from randsmooth.cluster.ray_address import check_address, check_installed
+class Where(Settings):
+    """Who shares the work. The results do not depend on it."""
 
-        check_address(ray)
-        check_installed()
+    workers: int | None = option(
+        "Share the work out among so many processes of this machine: one a GPU, else a share of the cores each. "
+        "(default: this process alone; with --ray or --dask: as many as the cluster has room for)"
+    )
+    ray: str | None = option(
+        "Share the work out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "
+        "in. All nodes must see the same folders. (default: none)"
+    )
+    dask: str | None = option(
+        "Share the work out among the workers of this Dask cluster: HOST:PORT of its scheduler. All of them must see "
+        "the same folders. (default: none)"
+    )
 
+    def where(self) -> Workers | None:
+        """The workers; None for this process alone. InputError where they cannot be, before torch is loaded."""
+        if self.ray is not None and self.dask is not None:
+            raise InputError("--ray and --dask are two clusters: give one of them")
+        if self.workers is None and self.ray is None and self.dask is None:
+            return None
+        from randsmooth.launch import Dask, Processes, Ray
 
-@contextmanager
-def executor_of(ray: str | None, workers: int | None) -> Iterator[Executor | None]:
-    """The executor for the steps; None where they run on this machine.
-
-    Raises:
-        InputError: no such Ray cluster, or fewer workers than one.
-    """
-    if workers is not None and workers < 1:
-        raise InputError(f"workers={workers} must be at least 1")
-    if ray is None:
-        yield None
-        return
-    from randsmooth.cluster.ray_steps import on_ray
-
-    with on_ray(ray, workers) as executor:
-        yield executor
+        if self.ray is not None:
+            found: Workers = Ray(self.workers, address=self.ray)
+            with needs("--ray"):
+                import ray  # noqa: F401
+        elif self.dask is not None:
+            found = Dask(self.workers, address=self.dask)
+            with needs("--dask"):
+                import distributed  # noqa: F401
+        else:
+            found = Processes(self.workers)
+        return found

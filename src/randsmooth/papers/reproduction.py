@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from randsmooth.atomic import claimed, held, sweep, write_atomically
-from randsmooth.cluster.carry_out import Executor, carry_out
-from randsmooth.cluster.graph import Graph, Step
-from randsmooth.cluster.step_jobs import StepJobs
-from randsmooth.cluster.step_processes import processes_here
+from randsmooth.atomic import claimed, sweep, write_atomically
 from randsmooth.errors import unknown
 from randsmooth.escape import to_csv
+from randsmooth.launch.chains import carry_out, chains_of
+from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.steps import Step
+from randsmooth.launch.sweep import jobs_of
+from randsmooth.launch.workers import Workers
 from randsmooth.papers.context import Context, Output
 from randsmooth.papers.find_certificates import FolderScan, scan_folder
 from randsmooth.papers.objects import find_object
 from randsmooth.papers.paper_object import PaperObject
 from randsmooth.papers.rows import PaperRow
-from randsmooth.papers.running import InThisProcess, Spoken
 from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.papers.table_formats import FORMATS
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.report import draw
-
-if TYPE_CHECKING:
-    from randsmooth.cluster.resources import Resources
-    from randsmooth.cluster.slurm_steps import SubmittedSteps
 
 FIGURES = ("png", "pdf", "html")
 
@@ -45,7 +40,7 @@ class Reproduction:
         steps: those that would make the missing rows.
         missing: how many rows are missing, and of how many.
         skipped: a sentence for each file that could not be used.
-        failed: step that was tried -> why it failed.
+        failed: model that was tried -> why it failed.
 
     Example:
         >>> from randsmooth.papers import reproduce
@@ -72,10 +67,8 @@ def reproduce(
     out: Path | str = "reproduced",
     scale: str = "paper",
     run_missing: bool = False,
-    workers: int = 1,
-    executor: Executor | None = None,
+    workers: Workers | None = None,
     progress: Progress | bool | None = None,
-    say: Callable[[str], None] = lambda line: None,
 ) -> Reproduction:
     """Draw PAPER/OBJECT from certificates or logs, as text, Markdown, LaTeX and CSV, or PNG, PDF, HTML and CSV.
 
@@ -86,10 +79,8 @@ def reproduce(
         scale: the size of the runs that make what is missing: "tiny", "cpu" or "paper".
         run_missing: run them. Finished runs are skipped and interrupted ones continued; one that fails does not stop
             the others.
-        workers: how many of them run side by side: one in this process, several in processes of their own.
-        executor: where they run instead (see `cluster.Executor`).
+        workers: who shares them, such as `launch.Processes(2)`; default: this process, one after the other.
         progress: of long work, as for `train`.
-        say: receives each command before it runs.
 
     Raises:
         InputError: no such object, scale or folder.
@@ -105,35 +96,34 @@ def reproduce(
     out = Path(out)
     folder = out / scale
     context = _context(thing, source, folder, scale)
-    graph = graph_for(thing.unfinished(context) if run_missing else [], context)
+    chains = chains_of(steps_for_rows(thing.unfinished(context), context), folder) if run_missing else []
     failed: Mapping[str, str] = {}
-    if len(graph):
-        StepJobs(folder).leave()
-        here = InThisProcess(chosen_progress(progress)) if workers == 1 else processes_here(workers)
-        failed = carry_out(graph, executor or here, Spoken(say)).failed
+    if chains:
+        Jobs(folder).check_none()
+        total = sum(len(chain.steps) for chain in chains)
+        with claimed(folder / "runs", output=folder), chosen_progress(progress)(name, total, "steps") as reporter:
+            failed = carry_out(chains, workers, reporter).failed
         context = _context(thing, source, folder, scale)
     missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
     total = len(thing.rows())
-    steps = tuple(graph_for(missing, context))
+    steps = tuple(steps_for_rows(missing, context))
     return Reproduction(thing, made, tuple(files), steps, (len(missing), total), context.skipped, failed)
 
 
 def submit_missing(
     name: str, *, source: Path | str | None, out: Path | str, scale: str, resources: Resources
-) -> SubmittedSteps:
-    """Submit the steps that make what is missing to Slurm, each to run after those that it needs.
+) -> Submitted:
+    """Submit what is missing to Slurm, a job for each model.
 
     Arguments and errors as for `reproduce`; or Slurm refuses.
     """
-    from randsmooth.cluster.slurm_steps import submit_steps
-
+    check_slurm()
     folder = Path(out) / scale
-    graph = missing_steps(name, source, out, scale)
-    folder.mkdir(parents=True, exist_ok=True)
-    with held(folder):
-        return submit_steps(graph, folder, resources)
+    chains = chains_of(missing_steps(name, source, out, scale), folder)
+    with claimed(folder / "runs", output=folder):
+        return Jobs(folder).submit(jobs_of(chains), resources)
 
 
 def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> Output | None:
@@ -157,22 +147,22 @@ def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale:
     return Context(there.found, SCALES[scale], folder, there.skipped)
 
 
-def missing_steps(name: str, source: Path | str | None, out: Path | str, scale: str) -> Graph:
+def missing_steps(name: str, source: Path | str | None, out: Path | str, scale: str) -> list[Step]:
     """The steps that `reproduce` with `run_missing` would carry out. Arguments and errors as there."""
     thing = find_object(name)
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
     context = _context(thing, source, Path(out) / scale, scale)
-    return graph_for(thing.unfinished(context), context)
+    return steps_for_rows(thing.unfinished(context), context)
 
 
-def graph_for(missing: Sequence[PaperRow], context: Context) -> Graph:
+def steps_for_rows(missing: Sequence[PaperRow], context: Context) -> list[Step]:
     """The steps that make the missing rows, each once."""
     wanted: dict[str, Step] = {}
     for row in missing:
         for step in steps_for(row, context.scale, context.folder):
             wanted.setdefault(step.name, step)
-    return Graph(wanted.values())
+    return [*wanted.values()]
 
 
 def write(made: Output, stem: Path) -> list[Path]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from randsmooth.cluster.graph import Step
+from randsmooth.launch.steps import Step
 from randsmooth.papers.rows import PaperRow
 
 

@@ -1,0 +1,5 @@
+"""Where work runs side by side, and what it will take: workers, clusters, Slurm, sweeps, plans."""
+
+from randsmooth.extras import attach_room
+
+__getattr__, __dir__, __all__ = attach_room(__name__, __file__)

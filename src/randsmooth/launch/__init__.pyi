@@ -1,0 +1,16 @@
+from .chains import Chain as Chain
+from .chains import Outcome as Outcome
+from .forecast import Plan as Plan
+from .forecast import plan as plan
+from .grid import Grid as Grid
+from .slurm import Resources as Resources
+from .span import Span as Span
+from .steps import Step as Step
+from .sweep import Status as Status
+from .sweep import Swept as Swept
+from .sweep import status as status
+from .sweep import sweep as sweep
+from .workers import Dask as Dask
+from .workers import Processes as Processes
+from .workers import Ray as Ray
+from .workers import Workers as Workers

@@ -1,0 +1,389 @@
+"""Commands of randsmooth as jobs of Slurm: submitted through submitit, looked up with squeue."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import io
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from randsmooth.atomic import write_atomically
+from randsmooth.documents import parse_json, read_file
+from randsmooth.errors import InputError
+from randsmooth.extras import needs
+from randsmooth.launch.steps import last_sentence
+
+if TYPE_CHECKING:
+    from submitit.helpers import DelayedSubmission
+
+ANSWER = 60.0  # seconds that Slurm may take for an answer
+LEVEL = "SUBMITIT_LOG_LEVEL"  # where submitit looks for how to log
+LOGS, JOBS = "slurm", ".jobs.json"  # in the folder of what is submitted: logs, and which job each command became
+
+# The forms of sbatch's --time, with the seconds that each of their numbers stands for.
+TIMES = {
+    r"(\d+)": (60,),
+    r"(\d+):(\d+)": (60, 1),
+    r"(\d+):(\d+):(\d+)": (3600, 60, 1),
+    r"(\d+)-(\d+)": (86400, 3600),
+    r"(\d+)-(\d+):(\d+)": (86400, 3600, 60),
+    r"(\d+)-(\d+):(\d+):(\d+)": (86400, 3600, 60, 1),
+}
+WARNING = 120  # seconds before the end of a task's time when it is told to make way for its next turn
+TIMEOUTS = 20  # how often a task may run out of time: one that never finishes an image must not go on for ever
+SHORT = 60  # minutes of a job that only puts files together
+RESTARTS = 5  # how often a task that was killed, as for want of memory, is tried again
+
+# What follows the command in the batch script: srun reports 128 + the signal that killed a task. One that ran out of
+# time has then been queued again already. A task is named by its array: one of them has the job id of all.
+AGAIN_IF_KILLED = [
+    "code=$?",
+    f'if [ $code -gt 128 ] && [ $code -lt 193 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {RESTARTS} ]; then',
+    '  echo "killed by signal $((code - 128)): this task is queued again"',
+    "  task=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}",
+    '  scontrol requeue "${task:-$SLURM_JOB_ID}"',
+    "fi",
+    "exit $code",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resources:
+    """What each task asks of Slurm.
+
+    Attributes:
+        time: how long it may run, as sbatch writes it: 90 (minutes), 2:00:00 or 1-12:00.
+        partition, account, qos, constraint: as in sbatch; None: Slurm's default.
+        gpus, cpus: how many; None: Slurm's default.
+        mem: memory of the node, such as 16G.
+        setup: lines of shell that run first, such as "module load cuda".
+        extra: any other parameters of sbatch, by their long names; True for one without a value.
+
+    Raises:
+        InputError: one of them cannot be used.
+
+    Example:
+        >>> Resources(time="1-12:00", partition="gpu", gpus=1).minutes
+        2160
+    """
+
+    time: str
+    partition: str | None = None
+    gpus: int | None = None
+    cpus: int | None = None
+    mem: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    setup: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        seconds(self.time)
+        if self.gpus is not None and self.gpus < 0:
+            raise InputError(f"--gpus {self.gpus}: a task can have no GPU (0) or several, not fewer than none")
+        if self.cpus is not None and self.cpus < 1:
+            raise InputError(f"--cpus {self.cpus}: a task needs at least one")
+        if self.mem is not None and not re.fullmatch(r"\d+(\.\d+)?[KMGT]?B?", self.mem, re.IGNORECASE):
+            raise InputError(f"--mem {self.mem}: expected an amount of memory such as 16G or 800M")
+        words = [self.partition, self.mem, self.account, self.qos, self.constraint, *self.setup]
+        for word in [*words, *self.extra, *self.extra.values()]:
+            if any(ord(letter) < 32 for letter in str(word)):  # each is a line of the batch script
+                raise InputError(f"{str(word)!r} must be one line of printable characters")
+        for name in self.extra:
+            if not re.fullmatch(r"[a-z][a-z-]*", name):
+                raise InputError(
+                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch without its dashes, such "
+                    "as exclude=node7 or mail-user=me@example.org"
+                )
+
+    @property
+    def minutes(self) -> int:
+        """The time in whole minutes, rounded up, as Slurm counts it."""
+        return -(-seconds(self.time) // 60)
+
+    def without_gpus(self) -> Resources:
+        """The same for a short job that needs no GPU."""
+        return replace(self, gpus=None, cpus=None, mem=None, time=str(min(self.minutes, SHORT)))
+
+    def parameters(self) -> dict[str, Any]:
+        """As submitit's executor for Slurm takes them."""
+        setup = [*self.setup, *([f"export OMP_NUM_THREADS={self.cpus}"] if self.cpus else [])]
+        return {
+            "time": self.minutes,
+            "partition": self.partition,
+            "gpus_per_node": self.gpus,
+            "cpus_per_task": self.cpus,
+            "mem": self.mem,
+            "account": self.account,
+            "qos": self.qos,
+            "constraint": self.constraint,
+            "setup": setup or None,
+            "teardown": AGAIN_IF_KILLED,
+            "signal_delay_s": min(WARNING, self.minutes * 10),  # Slurm may warn a minute earlier
+            "stderr_to_stdout": True,
+            "wckey": None,  # where submitit would write its own name
+            "srun_args": [f"--cpus-per-task={self.cpus}"] if self.cpus else [],  # which srun does not take over
+            "additional_parameters": {"requeue": True, **self.extra},
+        }
+
+
+def seconds(time: str) -> int:
+    """The seconds of a time as sbatch writes it.
+
+    Raises:
+        InputError: it is none, or is nothing.
+
+    Example:
+        >>> seconds("90"), seconds("2:00:00"), seconds("1-12")
+        (5400, 7200, 129600)
+    """
+    for form, units in TIMES.items():
+        if found := re.fullmatch(form, time):
+            total = sum(int(number) * unit for number, unit in zip(found.groups(), units, strict=True))
+            if total > 0:
+                return total
+    raise InputError(
+        f"--time {time}: expected how long a task may run, as MINUTES, HOURS:MINUTES:SECONDS or "
+        "DAYS-HOURS:MINUTES, such as 90, 2:00:00 or 1-12:00"
+    )
+
+
+class TaskFailed(Exception):
+    """The command of a task ended with an error, which it has printed."""
+
+
+class VerbTask:
+    """`randsmooth WORDS` for each of some commands, one after the other, in `folder`. All that is pickled are words.
+
+    The commands must go on with what an earlier try has left (`--resume`): after a time-out or a preemption submitit
+    asks `checkpoint` what is to run next, and that is the same again.
+
+    Example:
+        >>> import contextlib, io, pickle
+        >>> task = pickle.loads(pickle.dumps(VerbTask([["--version"]], Path.cwd())))
+        >>> with contextlib.redirect_stdout(io.StringIO()) as said:
+        ...     task()
+        >>> said.getvalue().startswith("randsmooth ")
+        True
+    """
+
+    def __init__(self, commands: list[list[str]], folder: Path) -> None:
+        self.commands, self.folder = commands, folder
+        self.stopped = False
+
+    def __call__(self) -> None:
+        """Run the commands in this process, so that no child outlives it.
+
+        Raises:
+            TaskFailed: one of them ended with another exit code than 0.
+        """
+        os.chdir(self.folder)
+        for words in self.commands:
+            sys.argv = ["randsmooth", *words]
+            try:
+                runpy.run_module("randsmooth", run_name="__main__")
+            except SystemExit as end:
+                if self.stopped:  # by submitit, whose process has to end now
+                    raise
+                if end.code:
+                    raise TaskFailed(f"randsmooth {words[0]} ended with exit code {end.code}") from None
+
+    def checkpoint(self) -> DelayedSubmission:
+        """What the task is to do when it runs again; called before the process is stopped."""
+        from submitit.helpers import DelayedSubmission
+
+        self.stopped = True
+        return DelayedSubmission(VerbTask(self.commands, self.folder))
+
+
+class Job(NamedTuple):
+    """Commands to submit, to run one after the other.
+
+    Attributes:
+        name: what it is called among those of its folder.
+        commands: the words of each, after `randsmooth`; each goes on with what an earlier run of it has left.
+        needs: names of others that have to end well before; or to end at all, where it is `light`.
+        light: it only puts files together, in minutes and without a GPU.
+    """
+
+    name: str
+    commands: Sequence[Sequence[str]]
+    needs: tuple[str, ...] = ()
+    light: bool = False
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The record of which jobs of Slurm the commands of a folder became, and what became of them."""
+
+    folder: Path
+
+    def read(self) -> dict[str, str]:
+        """Name -> the id of the job that it was last submitted as."""
+        path = self.folder / JOBS
+        return dict(parse_json(read_file(path), path)) if path.exists() else {}
+
+    def alive(self) -> dict[str, str]:
+        """Name -> what Slurm calls the state of its job, of those that are queued or running."""
+        jobs = self.read()
+        states = alive(jobs.values())
+        return {name: states[job] for name, job in jobs.items() if job in states}
+
+    def check_none(self) -> None:
+        """Raise InputError where some are queued or running, whose work would be done twice."""
+        if left := self.alive():
+            raise InputError(
+                f"{len(left)} jobs of {self.folder} are queued or running in Slurm: let them end, or stop them by "
+                f"`scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
+            )
+
+    def submit(self, jobs: Sequence[Job], resources: Resources, *, at_once: int | None = None) -> Submitted:
+        """Submit those that are not queued or running, each to run once those that it needs have ended.
+
+        Jobs that need the same become one array. One that is preempted, killed or out of time is queued again, and its
+        command goes on with what it had done. One that fails takes those that need it out of the queue.
+
+        Args:
+            jobs: in an order in which each comes after those that it needs.
+            resources: what each asks for.
+            at_once: how many of an array may run at once. (default: as many as Slurm lets)
+
+        Raises:
+            InputError: Slurm refuses, or does not answer. What was submitted before that is remembered.
+        """
+        known, queued, new = self.read(), self.alive(), dict[str, str]()
+        todo = [job for job in jobs if job.name not in queued]
+        for (needed, light), group in groupby(todo, key=lambda job: (job.needs, job.light)):
+            together = list(group)
+            after = arrays([(known | new)[name] for name in needed if name in queued or name in new])
+            ids = self._array(together, resources, after, light=light, at_once=at_once)
+            new |= dict(zip([job.name for job in together], ids, strict=True))
+            write_atomically(self.folder / JOBS, json.dumps(known | new).encode())
+        return Submitted({name: known[name] for name in queued}, new)
+
+    def _array(
+        self, jobs: Sequence[Job], resources: Resources, after: Sequence[str], *, light: bool, at_once: int | None
+    ) -> list[str]:
+        """Submit jobs as one array; their ids. Where Slurm refuses a light one without a GPU, it asks for one."""
+        from submitit import SlurmExecutor
+
+        asked = resources.without_gpus() if light else resources
+        parameters = asked.parameters() | {"job_name": f"randsmooth {self.folder.name}"}
+        parameters["array_parallelism"] = at_once or len(jobs)
+        if after:
+            parameters["dependency"] = f"{'afterany' if light else 'afterok'}:{':'.join(after)}"
+            parameters["additional_parameters"] |= {"kill-on-invalid-dep": "yes"}
+        executor = SlurmExecutor(self.folder / LOGS, max_num_timeout=TIMEOUTS)
+        try:
+            with _refusals():
+                executor.update_parameters(**parameters)
+                made = executor.submit_array(
+                    [VerbTask([[*words] for words in job.commands], Path.cwd()) for job in jobs]
+                )
+        except InputError:
+            if not (light and resources.gpus):
+                raise
+            return self._array(jobs, replace(resources, time=asked.time), after, light=False, at_once=at_once)
+        return [job.job_id for job in made]
+
+    def failure(self, name: str) -> str:
+        """Why a job that is no longer in the queue did not end well; empty where it was never submitted, or began."""
+        log = self.folder / LOGS / f"{self.read().get(name)}_0_log.out"
+        return f"{last_sentence(log)} (log: {log})" if log.exists() else ""
+
+
+class Submitted(NamedTuple):
+    """Which jobs were queued or running before, and which were submitted now, by name."""
+
+    queued: dict[str, str]
+    new: dict[str, str]
+
+    def lines(self, what: str) -> Iterator[str]:
+        """What a person reads of it."""
+        counts = {"queued or running": len(self.queued), "submitted now": len(self.new)}
+        yield ", ".join(f"{count} {what} {how}" for how, count in counts.items() if count) or "nothing is missing"
+        if jobs := arrays([*self.queued.values(), *self.new.values()]):
+            yield f"to stop: scancel {' '.join(jobs)}; the same command then goes on"
+
+
+def arrays(jobs: Collection[str]) -> list[str]:
+    """The arrays that jobs belong to, as one can name them to Slurm.
+
+    Example:
+        >>> arrays(["12_0", "12_1", "15"])
+        ['12', '15']
+    """
+    return sorted({job.partition("_")[0] for job in jobs}, key=int)
+
+
+def check_slurm() -> None:
+    """Raise InputError where submitit or one of Slurm's commands is missing."""
+    with needs("--slurm", "--workers runs the same without Slurm"):
+        _import_submitit()
+    for program in ("sbatch", "srun", "squeue"):
+        if not shutil.which(program):
+            raise InputError(
+                f"--slurm needs Slurm's command {program}, which is not on PATH: run this on a login node of the "
+                "cluster, or use --workers, which runs the same on this machine"
+            )
+
+
+def _import_submitit() -> None:
+    """Import submitit without its set-up of logging, which closes the handlers that the process has."""
+    level = os.environ.get(LEVEL)
+    os.environ[LEVEL] = "NOCONFIG"
+    try:
+        import submitit  # noqa: F401
+    finally:  # tasks inherit the environment, and are to log as their user wants
+        os.environ.pop(LEVEL) if level is None else os.environ.update({LEVEL: level})
+
+
+def alive(jobs: Collection[str]) -> dict[str, str]:
+    """Those of `jobs` that are queued or running -> what Slurm calls their state. The others have ended, well or not.
+
+    Raises:
+        InputError: Slurm does not answer.
+    """
+    if not jobs:
+        return {}
+    words = ["squeue", "--noheader", "--all", "--array", f"--user={getpass.getuser()}", "--format=%i|%T"]
+    states = dict(line.strip().split("|") for line in _answer(words).splitlines())
+    return {job: states[job] for job in jobs if job in states}
+
+
+def _answer(words: list[str]) -> str:
+    """What a command of Slurm prints; InputError where it fails."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=ANSWER)
+    except FileNotFoundError:
+        raise InputError(f"{words[0]} is not on PATH: ask on a login node of the cluster") from None
+    except subprocess.TimeoutExpired:
+        raise InputError(f"Slurm did not answer within {ANSWER:g} seconds ({words[0]}): try again later") from None
+    if done.returncode != 0:
+        raise InputError(f"Slurm does not answer: {' '.join(done.stderr.split())}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn what Slurm refuses into an InputError in its own words."""
+    from submitit.core.utils import FailedJobError
+
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # submitit prints there what the error says again
+            yield
+    except FailedJobError as error:
+        said = [line.removeprefix("sbatch: error: ").strip() for line in str(error).splitlines()]
+        raise InputError(f"Slurm refused: {'; '.join(filter(None, said))}") from None

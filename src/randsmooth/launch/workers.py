@@ -1,0 +1,359 @@
+"""Where units of work run side by side: processes of this machine, a Ray or Dask cluster, any backend of joblib."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from randsmooth.errors import InputError, Note
+from randsmooth.escape import printable, shortened
+from randsmooth.extras import needs
+
+if TYPE_CHECKING:
+    from randsmooth.certificates import Certificates
+    from randsmooth.certification.order import Order
+    from randsmooth.progress import Progress
+
+LOOK_EVERY = 0.5  # seconds between two looks at how far the units are
+TRIES = 3  # how often workers may die one after the other without any progress between
+CORES = 8  # of one worker of a cluster, at most: the threads of one process share what Python locks
+ANSWER = 5.0  # seconds in which a cluster has to answer
+
+# What names the same data, and the same instructions of a processor, on every machine.
+PASSED_ON = ("RANDSMOOTH_DATA", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA")
+
+Unit = Callable[[str], None]  # takes the device that it may use
+Units = Mapping[str, Unit]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """`number` workers of whichever backend of joblib is chosen (`joblib.parallel_config`), processes by default.
+
+    A unit writes into files, so that workers on other machines must see the same folders.
+
+    Args:
+        number: how many at a time; None: as many as the backend has room for.
+
+    Raises:
+        InputError: the number is none.
+
+    Example:
+        >>> Workers(0)
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: workers=0 must be a whole number from 1 up
+    """
+
+    number: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.number is not None and (type(self.number) is not int or self.number < 1):
+            raise InputError(f"workers={self.number!r} must be a whole number from 1 up")
+
+    @contextmanager
+    def at_hand(self, device: str) -> Iterator[int]:
+        """Within this context joblib uses these workers; how many there are. InputError where they are not there."""
+        import joblib
+
+        yield self.number or joblib.effective_n_jobs(-1)
+
+    def place(self, device: str) -> Callable[[], Any]:
+        """What a worker enters around a unit: a context that keeps its device."""
+        return partial(nullcontext, device)
+
+    def run(
+        self, units: Units, *, device: str = "auto", left: Callable[[], set[str]], look: Callable[[], int]
+    ) -> dict[str, str]:
+        """Run every unit on a worker; why those failed that did, by their names.
+
+        A unit whose worker dies is run again, as long as something is done between two such deaths.
+
+        Args:
+            units: by their names; each is called on a worker with the device that it may use, and goes on with what a
+                killed run of it has left in its files.
+            device: as users name it; "auto" and "cuda" stand for all GPUs.
+            left: the names of those that are not done, as the files say.
+            look: called about twice a second from another thread; how much is done, in any unit.
+
+        Raises:
+            InputError: the workers are not there, units cannot be sent to them, or they die again and again.
+        """
+        failed: dict[str, str] = {}
+        with self.at_hand(device) as count, looking(look):
+            place, tries, done = self.place(device), 0, look()
+            while todo := [name for name in units if name in left() and name not in failed]:
+                try:
+                    failed |= _answers({name: units[name] for name in todo}, count, place)
+                except pickle.PicklingError as error:
+                    raise InputError(
+                        f"the model or the data set cannot be sent to other processes ({error}): name it, as a folder, "
+                        "package.module:NAME or file.py:NAME, which each of them opens, or leave out workers"
+                    ) from error
+                except Exception as error:  # a worker's death, as each backend of joblib calls it
+                    done, before = look(), done
+                    tries = 0 if done > before else tries + 1
+                    if tries == TRIES:
+                        raise InputError(f"workers died {TRIES} times in a row: {shortened(str(error))}") from error
+                else:
+                    failed |= dict.fromkeys(left() & {*todo} - {*failed}, "it ended without writing its output")
+        return failed
+
+    def certify(
+        self, order: Order, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
+    ) -> Certificates:
+        """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
+        from randsmooth.launch.shards import certify_on
+
+        return certify_on(self, order, out, show, resume=resume, overwrite=overwrite)
+
+
+class Processes(Workers):
+    """So many processes of this machine: one for each GPU where there are GPUs, else each with a share of the cores.
+
+    Each opens model and data for itself, so that memory is needed for each. None outlives this process.
+
+    Args:
+        number: of the processes. Fewer are used where there are fewer GPUs, or fewer images.
+
+    Example:
+        >>> import tempfile
+        >>> from torch import nn
+        >>> import randsmooth as rs
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = rs.certify(
+        ...         model, "digits", sigma=0.25, n=100, take=5, out=f"{folder}/mine.parquet", workers=Processes(1)
+        ...     )
+        >>> len(table)
+        5
+    """
+
+    @contextmanager
+    def at_hand(self, device: str) -> Iterator[int]:
+        from joblib import parallel_config
+
+        number, gpus = self.number or cores(), gpus_of(device)
+        if gpus and number > len(gpus):
+            warnings.warn(f"{len(gpus)} workers instead of {number}: one for each GPU", Note, stacklevel=4)
+            number = len(gpus)
+        with parallel_config(backend="loky", n_jobs=number):
+            yield number
+
+    def place(self, device: str) -> Callable[[], Any]:
+        return Slot(tuple(gpus_of(device)), os.getpid(), device)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Gives a process of this machine a GPU that no other of the same run has, by a lock that ends with it.
+
+    It also ends the process when the one that started it is gone: what it does would be done twice otherwise.
+    """
+
+    gpus: tuple[str, ...]
+    parent: int
+    device: str
+
+    @contextmanager
+    def __call__(self) -> Iterator[str]:
+        from filelock import FileLock, Timeout
+
+        ended = threading.Event()
+        threading.Thread(target=_end_without, args=(self.parent, ended), daemon=True).start()
+        try:
+            for gpu in self.gpus:
+                lock = FileLock(Path(tempfile.gettempdir()) / f"randsmooth-{self.parent}-{gpu.replace(':', '-')}.lock")
+                with suppress(Timeout), lock.acquire(timeout=0):
+                    yield gpu
+                    return
+            yield self.device
+        finally:
+            ended.set()
+
+
+def _end_without(parent: int, ended: threading.Event) -> None:
+    while not ended.wait(LOOK_EVERY):
+        if os.getpid() != parent and os.getppid() != parent:
+            os._exit(1)
+
+
+@dataclass(frozen=True)
+class Ray(Workers):
+    """Workers on the nodes of a Ray cluster, of which this machine is one.
+
+    Args:
+        number: how many; default: one for each GPU of the cluster where it has some, else one for eight cores.
+        address: HOST:PORT, or auto: the cluster that this machine is in.
+
+    Example:
+        >>> Ray(16, address="10.0.0.1:6379")
+        Ray(number=16, address='10.0.0.1:6379')
+        >>> Ray(address="10.0.0.1")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: --ray 10.0.0.1: expected auto, or HOST:PORT such as 10.0.0.1:6379
+    """
+
+    address: str = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.address != "auto":
+            host_and_port(self.address, "--ray", "auto, or HOST:PORT such as 10.0.0.1:6379")
+
+    @contextmanager
+    def at_hand(self, device: str) -> Iterator[int]:
+        with needs("--ray"):
+            import ray
+            from ray.util.joblib import register_ray
+        from joblib import parallel_config
+
+        if self.address != "auto":
+            check_answers(*host_and_port(self.address, "--ray", ""), "start Ray there (`ray start --head`)")
+        began = not ray.is_initialized()
+        if began:
+            try:
+                ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
+            except (RuntimeError, ConnectionError, ValueError) as error:
+                raise InputError(
+                    f"--ray {self.address}: no Ray cluster that this machine is in ({shortened(str(error))}); let it "
+                    "join one by `ray start --address=HOST:PORT`, or begin one by `ray start --head`"
+                ) from error
+        try:
+            has = ray.cluster_resources()
+            gpus, cpus = int(has.get("GPU", 0)) * (device != "cpu"), has.get("CPU", 1.0)
+            number = self.number or gpus or max(1, int(cpus // CORES))
+            share = {"num_cpus": max(1, int(cpus // number)), "num_gpus": 1 if gpus else 0}
+            register_ray()
+            with parallel_config(backend="ray", n_jobs=number, ray_remote_args=share):
+                yield number
+        finally:
+            if began:
+                ray.shutdown()
+
+
+@dataclass(frozen=True)
+class Dask(Workers):
+    """Workers of a Dask cluster, whose scheduler answers at an address.
+
+    Args:
+        number: how many units run at a time; default: as many as the cluster has threads. Start its workers with one
+            thread each (`dask worker ADDRESS --nthreads 1`), since torch has threads of its own.
+        address: of the scheduler, HOST:PORT.
+
+    Example:
+        >>> Dask(address="10.0.0.1:8786")
+        Dask(number=None, address='10.0.0.1:8786')
+    """
+
+    address: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        host_and_port(self.address.removeprefix("tcp://"), "--dask", "HOST:PORT of a scheduler such as 10.0.0.1:8786")
+
+    @contextmanager
+    def at_hand(self, device: str) -> Iterator[int]:
+        with needs("--dask"):
+            from distributed import Client
+        from joblib import parallel_config
+
+        address = self.address.removeprefix("tcp://")
+        check_answers(*host_and_port(address, "--dask", ""), "start one there (`dask scheduler`)")
+        try:
+            client = Client(f"tcp://{address}", timeout=ANSWER)
+        except OSError as error:
+            raise InputError(f"--dask {self.address}: no Dask scheduler answers there ({error})") from error
+        with client, parallel_config(backend="dask"):
+            yield self.number or max(1, sum(client.nthreads().values()))
+
+
+def _answers(units: Units, count: int, place: Callable[[], Any]) -> dict[str, str]:
+    from joblib import Parallel, delayed
+
+    here = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    said = Parallel(n_jobs=count, batch_size=1)(
+        delayed(attempt)(unit, place, str(Path.cwd()), here) for unit in units.values()
+    )
+    return {name: error for name, error in zip(units, said, strict=True) if error}
+
+
+def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapping[str, str]) -> str:
+    """Run a unit on a worker; the sentence of its error, empty if it did what it should.
+
+    Args:
+        unit: what to run.
+        place: what is entered around it, which gives its device.
+        folder: which relative paths are about, where this machine has it.
+        environment: variables for a machine that does not set them itself.
+    """
+    os.environ.update({name: value for name, value in environment.items() if name not in os.environ})
+    with suppress(OSError):
+        os.chdir(folder)
+    try:
+        with place() as device:
+            unit(device)
+    except KeyboardInterrupt:
+        return "it was interrupted"
+    except Exception as error:
+        return printable(str(error)) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+    return ""
+
+
+@contextmanager
+def looking(look: Callable[[], object]) -> Iterator[None]:
+    """Call `look` now and then until the context ends, and once more then."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(LOOK_EVERY):
+            look()
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+        look()
+
+
+def host_and_port(written: str, option: str, expected: str) -> tuple[str, int]:
+    """The two halves of HOST:PORT; an IPv6 host stands in brackets. InputError where it is written differently."""
+    host, _, port = written.rpartition(":")
+    bare = host.removeprefix("[").removesuffix("]")
+    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536 and bare) or set(bare) & set("/ "):
+        raise InputError(f"{option} {shortened(printable(written))}: expected {expected}")
+    return bare, int(port)
+
+
+def check_answers(host: str, port: int, way_out: str) -> None:
+    """Raise InputError unless something listens there; libraries would try for a minute."""
+    try:
+        socket.create_connection((host, port), timeout=ANSWER).close()
+    except OSError as error:
+        raise InputError(f"nothing answers at {host}:{port} ({error.strerror or error}): {way_out}") from error
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def gpus_of(device: str) -> list[str]:
+    """The GPUs of this machine that `device` stands for, as torch names them; none for the CPU."""
+    if device == "cpu":
+        return []
+    import torch
+
+    return [device] if ":" in device else [f"cuda:{index}" for index in range(torch.cuda.device_count())]

@@ -1,0 +1,114 @@
+"""A certification as an array of a real Slurm: the table of one process, whatever happens to its tasks."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from launch.slurm.conftest import CERTIFY, Command, assert_same, say_how_slow, wait
+from randsmooth.certificates.partial import shards_path
+from randsmooth.launch.shards import ShardFolder
+from randsmooth.launch.slurm import Jobs, alive
+from real_slurm import Slurm
+
+pytestmark = pytest.mark.slow
+
+SUBMIT = f"certify {CERTIFY} --slurm --array 4 --partition low --time 10 --out many.parquet"
+
+
+def running(folder: Path, least: int = 1) -> Jobs:
+    """Once so many images are certified, and some are not; the jobs."""
+    shards, jobs = ShardFolder(folder / "many.parquet", 4), Jobs(shards_path(folder / "many.parquet"))
+    deadline = time.monotonic() + 120
+    while shards.certified(12) < least:
+        assert time.monotonic() < deadline, jobs.alive()
+        time.sleep(0.2)
+    assert shards.missing()
+    return jobs
+
+
+def wait_for_table(folder: Path) -> Jobs:
+    return wait(shards_path(folder / "many.parquet"))
+
+
+def test_an_array_makes_the_table_of_one_process(folder: Path, command: Command) -> None:
+    command(f"certify {CERTIFY} --out one.parquet")
+    said = command(SUBMIT).stdout
+    assert re.match(r"5 tasks submitted now\nto stop: scancel (\d+) (\d+); the same command then goes on\n", said), said
+    wait_for_table(folder)
+    assert_same(folder / "many.parquet", folder / "one.parquet")
+    assert len([*(folder / "many.shards/slurm").glob("*_log.out")]) == 5
+    assert command(SUBMIT).stdout.startswith("nothing is missing")
+
+
+def test_tasks_that_are_queued_again_or_cancelled_go_on_where_they_were(
+    folder: Path, command: Command, cluster: Slurm
+) -> None:
+    command(f"certify {CERTIFY} --out one.parquet")
+    say_how_slow(folder, 1.0)  # nine seconds an image
+    command(SUBMIT)
+    jobs = running(folder)
+    say_how_slow(folder, 0.0)
+    first, second, *waiting = jobs.read().values()
+    cluster.run("scontrol", "requeue", first)
+    cluster.run("scancel", second, *waiting)
+    while second in alive([second]):
+        time.sleep(0.2)
+    assert "4 tasks submitted now" in command(SUBMIT).stdout  # the other one is queued
+    assert "5 tasks queued or running" in command(SUBMIT).stdout
+    wait_for_table(folder)
+    assert_same(folder / "many.parquet", folder / "one.parquet")
+
+
+def test_a_preempted_task_makes_way_and_goes_on(folder: Path, command: Command, cluster: Slurm) -> None:
+    command(f"certify {CERTIFY} --out one.parquet")
+    say_how_slow(folder, 1.0)
+    command(SUBMIT)
+    running(folder)
+    say_how_slow(folder, 0.0)
+    urgent = ["sbatch", "--partition=high", "--cpus-per-task=2", "--output=/dev/null", "--wrap=sleep 2"]
+    cluster.run(*urgent)
+    wait_for_table(folder)
+    assert_same(folder / "many.parquet", folder / "one.parquet")
+    logs = [path.read_text() for path in (folder / "many.shards/slurm").glob("*.out")]
+    assert any("DUE TO PREEMPTION" in log or "this job is preempted" in log for log in logs), logs
+
+
+def test_a_task_that_fails_is_done_again(folder: Path, command: Command) -> None:
+    command(f"certify {CERTIFY} --out one.parquet")
+    (folder / "many.shards").mkdir()
+    (folder / "many.shards/3-of-4.parquet.partial").write_text("no journal\n")
+    command(SUBMIT)
+    jobs = wait_for_table(folder)
+    assert "3-of-4.parquet.partial" in jobs.failure("3/4") and "(log: " in jobs.failure("3/4")
+    assert not (folder / "many.parquet").exists()
+    (folder / "many.shards/3-of-4.parquet.partial").unlink()
+    assert "2 tasks submitted now" in command(SUBMIT).stdout
+    wait_for_table(folder)
+    assert_same(folder / "many.parquet", folder / "one.parquet")
+
+
+def test_what_slurm_refuses_leaves_nothing_behind(folder: Path, command: Command) -> None:
+    done = command(SUBMIT.replace("--partition low", "--partition nosuch"), code=2)
+    assert "Slurm refused: invalid partition specified: nosuch" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["slow.py"]
+
+
+def test_another_certification_is_not_mixed_with_one_that_runs(folder: Path, command: Command, cluster: Slurm) -> None:
+    say_how_slow(folder, 0.5)
+    command(SUBMIT)
+    fewer = command(SUBMIT.replace("--array 4", "--array 3"), code=2).stderr
+    assert "many.shards holds 4 shards" in fewer
+    discard = command(f"{SUBMIT} --overwrite", code=2).stderr
+    words = re.search(r"queued or running in Slurm: .* `scancel ([\d ]+)`", discard)
+    assert words, discard
+    cluster.run("scancel", *words[1].split())
+    wait_for_table(folder)
+    say_how_slow(folder, 0.0)
+    command(f"{SUBMIT} --seed 1 --overwrite")
+    wait_for_table(folder)
+    command(f"certify {CERTIFY} --seed 1 --out one.parquet")
+    assert_same(folder / "many.parquet", folder / "one.parquet")

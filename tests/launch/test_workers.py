@@ -1,0 +1,255 @@
+"""Certifications that are shared out: the table of one process, whoever is killed, and no process left over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import randsmooth as rs
+from randsmooth.certificates.partial import shards_path
+from randsmooth.errors import InputError
+from randsmooth.launch.shards import ShardFolder, rows_of
+from randsmooth.launch.workers import Dask, Processes, Ray, Workers
+
+PATIENCE = 600.0
+MODEL = """
+import torch
+from torch import nn
+
+def net(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 10)).eval()
+"""
+SETTINGS = [
+    "--dataset",
+    "digits",
+    "--sigma",
+    "0.25",
+    "--n0",
+    "50",
+    "--n",
+    "20000",
+    "--take",
+    "40",
+    "--backend",
+    "torch",
+]
+SMALL: dict[str, Any] = {"sigma": 0.25, "n0": 50, "n": 1000, "take": 20}
+COUNTED = ("idx", "label", "predict", "radius", "counts0", "counts")
+
+
+class Net(nn.Module):
+    """Its answers to images of a certain brightness are not finite, where it `breaks`."""
+
+    def __init__(self, breaks: bool = False) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.breaks, self.layers = breaks, nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
+        self.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.layers(x)
+        brightness = x.mean(dim=(1, 2, 3))[:, None]
+        broken = (brightness > 0.34) & (brightness < 0.38)
+        return torch.where(broken, torch.nan, logits) if self.breaks else logits
+
+
+def equal(one: rs.Certificates, other: rs.Certificates) -> bool:
+    """Whether two tables are the same in every count, label and path, and in what the header says of the run."""
+    paths = [*map(list, one.paths or ())] == [*map(list, other.paths or ())]
+    columns = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in COUNTED)
+    return paths and columns and one.header.having(machines=()) == other.header.having(machines=())
+
+
+def test_what_cannot_be_is_refused_before_anything_begins(tmp_path: Path) -> None:
+    wrong: list[tuple[Any, str, str]] = [
+        (lambda: Workers(0), "workers=0", "from 1 up"),
+        (lambda: Ray(address="10.0.0.1"), "--ray 10.0.0.1", "HOST:PORT"),
+        (lambda: Ray(address="ray://a:10001"), "--ray ray://a:10001", "HOST:PORT"),
+        (lambda: Dask(address=""), "--dask", "HOST:PORT"),
+        (lambda: Dask(address="a:70000"), "--dask a:70000", "HOST:PORT"),
+    ]
+    for make, value, way_out in wrong:
+        with pytest.raises(InputError) as refused:
+            make()
+        assert value in str(refused.value) and way_out in str(refused.value)
+    for dead in (Ray(address="127.0.0.1:9"), Dask(address="127.0.0.1:9")):
+        with pytest.raises(InputError) as refused:
+            rs.certify(Net(), "digits", **SMALL, out=tmp_path / "a.parquet", workers=dead)
+        assert "127.0.0.1:9" in str(refused.value) and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.slow
+def test_the_table_is_that_of_one_process(tmp_path: Path) -> None:
+    ways: list[tuple[dict[str, Any], int]] = [
+        ({"rule": "fixed"}, 1),
+        ({"rule": "grid", "backend": "auto"}, 2),
+        ({"rule": "radius=0.25", "label_aware": True, "sound": True, "seed": 3}, 3),
+        ({"rule": "radius=0.25", "n0": 0}, 2),
+    ]
+    for place, (how, number) in enumerate(ways):
+        out = tmp_path / f"{place}.parquet"
+        several = rs.certify(Net(), "digits", **SMALL | how, out=out, workers=Processes(number))
+        like = {"backend": several.header.backend, "batch": several.header.batch}
+        alone = rs.certify(Net(), "digits", **SMALL | how | like, out=tmp_path / f"{place}-alone.parquet")
+        assert equal(several, alone), how
+        assert not shards_path(out).exists()
+
+
+@pytest.mark.slow
+def test_a_failure_is_told_and_what_was_certified_is_gone_on_with(tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    with pytest.raises(InputError, match=r"not finite.*resume") as refused:
+        rs.certify(Net(breaks=True), "digits", **SMALL | {"take": None}, out=out, workers=Processes(2))
+    assert "image" in str(refused.value) and ShardFolder.begun(out) is not None
+    with pytest.raises(InputError, match="--workers"):  # one process does not know of shards
+        rs.certify(Net(), "digits", **SMALL, out=out, resume=True)
+    done = rs.certify(Net(), "digits", **SMALL, out=out, overwrite=True)
+    assert len(done) == 20 and not shards_path(out).exists()
+    with (tmp_path / "open").open("w") as file, pytest.raises(InputError, match=r"sent to other processes.*NAME"):
+        rs.certify(Unsendable(file), "digits", **SMALL, out=tmp_path / "b.parquet", workers=Processes(2))
+    assert not shards_path(tmp_path / "b.parquet").exists()
+
+
+class Unsendable(Net):
+    """Holds an open file, which no other process can have."""
+
+    def __init__(self, file: object) -> None:
+        super().__init__()
+        self.file = file
+
+
+class Run:
+    """`randsmooth certify` with workers in a folder of its own, to be disturbed."""
+
+    def __init__(self, folder: Path, *more: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "model.py").write_text(MODEL)
+        self.folder, self.out = folder, folder / "a.parquet"
+        self.words = [sys.executable, "-m", "randsmooth", "certify", "model.py:net", *SETTINGS, "--out", "a.parquet"]
+        self.start(*more)
+
+    def start(self, *more: str) -> None:
+        with (self.folder / "said.txt").open("a") as said:
+            self.process = subprocess.Popen([*self.words, *more], cwd=self.folder, stdout=said, stderr=said)
+
+    def certified(self) -> int:
+        return sum(rows_of(path) for path in shards_path(self.out).glob("*.partial"))
+
+    def begun(self, images: int) -> None:
+        """Until so many images lie in journals."""
+        deadline = time.monotonic() + PATIENCE
+        while self.certified() < images:
+            assert time.monotonic() < deadline and self.process.poll() is None, self.said()
+            time.sleep(0.05)
+
+    def ended(self) -> int:
+        return self.process.wait(PATIENCE)
+
+    def said(self) -> str:
+        return (self.folder / "said.txt").read_text()
+
+    def workers(self) -> list[int]:
+        """The processes that certify, of this run alone."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                here = (entry / "cwd").readlink() == self.folder
+                if here and b"popen_loky" in (entry / "cmdline").read_bytes() and " Z " not in state_of(entry):
+                    found.append(int(entry.name))
+        return found
+
+    def nothing_left(self) -> bool:
+        """Whether all that it started has ended, within a few seconds."""
+        deadline = time.monotonic() + 30.0
+        while self.workers() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return not self.workers()
+
+
+def state_of(entry: Path) -> str:
+    return (entry / "stat").read_text().rpartition(")")[2]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> rs.Certificates:
+    """The table of one undisturbed process."""
+    run = Run(tmp_path_factory.mktemp("whole"))
+    assert run.ended() == 0, run.said()
+    return rs.read(run.out)
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which processes there are")
+
+
+@on_linux
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, whole: rs.Certificates) -> None:
+    run = Run(tmp_path / "a", "--workers", "2")
+    run.begun(3)
+    os.kill(run.workers()[0], signal.SIGKILL)
+    assert run.ended() == 0, run.said()
+    assert equal(rs.read(run.out), whole) and "Traceback" not in run.said()
+
+
+@on_linux
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
+)
+def test_a_run_that_is_ended_leaves_nothing_behind_and_goes_on(
+    tmp_path: Path, whole: rs.Certificates, number: signal.Signals, code: int
+) -> None:
+    run = Run(tmp_path / "a", "--workers", "2")
+    run.begun(3)
+    run.process.send_signal(number)
+    assert run.ended() == code, run.said()
+    assert run.nothing_left() and "Traceback" not in run.said()
+    run.start("--resume", "--workers", "3")
+    assert run.ended() == 0, run.said()
+    assert equal(rs.read(run.out), whole)
+
+
+@contextmanager
+def ray_cluster() -> Iterator[Any]:
+    """A Ray cluster of two nodes on this machine."""
+    cluster_utils = pytest.importorskip("ray.cluster_utils")
+    cluster = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=1)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+@pytest.mark.slow
+def test_a_node_of_a_ray_cluster_may_die(tmp_path: Path, whole: rs.Certificates) -> None:
+    with ray_cluster() as cluster:
+        run = Run(tmp_path / "a", "--ray", cluster.address, "--workers", "2")
+        run.begun(3)
+        cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+        assert run.ended() == 0, run.said()
+    assert equal(rs.read(run.out), whole)
+
+
+@pytest.mark.slow
+def test_a_worker_of_a_dask_cluster_may_die(tmp_path: Path, whole: rs.Certificates) -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
+        run = Run(tmp_path / "a", "--dask", cluster.scheduler_address.removeprefix("tcp://"))
+        run.begun(3)
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        assert run.ended() == 0, run.said()
+    assert equal(rs.read(run.out), whole)
