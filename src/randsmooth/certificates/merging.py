@@ -19,6 +19,7 @@ from randsmooth.certificates.parquet import write_parquet
 from randsmooth.certificates.part import Part, read_parts
 from randsmooth.certificates.partial import journal_path
 from randsmooth.certificates.same_run import evidence_difference
+from randsmooth.certificates.selection import Listed
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.transfer import delivered
@@ -53,7 +54,13 @@ class NotWhole(InputError):
         super().__init__("\n".join([*faults, *way_out]))
 
 
-def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool = False) -> Certificates:
+def merge(
+    shards: Iterable[Place],
+    *,
+    out: Place | None = None,
+    overwrite: bool = False,
+    images: Sequence[int] | None = None,
+) -> Certificates:
     """The table of a whole run from its shards: the one that a single process would have made, in every count.
 
     Shards may be cut differently, such as 1/2, 3/4 and 4/4, and made on different machines as long as the classifier's
@@ -64,6 +71,7 @@ def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool 
             say what is missing.
         out: Parquet file to write, or its URL; None: none is written.
         overwrite: replace a file that exists.
+        images: positions of all images of the run, in order, where its header has no words for them.
 
     Raises:
         NotWhole: an image is missing or doubled; all of them are named, with the commands that make what is missing.
@@ -79,8 +87,9 @@ def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool 
         Certificates('mine': 5 of digits test, sigma 0.25, n 100, rule fixed)
     """
     places = [place_of(shard) for shard in shards]
+    listed = None if images is None else Listed(tuple(images))
     if out is None:
-        return _merged(places, "")
+        return _merged(places, "", listed)
     out = place_of(out)
     if not str(out).endswith(".parquet"):
         raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
@@ -88,7 +97,7 @@ def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool 
         raise InputError(f"{out} is one of the shards: give another out (--out)")
     with delivered(out, overwrite=overwrite) as path:
         _check_absent(path, overwrite)
-        table = _merged(places, path.stem)
+        table = _merged(places, path.stem, listed)
         with _alone(path):
             _check_absent(path, overwrite)
             write_parquet(table, path)
@@ -96,8 +105,8 @@ def merge(shards: Iterable[Place], *, out: Place | None = None, overwrite: bool 
     return table
 
 
-def _merged(places: Sequence[Place], name: str) -> Certificates:
-    parts, absent = read_parts(places)
+def _merged(places: Sequence[Place], name: str, listed: Listed | None) -> Certificates:
+    parts, absent = read_parts(places, listed)
     _check_one_run(parts)
     _check_each_once(parts, absent)
     return _together(parts, name)

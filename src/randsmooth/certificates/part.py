@@ -14,7 +14,7 @@ from randsmooth.certificates.journal import read_journal, table_of
 from randsmooth.certificates.machine import OF_THE_MACHINE, Machine, NumberedMachines
 from randsmooth.certificates.parquet import read_parquet
 from randsmooth.certificates.partial import UNFINISHED, journal_path
-from randsmooth.certificates.selection import Selection, Shard
+from randsmooth.certificates.selection import Listed, Selection, Shard
 from randsmooth.certificates.table import Certificates, Ints
 from randsmooth.errors import InputError, SeveralErrors
 from randsmooth.stores import Store
@@ -34,13 +34,13 @@ class Part:
     path: Place
     table: Certificates
     shard: Shard
-    selection: Selection
+    selection: Selection | Listed
 
     @classmethod
-    def of(cls, path: Place, table: Certificates) -> Part:
+    def of(cls, path: Place, table: Certificates, listed: Listed | None = None) -> Part:
         """Raises InputError for a table that is no shard, or has lost what a shard holds."""
         header = table.header
-        selection = Selection.parse(header.selection)
+        selection = listed or Selection.parse(header.selection)
         if header.shard is None or selection is None:
             raise InputError(
                 f"{path} is no shard: its header tells {header.selection or 'no selection'}, and no share of it. Give "
@@ -98,8 +98,12 @@ class Part:
             )
 
 
-def read_parts(shards: Iterable[Place]) -> tuple[list[Part], list[Place]]:
+def read_parts(shards: Iterable[Place], listed: Listed | None = None) -> tuple[list[Part], list[Place]]:
     """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
+
+    Args:
+        shards: the files.
+        listed: the images of the run, where its header has no words for them.
 
     Raises:
         InputError: none is there, or some cannot be read as shards, all of which are named.
@@ -113,7 +117,7 @@ def read_parts(shards: Iterable[Place]) -> tuple[list[Part], list[Place]]:
     faults: list[str] = []
     for file in sorted(files, key=str):
         try:
-            parts += _read(file)
+            parts += _read(file, listed)
         except (InputError, OSError) as error:
             faults.append(str(error) if str(file) in str(error) else f"{file}: {error}")
     if faults:
@@ -136,9 +140,9 @@ def _journal(place: Place) -> Path:
     return journal_path(path)
 
 
-def _read(place: Place) -> list[Part]:
+def _read(place: Place, listed: Listed | None) -> list[Part]:
     """The shard in a file; none in a journal in which not even the header is finished."""
     if not str(place).endswith(UNFINISHED):
-        return [Part.of(place, read_parquet(place))]
+        return [Part.of(place, read_parquet(place), listed)]
     content = read_journal(Path(place))
-    return [] if content is None else [Part.of(place, table_of(content.header, content.rows))]
+    return [] if content is None else [Part.of(place, table_of(content.header, content.rows), listed)]

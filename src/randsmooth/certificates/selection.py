@@ -69,6 +69,31 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """Images that were chosen one by one, in the place of a `Selection`; `images` are their positions, in order.
+
+    Example:
+        >>> Listed((3, 5, 9)).places(np.array([5, 6])).tolist()
+        [1, -1]
+    """
+
+    images: tuple[int, ...]
+
+    @property
+    def chosen(self) -> int:
+        return len(self.images)
+
+    def positions(self) -> Ints:
+        """(chosen,) the images, in their order."""
+        return np.array(self.images, np.int64)
+
+    def places(self, idx: Ints) -> Ints:
+        """(N,) where each of the images `idx` stands among the chosen ones; -1 for one that is not among them."""
+        places = {image: place for place, image in enumerate(self.images)}
+        return np.array([places.get(image, -1) for image in idx.tolist()], np.int64)
+
+
+@dataclass(frozen=True)
 class Shard:
     """One of `of` shares of the images that a run certifies: the first, or the second, ..., of every `of` images.
 

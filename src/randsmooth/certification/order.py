@@ -100,7 +100,8 @@ class Order:
         selected, selection = self._selected(len(images))
         indices = selected if self.shard is None else self.shard.share(selected)
         hashes = pixel_hashes(images, indices)
-        smoothed.engine.prepare(images.spec.shape, len(indices) * (settings.n0 + settings.n))
+        samples = len(indices) * (smoothed.settings.n0 + smoothed.settings.n)
+        smoothed.engine.prepare(images.spec.shape, samples)
         about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
         header = make_header(smoothed, base, images, indices, hashes=hashes, **about, **self._part())
         header = in_format_of(self.begun, self._with_source(header))
@@ -110,7 +111,7 @@ class Order:
             *chosen(smoothed.engine, header, len(indices)),
             *models.notes_of(base),
             *header.notes,
-            *no_better_than_guessing(smoothed.engine, images, indices),
+            *([] if opened and self.shard else no_better_than_guessing(smoothed.engine, images, indices)),
             *([] if images.labelled else [UNLABELLED]),
         ]
         return Prepared.of(smoothed, images, header, hashes, notes)

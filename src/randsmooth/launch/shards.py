@@ -193,12 +193,13 @@ def _carried_out(workers: Workers, order: Order, folder: ShardFolder, images: in
             shutil.rmtree(folder.path)
             raise
         raise InputError(f"{error}; {watch.seen} images are certified. To go on: {setting(resume=True)}") from error
-    return merged(folder)
+    return merged(folder, order)
 
 
-def merged(folder: ShardFolder) -> Certificates:
+def merged(folder: ShardFolder, order: Order) -> Certificates:
     """The table of all shards, which are removed once it is written."""
-    table = merge([folder.file(shard) for shard in folder.shards], out=folder.out, overwrite=True)
+    images = None if order.only is None else order.only[0]
+    table = merge([folder.file(shard) for shard in folder.shards], out=folder.out, overwrite=True, images=images)
     shutil.rmtree(folder.path)
     return table
 
