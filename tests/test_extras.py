@@ -36,7 +36,7 @@ JUDGED = ["--sigma", "0.5", "--n", "1000", "--alpha", "0.001"]
 # What a verb says can be done without the package.
 INSTEAD = {
     "compare": "; `randsmooth evaluate A B` prints the paired comparison without it",
-    "submit": "; --local runs the same without Slurm",
+    "slurm": "; --workers runs the same without Slurm",
 }
 
 # Runs a command line where the packages named in its first argument cannot be imported.
@@ -110,7 +110,7 @@ def test_certificates_are_read_judged_and_ranked_without_any_extra(words: list[s
             pytest.param(name, ["train", "digits", "--sigma", "0.5", "--logger", name], marks=pytest.mark.slow)
             for name in ("tensorboard", "mlflow", "wandb")
         ),
-        ("slurm", ["submit", "certify", "user/name", "--slurm", "--array", "2", "--time", "9"]),
+        ("slurm", ["certify", "user/name", "--dataset", "digits", "--slurm", "--array", "2", "--time", "9"]),
         ("report", ["compare", "gaussian.tsv", "ours.tsv", *JUDGED]),
         ("report", ["reproduce", "acr/table2", "--from", "."]),
     ],
@@ -120,7 +120,7 @@ def test_a_verb_names_the_extra_that_it_lacks(extra: str, words: list[str], fold
     before = sorted(folder.iterdir())
     done = without(packages_of(extra), folder, *words)
     assert done.returncode == 2
-    instead = INSTEAD.get(words[0], "")
+    instead = INSTEAD.get(words[0], INSTEAD.get(extra, ""))
     said = (
         r"randsmooth: .* needs the package \w+, which is not installed: "
         rf"{re.escape(install_command(extra))}{instead}\n"

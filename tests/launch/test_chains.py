@@ -10,7 +10,7 @@ import pytest
 from randsmooth.errors import InputError
 from randsmooth.launch.chains import carry_out, chains_of, levels
 from randsmooth.launch.steps import Step, command_words, run_words
-from randsmooth.launch.sweep import difference
+from randsmooth.launch.sweeping import difference
 from randsmooth.progress import Silent
 
 

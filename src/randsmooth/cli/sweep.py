@@ -20,7 +20,7 @@ from randsmooth.escape import printable, say, shortened, to_json
 
 if TYPE_CHECKING:
     from randsmooth.launch import Swept
-    from randsmooth.launch.sweep import Status
+    from randsmooth.launch.sweeping import Status
 
 STATUS = "status"
 LONGEST = 160  # characters of what a table says of one model
@@ -62,7 +62,7 @@ def sweep(settings: Sweep) -> None:
     resources = settings.resources() if settings.slurm else None
     workers = settings.where()
     from randsmooth.launch import Grid
-    from randsmooth.launch.sweep import submit_sweep
+    from randsmooth.launch.sweeping import submit_sweep
     from randsmooth.launch.sweep_steps import steps_of
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
@@ -87,7 +87,7 @@ def sweep(settings: Sweep) -> None:
 def _status(words: Sequence[str], format: str) -> None:
     if len(words) > 1:
         raise InputError(f"sweep status takes one folder; got {shortened(' '.join(words))}")
-    from randsmooth.launch.sweep import status
+    from randsmooth.launch.sweeping import status
 
     models = status(Path(words[0]))
     say(to_json([_record(model) for model in models]) if format == "json" else "\n".join(status_lines(models)))
@@ -95,7 +95,7 @@ def _status(words: Sequence[str], format: str) -> None:
 
 def status_lines(models: Sequence[Status]) -> Iterator[str]:
     """A line for each model: its name, its state, and what there is to say of it."""
-    from randsmooth.launch.sweep import counted
+    from randsmooth.launch.sweeping import counted
 
     width = max(len(model.name) for model in models)
     for model in models:

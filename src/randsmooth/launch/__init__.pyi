@@ -6,10 +6,10 @@ from .grid import Grid as Grid
 from .slurm import Resources as Resources
 from .span import Span as Span
 from .steps import Step as Step
-from .sweep import Status as Status
-from .sweep import Swept as Swept
-from .sweep import status as status
-from .sweep import sweep as sweep
+from .sweeping import Status as Status
+from .sweeping import Swept as Swept
+from .sweeping import status as status
+from .sweeping import sweep as sweep
 from .workers import Dask as Dask
 from .workers import Processes as Processes
 from .workers import Ray as Ray

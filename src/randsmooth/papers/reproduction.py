@@ -14,7 +14,7 @@ from randsmooth.escape import to_csv
 from randsmooth.launch.chains import carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.steps import Step
-from randsmooth.launch.sweep import jobs_of
+from randsmooth.launch.sweeping import jobs_of
 from randsmooth.launch.workers import Workers
 from randsmooth.papers.context import Context, Output
 from randsmooth.papers.find_certificates import FolderScan, scan_folder

@@ -10,7 +10,7 @@ import yaml
 from launch.slurm.conftest import Command, wait
 from randsmooth import read
 from randsmooth.launch import Grid, status
-from randsmooth.launch.sweep import begun
+from randsmooth.launch.sweeping import begun
 
 pytestmark = pytest.mark.slow
 GRID = {

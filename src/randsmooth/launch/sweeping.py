@@ -38,6 +38,10 @@ class Swept:
         folder: where everything is.
         chains: a model each, with its steps.
         outcome: which of them failed, and which could not run.
+
+    Example:
+        >>> Swept(Path("runs/none"), (), Outcome()).tables
+        []
     """
 
     folder: Path
@@ -233,7 +237,12 @@ def _settings(words: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a model of a sweep is: its state, and in words how far it is, why it failed or what it waits for."""
+    """How far a model of a sweep is: its state, and in words how far it is, why it failed or what it waits for.
+
+    Example:
+        >>> counted([Status("a", "running", "train: epoch 3 of 10 done"), Status("b", "waiting", "")])
+        '1 running, 1 waiting'
+    """
 
     name: str
     state: str
