@@ -37,6 +37,7 @@ EXTRAS = {
     "mlflow": "mlflow",
     "wandb": "wandb",
     "ray": "cluster",
+    "joblib": "torch",
     "distributed": "dask",
     "submitit": "slurm",
     "gradio": "serve",
