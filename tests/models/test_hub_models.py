@@ -267,7 +267,12 @@ def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatc
     said = json.loads((vit / "config.json").read_text())
     own = {"AutoConfig": "own.Own", "AutoModelForImageClassification": "own.Net"}
     (vit / "config.json").write_text(json.dumps(said | {"model_type": "own", "auto_map": own}))
-    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or "y")
+
+    def yes(question: str) -> str:
+        asked.append(question)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", yes)
     with pytest.raises(InputError, match=r"never run.*file\.py:NAME"):
         from_transformers(f"hf:{vit}")
     assert not asked and not ran.exists()
