@@ -46,12 +46,14 @@ def test_a_flip_mirrors_some_images(x: torch.Tensor) -> None:
     assert 16 < mirrored.sum() < 48
 
 
-@pytest.mark.parametrize("kind", ["none", "crop", "crop-flip"])
-def test_same_generator_same_result(kind: str, x: torch.Tensor) -> None:
-    first, second, other = (augmented(x, kind, seeded(seed)) for seed in (1, 1, 2))
-    assert first.shape == x.shape and first.dtype == x.dtype
-    assert torch.equal(first, second)
-    assert torch.equal(first, other) == (kind == "none")
+def test_same_generator_same_result(x: torch.Tensor) -> None:
+    before = x.clone()
+    for kind in ("none", "crop", "crop-flip"):
+        first, second, other = (augmented(x, kind, seeded(seed)) for seed in (1, 1, 2))
+        assert first.shape == x.shape and first.dtype == x.dtype
+        assert torch.equal(first, second)
+        assert torch.equal(first, other) == (kind == "none")
+    assert torch.equal(x, before)
 
 
 @pytest.mark.cuda
@@ -60,37 +62,29 @@ def test_a_cpu_generator_gives_the_same_on_cuda(x: torch.Tensor) -> None:
     assert augmented(x.cuda(), "crop-flip", torch.Generator("cuda").manual_seed(0)).is_cuda
 
 
-def test_augmentation_leaves_its_input_alone(x: torch.Tensor) -> None:
-    before = x.clone()
-    augmented(x, "crop-flip", seeded())
-    assert torch.equal(x, before)
-
-
 def gradient(width: int, height: int) -> Any:
     """A photograph whose red is the column, in 0..255, and whose green is the row."""
     red, green = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
     return Image.fromarray(np.stack([red, green, red * 0], -1).astype(np.uint8))
 
 
-@pytest.mark.parametrize("size", [(300, 400), (500, 260), (256, 256), (100, 90)])
-def test_central_crop(size: tuple[int, int]) -> None:
-    width, height = size
-    cut = np.asarray(cut_centre(scaled(gradient(*size), Fit(256).scaled((height, width))), (224, 224)), dtype=float)
-    assert cut.shape == (224, 224, 3)
-    # The middle of the photograph is the middle of the crop.
-    np.testing.assert_allclose(cut[..., :2].mean((0, 1)), 127, atol=1.5)
+def test_central_crop() -> None:
+    """The middle of the photograph is the middle of the crop."""
+    for width, height in ((300, 400), (500, 260), (256, 256), (100, 90)):
+        whole = scaled(gradient(width, height), Fit(256).scaled((height, width)))
+        cut = np.asarray(cut_centre(whole, (224, 224)), dtype=float)
+        assert cut.shape == (224, 224, 3)
+        np.testing.assert_allclose(cut[..., :2].mean((0, 1)), 127, atol=1.5)
 
 
-@pytest.mark.parametrize("size", [(300, 400), (1000, 20), (3, 90), (1, 1)])
-def test_random_resized_crop(size: tuple[int, int]) -> None:
-    image = gradient(*size)
-    crops = [np.asarray(random_resized_crop(image, row, (32, 32))) for row in crop_draws(40, seeded())]
-    assert {crop.shape for crop in crops} == {(32, 32, 3)}
-    if size == (300, 400):
-        red = np.stack([crop[16, :, 0].astype(int) for crop in crops])
-        green = np.stack([crop[:, 16, 1].astype(int) for crop in crops])
-        mirrored = (red[:, -1] < red[:, 0]).mean()
-        # Area 8% to 100% and ratio at most 4/3, so a side spans at least a quarter of the photograph.
-        assert 0.2 < mirrored < 0.8
-        assert np.ptp(red, axis=1).min() > 50 and (np.ptp(green, axis=1) > 50).all()
-        assert len({tuple(row) for row in red}) == 40
+def test_random_resized_crop() -> None:
+    for size in ((1000, 20), (3, 90), (1, 1), (300, 400)):
+        image = gradient(*size)
+        crops = [np.asarray(random_resized_crop(image, row, (32, 32))) for row in crop_draws(40, seeded())]
+        assert {crop.shape for crop in crops} == {(32, 32, 3)}
+    red = np.stack([crop[16, :, 0].astype(int) for crop in crops])
+    green = np.stack([crop[:, 16, 1].astype(int) for crop in crops])
+    # Area 8% to 100% and ratio at most 4/3, so a side spans at least a quarter of the photograph.
+    assert 0.2 < (red[:, -1] < red[:, 0]).mean() < 0.8
+    assert np.ptp(red, axis=1).min() > 50 and (np.ptp(green, axis=1) > 50).all()
+    assert len({tuple(row) for row in red}) == 40

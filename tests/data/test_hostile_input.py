@@ -18,9 +18,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from data.refusing import refuses
+from data.refusing import refusal, refuses
 from randsmooth import data
-from randsmooth.data import tables as table
+from randsmooth.data import tables
 from randsmooth.data.decode import MOST_PIXELS
 from randsmooth.errors import InputError
 
@@ -34,81 +34,58 @@ def structs(values: Any, kind: pa.DataType | None = None) -> Any:
     return pa.array([{"bytes": value, "path": None} for value in values], kind)
 
 
-@pytest.mark.parametrize(
-    "image",
-    [
+def test_what_holds_no_bytes_is_refused(tmp_path: Path) -> None:
+    for image in (
         structs(["a", "b"], pa.struct([("bytes", pa.string()), ("path", pa.string())])),
         structs([1, 2], pa.struct([("bytes", pa.int64()), ("path", pa.string())])),
         structs([[1], [2]], pa.struct([("bytes", pa.list_(pa.uint8())), ("path", pa.string())])),
         pa.array([b"a", b"b"]),
         pa.array([1, 2]),
         pa.StructArray.from_arrays([pa.array([b"a", b"b"])] * 2, names=["bytes", "bytes"]),
-    ],
-    ids=["text", "integers", "lists", "no struct", "numbers", "bytes twice"],
-)
-def test_what_holds_no_bytes_is_refused(tmp_path: Path, image: str) -> None:
-    write(tmp_path / "train.parquet", image, [0, 1])
-    refuses("the column 'image' of .*train.parquet holds .*; needed are images .*bytes: binary", tmp_path)
+    ):
+        write(tmp_path / "train.parquet", image, [0, 1])
+        refuses(("the column 'image' of", "train.parquet", "bytes: binary"), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["image", "label"])
-def test_a_column_that_is_there_twice_is_refused(
-    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8], name: str
+def test_columns_and_labels_that_cannot_be(
+    tmp_path: Path, encode: Callable[..., bytes], write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
 ) -> None:
     image, label = structs([encode(each) for each in pixels]), pa.array(range(4))
-    columns = {"image": image, "label": label}
-    twice = pa.Table.from_arrays([image, label, columns[name]], names=["image", "label", name])
-    pq.write_table(twice, tmp_path / "train.parquet")
-    refuses(f"train.parquet has the column '{name}' twice", tmp_path)
-
-
-@pytest.mark.parametrize("label", [10**18, -(2**63), 100_000])
-def test_a_label_that_nobody_has_is_refused(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8], label: Any
-) -> None:
-    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, label])
-    refuses(f"label {label} of image 3 of .* is not in 0..99999", tmp_path)
-
-
-def test_a_label_beyond_64_bits_is_refused(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
+    for name, column in (("image", image), ("label", label)):
+        twice = pa.Table.from_arrays([image, label, column], names=["image", "label", name])
+        pq.write_table(twice, tmp_path / "train.parquet")
+        refuses(("train.parquet", f"'{name}' twice"), tmp_path)
+    for odd in (10**18, -(2**63), 100_000):
+        write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, odd])
+        refuses((f"label {odd} of image 3 of", "0..99999"), tmp_path)
     write_parquet(tmp_path / "train.parquet", pixels, pa.array([0, 1, 2, 2**64 - 1], pa.uint64()))
-    refuses("labels of .* must be integers from 0 to K - 1", tmp_path)
+    refuses("must be integers from 0 to K - 1", tmp_path)
 
 
-INFO = {"info": {"features": {"label": {"names": ["a", "b"]}}}}
+INFO = '{"info": {"features": {"label": {"names": %s}}}}'
+METADATA: list[tuple[bytes, str]] = [
+    (b"{", "train.parquet is not JSON"),
+    (b"[" * 10_000, "nested deeper"),
+    (b"\xff", "not JSON"),
+    ((INFO % '"ab"').encode(), "are a str, expected a list"),
+    ((INFO % '{"0": "a"}').encode(), "are a dict"),
+    ((INFO % '["a", 1]').encode(), "1 cannot be the name of a class"),
+    ((INFO % '["a", "a"]').encode(), "must be different ones"),
+    ((INFO % '["a", "b\\u001b[2J"]').encode(), "no control characters"),
+    ((INFO % json.dumps(["a" * 1001, "b"])).encode(), "at most 1,000 char"),
+]
 
 
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        (b"{", "the metadata of .*train.parquet is not JSON"),
-        (b"[" * 10_000, "the metadata of .* is nested deeper"),
-        (b"\xff", "not JSON"),
-        (b'{"info": {"features": {"label": {"names": "ab"}}}}', "class names of .* are a str, expected a list"),
-        (b'{"info": {"features": {"label": {"names": {"0": "a"}}}}}', "are a dict"),
-        (b'{"info": {"features": {"label": {"names": ["a", 1]}}}}', "1 cannot be the name of a class"),
-        (b'{"info": {"features": {"label": {"names": ["a", "a"]}}}}', "must be different ones"),
-        (b'{"info": {"features": {"label": {"names": ["a", "b\\u001b[2J"]}}}}', "no control characters"),
-        (json.dumps({"info": {"features": {"label": {"names": ["a" * 1001, "b"]}}}}).encode(), "at most 1,000 char"),
-    ],
-)
-def test_metadata_that_names_no_classes_is_refused(
-    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8], metadata: Any, message: str
+def test_metadata_that_names_no_classes(
+    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
 ) -> None:
     image = structs([encode(each) for each in pixels])
-    write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
-    refuses(message, tmp_path)
-
-
-@pytest.mark.parametrize("metadata", [b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}'])
-def test_metadata_that_speaks_of_no_classes_is_passed_over(
-    tmp_path: Path, encode: Callable[..., bytes], pixels: NDArray[np.uint8], metadata: Any
-) -> None:
-    image = structs([encode(each) for each in pixels])
-    write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
-    assert data.describe(str(tmp_path)).classes == ("0", "1")
+    for metadata, told in METADATA:
+        write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": metadata})
+        refuses(told, tmp_path)
+    for silent in (b"[]", b"3", b'{"info": []}', b'{"info": {"features": {"label": "x"}}}'):
+        write(tmp_path / "train.parquet", image, [0, 1, 0, 1], {b"huggingface": silent})
+        assert data.describe(str(tmp_path)).classes == ("0", "1")
 
 
 def test_shards_of_different_columns_are_refused(
@@ -138,19 +115,18 @@ def test_one_image_repeated_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
 ) -> None:
     """Parquet stores equal values once: a small file may claim any number of them."""
-    monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
-    monkeypatch.setattr(table, "ROWS", 64)
+    monkeypatch.setattr(tables, "SMALL_BYTES", 2**20)
     repeated(tmp_path / "train.parquet", encode(pixels[0]) + np.random.default_rng(0).bytes(2**15), 1_000)
     assert (tmp_path / "train.parquet").stat().st_size < 2**18
     before = pa.total_allocated_bytes()
-    refuses("swells to more than 2,[0-9,]* bytes of images", tmp_path)
+    refuses(("train.parquet swells to more than", "once each"), tmp_path)
     assert pa.total_allocated_bytes() - before < 2**24
 
 
 def test_an_image_that_swells_is_refused_by_what_the_file_says_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encode: Callable[..., bytes], pixels: NDArray[np.uint8]
 ) -> None:
-    monkeypatch.setattr(table, "SMALL_BYTES", 2**20)
+    monkeypatch.setattr(tables, "SMALL_BYTES", 2**20)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # nothing is read
     repeated(tmp_path / "train.parquet", encode(pixels[0]) + bytes(2**24), 1, compression="zstd")
     refuses("swells to more than 1,048,576 bytes of images", tmp_path)
@@ -168,26 +144,15 @@ def claiming(width: int, height: int) -> bytes:
     )
 
 
-@pytest.mark.parametrize(("width", "height"), [(9000, 9000), (8193, 8192), (2**31 - 1, 2**31 - 1)])
-def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, width: int, height: int) -> None:
+def test_an_image_bomb_is_refused_by_its_size(tmp_path: Path, recwarn: Any) -> None:
     (tmp_path / "train" / "a").mkdir(parents=True)
-    (tmp_path / "train" / "a" / "bomb.png").write_bytes(claiming(width, height))
-    refuses(r"image 0 \(.*bomb.png\) (is not|cannot be) decoded: .*pixel", tmp_path)
-    with pytest.raises(InputError, match=r"bomb.png (is not|cannot be) decoded: .*pixel"):
-        data.read_image(tmp_path / "train" / "a" / "bomb.png", data.DATASETS["imagenet"])
-
-
-def test_the_limit_of_pixels_is_told(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(claiming(8193, 8192))
-    with pytest.raises(InputError, match=f"8192 x 8193 pixels are more than the {MOST_PIXELS:,} that are read"):
-        data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
-
-
-@pytest.mark.parametrize("side", [9_000, 10_000, 13_000])
-def test_a_bomb_costs_no_warning_besides(tmp_path: Path, recwarn: Any, side: Any) -> None:
-    (tmp_path / "a.png").write_bytes(claiming(side, side))
-    with pytest.raises(InputError):
-        data.read_image(tmp_path / "a.png", data.DATASETS["imagenet"])
+    bomb, spec = tmp_path / "train" / "a" / "bomb.png", data.DATASETS["imagenet"]
+    for width, height in ((9000, 9000), (8193, 8192), (13_000, 13_000), (2**31 - 1, 2**31 - 1)):
+        bomb.write_bytes(claiming(width, height))
+        refuses(("image 0 (", "bomb.png", "pixel"), tmp_path)
+        assert "bomb.png" in refusal(lambda: data.read_image(bomb, spec))
+    bomb.write_bytes(claiming(8193, 8192))
+    assert f"8192 x 8193 pixels are more than the {MOST_PIXELS:,}" in refusal(lambda: data.read_image(bomb, spec))
     assert not recwarn.list
 
 
@@ -234,15 +199,15 @@ def test_a_class_folder_that_is_a_link_to_itself_is_none(
     assert len(data.load(str(tmp_path))) == 4
 
 
-@pytest.mark.parametrize("name", ["new\nline", "\x1b[2Jscreen", b"\xff\xfe".decode(errors="surrogateescape"), "\x7f"])
 def test_a_class_folder_that_cannot_be_shown_is_refused(
-    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8], name: str
+    tmp_path: Path, write_folder: Callable[..., None], pixels: NDArray[np.uint8]
 ) -> None:
     folder_of(tmp_path, write_folder, pixels)
-    (tmp_path / "train" / name).mkdir()
-    with pytest.raises(InputError, match="cannot be the name of a class") as told:
-        data.load(str(tmp_path))
-    assert str(told.value).isprintable() or "\n" not in str(told.value)
+    for name in ("new\nline", "\x1b[2Jscreen", b"\xff\xfe".decode(errors="surrogateescape"), "\x7f"):
+        (tmp_path / "train" / name).mkdir()
+        told = refusal(lambda: data.load(str(tmp_path)))
+        assert "cannot be the name of a class" in told and told.isprintable()
+        (tmp_path / "train" / name).rmdir()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads whatever it likes")
@@ -251,18 +216,16 @@ def test_what_may_not_be_read_is_named(
 ) -> None:
     place = folder_of(tmp_path, write_folder, pixels)
     place.chmod(0)
-    refuses("cannot be read .*Permission", tmp_path)
+    refuses(("cannot be read", "Permission"), tmp_path)
     place.chmod(0o700)
     (place / "000.png").chmod(0)
-    refuses("000.png cannot be read .*Permission", tmp_path)
+    refuses(("000.png", "Permission"), tmp_path)
 
 
-@pytest.mark.parametrize("dataset", ["~nobody-of-that-name/x", "a" * 5000, "x/" + "b" * 5000, "a\0b", ""])
-def test_a_name_that_no_folder_has(dataset: str) -> None:
-    with pytest.raises(InputError):
-        data.load(dataset)
-    with pytest.raises(InputError):
-        data.describe(dataset)
+def test_a_name_that_no_folder_has() -> None:
+    for dataset in ("~nobody-of-that-name/x", "a" * 5000, "x/" + "b" * 5000, "a\0b", ""):
+        for call in (data.load, data.describe):
+            assert refusal(lambda call=call, dataset=dataset: call(dataset))  # type: ignore[misc]
 
 
 def test_animations_and_turned_photographs_are_taken_as_stored(tmp_path: Path) -> None:

@@ -93,9 +93,3 @@ def test_no_network(monkeypatch: pytest.MonkeyPatch, fails_fast: Callable[[str],
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     fails_fast("cannot reach http://127.0.0.1:9")
     fails_fast(BOTH_WAYS)
-
-
-def test_a_local_folder_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
-    with pytest.raises(InputError, match=r"cifar10-jpeg is a local folder only: put it at .*cifar10-jpeg"):
-        data.load("cifar10-jpeg")

@@ -1,14 +1,15 @@
-"""The data sets that have a name (see tests/testing for what all have in common)."""
+"""The data sets that have a name (tests/testing has what all have in common), and the choice of some images."""
 
 import math
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
-from data.refusing import pixels_of
+from data.refusing import pixels_of, refusal
 from randsmooth import data
-from randsmooth.errors import InputError
 
 SHAPES = {
     "digits": ((1, 8, 8), 10, "small-cnn"),
@@ -23,46 +24,57 @@ SHAPES = {
 }
 
 
-def test_names() -> None:
+def test_facts() -> None:
     assert list(data.DATASETS) == sorted(SHAPES)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_facts(name: str) -> None:
-    spec = data.DATASETS[name]
-    assert (spec.shape, spec.num_classes, spec.arch) == SHAPES[name]
-    assert spec.streams == (name == "imagenet")
-    assert data.describe(name) is spec
-
-
-def test_a_large_set_streams() -> None:
+    for name, facts in SHAPES.items():
+        spec = data.DATASETS[name]
+        assert (spec.shape, spec.num_classes, spec.arch) == facts, name
+        assert spec.streams == (name == "imagenet")
+        assert data.describe(name) is spec
     cifar = data.DATASETS["cifar10"]
     fits = 4 * 2**30 // math.prod(cifar.shape)
-    assert not replace(cifar, sizes={"train": fits}).streams
-    assert replace(cifar, sizes={"train": fits + 1}).streams
+    assert [replace(cifar, sizes={"train": size}).streams for size in (fits, fits + 1)] == [False, True]
+    assert "'mnist' is registered already" in refusal(lambda: data.DATASETS.add("mnist", cifar))
 
 
-def test_a_name_is_registered_once() -> None:
-    with pytest.raises(InputError, match="'mnist' is registered already"):
-        data.DATASETS.add("mnist", data.DATASETS["mnist"])
-
-
-@pytest.mark.parametrize("split", data.SPLITS)
-def test_digits(split: str) -> None:
-    images = data.load("digits", split)
-    x, y = images.batch(torch.arange(len(images)))
-    assert len(images) == images.spec.sizes[split]
-    assert x.shape == (len(images), 1, 8, 8) and x.dtype == torch.float32
-    assert x.min() == 0 and x.max() == 1
-    assert torch.equal(y, images.labels) and y.dtype == torch.int64
-    counts = images.labels.bincount()
-    assert len(counts) == 10 and counts.max() - counts.min() <= 7
-
-
-def test_digits_splits_do_not_overlap() -> None:
+def test_digits() -> None:
     """Every image of scikit-learn's set is in one split, once."""
     from sklearn.datasets import load_digits
 
+    for split in data.SPLITS:
+        images = data.load("digits", split)
+        x, y = images.batch(torch.arange(len(images)))
+        assert x.shape == (images.spec.sizes[split], 1, 8, 8) and x.dtype == torch.float32
+        assert (float(x.min()), float(x.max())) == (0, 1) and torch.equal(y, images.labels)
+        counts = images.labels.bincount()
+        assert len(counts) == 10 and counts.max() - counts.min() <= 7
     parts = torch.cat([pixels_of(data.load("digits", split)).flatten(1) for split in data.SPLITS])
     whole = torch.from_numpy(load_digits().data * 255 / 16).round().to(torch.uint8)
     assert sorted(parts.tolist()) == sorted(whole.tolist())
+
+
+@pytest.mark.parametrize(
+    ("name", "histogram"),
+    [("mnist", [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]), ("cifar10-jpeg", [1000] * 10)],
+)
+def test_the_real_sets_where_they_are(name: str, histogram: list[int]) -> None:
+    home = os.environ.get("RANDSMOOTH_DATA")
+    if not home or not (Path(home) / name).is_dir():
+        pytest.skip(f"set RANDSMOOTH_DATA to a folder that has {name}/test.parquet")
+    images = data.load(name, "test")
+    assert images.spec == data.describe(str(Path(home) / name)) == data.DATASETS[name]
+    assert images.labels.bincount().tolist() == histogram
+    x, _ = images.batch(torch.arange(1000))
+    assert x.shape == (1000, *images.spec.shape) and (float(x.min()), float(x.max())) == (0, 1)
+
+
+def test_take_and_skip() -> None:
+    for total, n, taken in ((10, 1, [0]), (10, 3, [0, 3, 6]), (10, 4, [0, 2, 5, 7]), (3, 3, [0, 1, 2])):
+        assert data.take(total, n).tolist() == taken
+    for total, every, kept in ((5, 2, [0, 2, 4]), (4, 9, [0]), (3, 1, [0, 1, 2])):
+        assert data.skip(total, every).tolist() == kept
+    assert data.skip(10_000, 20).tolist() == data.take(10_000, 500).tolist()  # the literature's 500 of CIFAR-10
+    for n in (0, -1, 11):
+        assert f"cannot take {n} of 10 images: give a number from 1 to 10" in refusal(lambda n=n: data.take(10, n))  # type: ignore[misc]
+    for every in (0, -2):
+        assert "1 or more" in refusal(lambda every=every: data.skip(10, every))  # type: ignore[misc]

@@ -38,6 +38,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 LABELS = ("cls", "label", "json")  # extensions that hold a label, in the order in which they are looked for
 IN_JSON = ("label", "cls", "class", "target")  # names of a label in a .json part
 MOST_LABEL_BYTES = 2**16
+END = 1024  # bytes at the end of every tar file, all 0
 BRACES = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
 MOST_SHARDS = 100_000
 
@@ -338,6 +339,11 @@ def _parts(shard: Path) -> Iterator[_Part]:
                     raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
                 stem, _, extension = name.name.partition(".")
                 yield _Part(str(name.parent / stem), extension.lower(), shard, member.offset_data, member.size)
+        end = max(0, length - END)
+        if any(
+            _Part("", "", shard, end, END).read()
+        ):  # a tar file that stops between two members looks whole to tarfile
+            raise InputError(f"{shard} has no end: it is cut short, fetch it again")
     except InputError:
         raise
     except (tarfile.TarError, OSError, ValueError, EOFError, OverflowError, MemoryError) as error:

@@ -188,7 +188,9 @@ def _from_datasets(source: Any, request: Request, folder: Path | None = None) ->
     image, _ = request.columns.find(chosen.features, name)
     transformed = chosen.format["type"] == "custom"  # gives other items than it stores
     if transformed or not holds_files(chosen.features[image]):
-        rows = chosen if transformed else chosen.with_format("numpy")
+        stored = {"dtype": kind} if (kind := getattr(chosen.features[image], "dtype", None)) else {}
+        arrays = {"type": "numpy", "columns": [image], "output_all_columns": True} | stored
+        rows = chosen if transformed else chosen.with_format(**arrays)
         return from_items(Items(rows, name, request.columns), replace(request, split=split))
     encoded = {each: DatasetRows(splits[each], name, request.columns, follow=folder is None) for each in splits}
     return _images(infer(name, encoded, request.fit), split, encoded[split], request)

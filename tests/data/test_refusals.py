@@ -1,0 +1,272 @@
+"""What is wrong with data is named before long work: file, row, value and the way out."""
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader, SubsetRandomSampler, TensorDataset
+
+import randsmooth as rs
+from data.refusing import refusal, refuses
+from randsmooth import data
+
+X = np.random.default_rng(0).integers(0, 256, (4, 3, 8, 9), dtype=np.uint8)
+FLOAT = X.astype(np.float32) / 255
+Png = Callable[..., bytes]
+
+
+def changed(value: float, image: int) -> NDArray[Any]:
+    x = FLOAT.copy()
+    x[image, 0, 0, 0] = value
+    return x
+
+
+ARRAYS: list[tuple[Any, tuple[str, ...]]] = [
+    (changed(np.nan, 2), ("image 2 of x", "NaN")),
+    (X * 1.0, ("[0, 255]", "divide by 255", "image 0")),
+    (X // 16 + (X == 255) * 1.0, ("[0, 16]", "16 if it is among these", "0.063")),
+    (FLOAT * 60_000, ("[0, 60000]", "divide by 65535")),
+    (FLOAT * 1.0001, ("[0, 1.0001]", "x.clip(0, 1)")),
+    (changed(1.5, 1), ("[0, 1.5]", "image 1 of x")),
+    ((FLOAT - 0.5) * 4, ("[-2, ", "undo its normalisation")),
+    (FLOAT / 255, ("twice",)),
+    ((X > 100).astype(np.uint8), ("uint8", "x.astype('float32')")),
+    (X.astype(np.int64), ("int64", "x.astype('uint8')")),
+    (np.full((2, 8, 9), "a"), ("<U1",)),
+    (X.reshape(4, -1), ("(4, 216)", "x.reshape(N, C, H, W)")),
+    (np.zeros((4, 3, 8, 3), np.uint8), ("(N, C, H, W) or (N, H, W, C)", "TensorImages")),
+    (np.zeros((4, 8, 9, 4), np.uint8), ("x[..., :3]",)),
+    (np.zeros((4, 8, 9, 6), np.uint8), ("x.transpose(0, 3, 1, 2)",)),
+    (np.zeros((3, 8, 9), np.uint8), ("x[None]", "x[:, None]")),
+    (np.zeros((0, 3, 8, 9), np.uint8), ("no images in x",)),
+    ((np.float32(0.5), np.zeros(4, int)), ("()", "(4,)")),
+    ((X, [0, 1, 2]), ("(4, 3, 8, 9)", "(3,)")),
+    ((X, [0.0, 1.0, 2.0, 3.0]), ("float64", "astype(int)")),
+    ((X, np.eye(4, dtype=int)), ("argmax(1)",)),
+    ((X, [0, 1, -2, 3]), ("label -2 of image 2", "0..99999")),
+    ((X, [0, 1, -1, 3]), ("label -1 of image 2", "all of them")),
+    ((X, [0, 1, 10**6, 3]), ("label 1000000 of image 2",)),
+]
+
+
+def test_arrays() -> None:
+    for given, told in ARRAYS:
+        refuses(told, given)
+    assert data.load(np.zeros((4, 10, 64, 48), np.uint8)).spec.shape == (10, 64, 48)
+    assert data.load((np.zeros((4, 8, 9), bool), [0] * 4)).spec.shape == (1, 8, 9)
+
+
+def test_labels_beyond_the_model_are_named_before_the_work(tmp_path: Path) -> None:
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(216, 3)).eval()
+    said = refusal(lambda: rs.certify(model, (X, [0, 1, 2, 3]), sigma=0.5, n=100, out=tmp_path / "a.parquet"))
+    assert "label 3 of image 3" in said and "3 logits" in said
+    assert not list(tmp_path.iterdir())
+
+
+CSV = [
+    ("path,label\n0.png,1\nno.png,0\nnone.png,0\n", ("line 3", "no.png", "2 of 3 rows")),
+    ("path,label\n0.png,1\n1.png\n", ("line 3", "1 cells", "expected 2")),
+    ("path,label\n0.png,1\n1.png,\n", ("line 3", "has no label")),
+    ("path,label\n0.png,0.5\n1.png,1\n", ("0.5", "whole numbers or names")),
+    ("path,label\n0.png,1\n1.png,-3\n", ("label -3 of line 3", "mine.csv")),
+    ("0.png,1\n1.png,0\n", ("columns 0.png, 1", "--image-column")),
+    ("path,label\n", ("no images in", "path,label")),
+    ('path,label\n"0.png,1\n', ("CSV file in UTF-8",)),
+    ("path,path\n0.png,1.png\n", ("'path' twice",)),
+    ("path,label\n\0,1\n1.png,0\n", ("mine.csv",)),
+]
+
+
+def test_csv(tmp_path: Path, encode: Png) -> None:
+    for k in range(2):
+        (tmp_path / f"{k}.png").write_bytes(encode(X[k]))
+    for text, told in CSV:
+        (tmp_path / "mine.csv").write_text(text)
+        refuses(told, tmp_path / "mine.csv")
+    (tmp_path / "mine.csv").write_text("path,label\n0.png,1\n1.png,0\n")
+    (tmp_path / "1.png").write_bytes(encode(X[1])[:120])
+    refuses(("image 1 (", "1.png) cannot be decoded"), tmp_path / "mine.csv")
+
+
+def members(path: Path, *each: Any) -> Path:
+    with tarfile.open(path, "w") as archive:
+        for name, content in each:
+            info = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                info.type, info.linkname = tarfile.SYMTYPE, content
+                archive.addfile(info)
+            else:
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def test_tars(tmp_path: Path, encode: Png) -> None:
+    png = encode(X[0])
+    rows: list[tuple[tuple[Any, ...], tuple[str, ...]]] = [
+        ((("a.png", png), ("b.png", png), ("a.cls", b"1")), ("key 'a' twice",)),
+        ((("a.png", png), ("a.png", png)), ("a.png twice",)),
+        ((("a.png", png), ("b.cls", b"1")), ("sample 'b'", ".cls", "--image-column")),
+        ((("a.png", png), ("a.cls", b"1"), ("b.png", png)), ("has no label",)),
+        ((("a.png", png), ("a.cls", b"\xff")), ("UTF-8",)),
+        ((("a.png", png), ("a.cls", bytes(70_000))), ("70,000 bytes",)),
+        ((("a.png", "/etc/passwd"),), ("no plain file",)),
+        ((("a.png", png), ("a.json", b'{"cls": [1]}')), ("sample 'a'", "[1]", "a whole number or a name")),
+        ((("folder/.hidden", b""),), ("no images in",)),
+    ]
+    for number, (parts, told) in enumerate(rows):
+        refuses(told, members(tmp_path / f"{number}.tar", *parts))
+    whole = members(tmp_path / "whole.tar", ("a.png", png), ("a.cls", b"1"), ("b.png", png), ("b.cls", b"0"))
+    content = whole.read_bytes()
+    for size in (700, 1024, 1300, 1900):  # in an image, between a sample's parts, in a header, in a label
+        (tmp_path / "cut.tar").write_bytes(content[:size])
+        refuses("cut.tar", tmp_path / "cut.tar")
+    (tmp_path / "text.tar").write_bytes(b"text")
+    refuses("text.tar cannot be read as a tar file", tmp_path / "text.tar")
+    refuses(("no file at", "part-2.tar"), tmp_path / "part-{2..3}.tar")
+
+
+def test_npz(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x_train=X, y_train=[0, 1, 2, 3])
+    refuses(("no split 'test'", "a.npz", "train"), tmp_path / "a.npz", "test")
+    np.savez(tmp_path / "b.npz", x=np.array([object()], dtype=object))
+    (tmp_path / "c.npz").write_bytes((tmp_path / "a.npz").read_bytes()[:500])
+    np.save(tmp_path / "d.npy", X)
+    (tmp_path / "d.npy").rename(tmp_path / "d.npz")
+    for name, told in (("b", "pickle"), ("c", "damaged"), ("d", "np.savez")):
+        refuses((f"{name}.npz", told), tmp_path / f"{name}.npz")
+
+
+class Wandering(list[Any]):
+    """Items that change from reading to reading."""
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.random.default_rng().random((3, 8, 9), np.float32)
+
+
+def test_items() -> None:
+    unordered = DataLoader(TensorDataset(torch.from_numpy(X)), sampler=SubsetRandomSampler([0, 2]))
+    for items, told in (
+        (Wandering([0, 1]), ("item 0 of the Wandering", "random transforms")),
+        ([], ("no images in the list",)),
+        ([X[0], X[0].transpose(0, 2, 1)], ("(8x9, 9x8)", "resize=")),
+        (["a.png", "b.png"], ("a str", "a PIL image")),
+        (unordered, ("shuffle=False", "Subset")),
+    ):
+        refuses(told, items)
+    assert "item 1 of the list has no label" in refusal(lambda: data.load([(X[0], 1), (X[1],)]).labels)
+    late = [X[0] / 255.0] * 100
+    late[77] = late[77] * 255
+    images = data.load(late)
+    said = refusal(lambda: images.batch(torch.tensor([77])))
+    assert "item 77 of the list" in said and "[0, 2" in said
+    wrong = TensorDataset(torch.from_numpy(X), torch.arange(4))
+    wrong.targets = [0, 1, 2, 0]  # type: ignore[attr-defined]
+    said = refusal(lambda: data.load(wrong).batch(torch.tensor([3])))
+    assert "item 3 of the TensorDataset has the label 3, and 0 in `targets`" in said
+
+
+def test_what_of_datasets_is_refused() -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"image": [1], "label": [0]})
+    refuses("streamed.take(1000)", rows.to_iterable_dataset())
+    refuses(("no split 'test'", "extra"), datasets.DatasetDict({"extra": rows}), "test")
+
+
+def test_names_and_folders(tmp_path: Path, write_parquet: Any, write_folder: Any, pixels: NDArray[np.uint8]) -> None:
+    for name, told in (
+        ("cifar-10", "did you mean 'cifar10'"),
+        ("MNIST", "did you mean 'mnist'"),
+        ("./no/such", "no folder at no/such"),
+    ):
+        refuses(told, name)
+        assert told in refusal(lambda name=name: data.describe(name))  # type: ignore[misc]
+    refuses(("'valid'", "test, train"), "digits", "valid")
+    for made in ("empty", "classless/train/cat"):
+        (tmp_path / made).mkdir(parents=True)
+    write_parquet(tmp_path / "half" / "train.parquet", pixels, [0, 1, 2, 3])
+    write_folder(tmp_path / "odd" / "train", pixels, ["a", "b", "a", "b"])
+    write_folder(tmp_path / "odd" / "test", pixels[:1], ["c"])
+    write_parquet(tmp_path / "shards" / "train-00000-of-00003.parquet", pixels, [0, 1, 2, 3])
+    write_parquet(tmp_path / "image" / "train.parquet", pixels, [0, 1, 2, 3], image="picture")
+    write_parquet(tmp_path / "label" / "train.parquet", pixels, [0, 1, 2, 3], label="kind")
+    for k, labels in enumerate(([0, 1, None, 2], ["a", "b", "c", "d"], [0.5, 1, 2, 3])):
+        write_parquet(tmp_path / f"labels{k}" / "train.parquet", pixels, labels)
+        refuses(("must be integers from 0", "class_encode_column"), tmp_path / f"labels{k}")
+    for folder, split, words in (
+        ("half", "test", ("no split 'test'", "test.parquet or", "splits there: train")),
+        ("empty", "train", ("no data set in",)),
+        ("classless", "train", ("no images in",)),
+        ("odd", "test", ("'c'", "a, b")),
+        ("shards", "train", ("holds 1 of the shards",)),
+        ("image", "train", ("picture, label", "--image-column")),
+        ("label", "train", ("image, kind", "--label-column")),
+    ):
+        refuses(words, tmp_path / folder, split)
+
+
+def test_what_a_named_set_must_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_parquet: Any, write_folder: Any, encode: Png, pixels: Any
+) -> None:
+    monkeypatch.setenv("RANDSMOOTH_DATA", str(tmp_path))
+    refuses(("local folder only", "cifar10-jpeg"), "cifar10-jpeg")
+    write_folder(tmp_path / "mnist" / "train", pixels, ["a", "b", "a", "b"])
+    refuses(("class folders a, b", "mnist"), "mnist")
+    file = tmp_path / "mnist" / "train.parquet"
+    for label in (-1, 10, 99):
+        write_parquet(file, pixels, [0, 1, label, 99])
+        refuses((f"label {label} of image 2 of", "train.parquet", "0..9"), "mnist")
+    for bad in (b"", b"no image at all", encode(pixels[0])[:200]):
+        write_parquet(file, [*pixels, bad], range(5))
+        refuses(("image 4 of", "cannot be decoded"), "mnist")
+    for shape in ((28, 27), (3, 28, 28), (4, 28, 28)):
+        write_parquet(file, [*pixels, np.zeros(shape, np.uint8)], range(5))
+        refuses(("image 4 of", "mnist needs 28x28 with 1 channel"), "mnist")
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    image = pa.array([{"bytes": None, "path": "elsewhere.png"}], kind)
+    pq.write_table(pa.table({"image": image, "label": [0]}), file)
+    refuses(("image 0 of", "no bytes"), "mnist")
+
+
+def test_damaged_parquet(tmp_path: Path, write_parquet: Any, pixels: NDArray[np.uint8]) -> None:
+    file = tmp_path / "train.parquet"
+    write_parquet(file, pixels, [0, 1, 2, 3])
+    whole = file.read_bytes()
+    for keep in (0, 10, len(whole) // 2, len(whole) - 30):
+        file.write_bytes(whole[:keep])
+        refuses(("train.parquet", "fetch it again"), tmp_path)
+    file.write_bytes(whole[:4] + b"\xff" * 396 + whole[400:])  # a footer that reads, before data that does not
+    refuses("train.parquet is a damaged Parquet file", tmp_path)
+
+
+def test_positions(tmp_path: Path, write_parquet: Any, pixels: NDArray[np.uint8]) -> None:
+    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3])
+    for index in (4, 100):
+        with pytest.raises(IndexError):
+            data.load(tmp_path).batch(torch.tensor([index]))
+    images = data.load("digits", "test")
+    x, y = images.batch([3, 0])
+    again, labels = images.batch(torch.tensor([3, 0]))
+    assert torch.equal(x, again) and torch.equal(y, labels)
+    assert len(images.batch([])[0]) == 0
+    for wrong in ([364], [-1], [0.5], ["a"], [True], [None]):
+        assert "from 0 to 363" in refusal(lambda wrong=wrong: images.batch(wrong))  # type: ignore[misc]
+
+
+def test_read_image(tmp_path: Path, encode: Png) -> None:
+    file, spec = tmp_path / "photo.png", data.DATASETS["cifar10"]
+    assert "no image file at" in refusal(lambda: data.read_image(file, spec))
+    for content, told in (
+        (encode(np.zeros((3, 40, 50), np.uint8)), "is 40x50 with 3 channels (mode RGB); cifar10 needs 32x32"),
+        (b"text", "photo.png cannot be decoded"),
+    ):
+        file.write_bytes(content)
+        assert told in refusal(lambda: data.read_image(file, spec))
