@@ -88,17 +88,19 @@ def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
     """Whether images may share a batch: no row of `logits`, the outputs for `noisy`, depends on the other rows.
 
-    A row must stay the same, to the last bit, at another place in the batch and beside rows of one image alone (`noisy`
-    holds several, one after the other, see `made_up`). The first fails for kernels that treat the last rows of a batch
-    differently, the second for layers that scale a batch by its extremes, as dynamic quantisation does.
+    A row must stay the same, to the last bit, at another place in the batch, beside rows of one image alone (`noisy`
+    holds several, one after the other, see `made_up`), and beside nothing but itself. The first fails for kernels that
+    treat the last rows of a batch differently, the second for layers that scale a batch by its extremes, as dynamic
+    quantisation does, the third for answers that a batch votes on.
 
     Raises:
         InputError: the class of many rows depends on the others, as where a layer computes statistics of the batch.
     """
     images = [part for part in torch.arange(len(noisy)).tensor_split(IMAGES) if len(part)]
-    alone = [images[place].repeat(len(noisy))[: len(noisy)] for place in {0, len(images) // 3, len(images) - 1}]
+    one_image = [part.repeat(len(noisy))[: len(noisy)] for part in (images[0], images[-1])]
+    one_row = [part[:1].expand(len(noisy)) for part in images]
     equal = True
-    for rows in (torch.arange(len(noisy)).roll(1), *alone):
+    for rows in (torch.arange(len(noisy)).roll(1), *one_image, *one_row):
         again, before = backend.logits(noisy[rows]), logits[rows]
         if torch.equal(again, before):
             continue
