@@ -64,8 +64,8 @@ def check_citation() -> str:
     date = check_changelog()
     if lines.get("date-released", "").strip("\"'") != date:
         raise Failed(f"CITATION.cff says date-released: {lines.get('date-released')}, CHANGELOG.md {date}")
-    if f"\nYEAR = {date[:4]}" not in _read("src/randsmooth/papers/bibliography.py"):
-        raise Failed(f"YEAR in src/randsmooth/papers/bibliography.py is not {date[:4]}")
+    if f"year = {{{date[:4]}}},\n  version = {{{version()}}}" not in _read("src/randsmooth/papers/references.bib"):
+        raise Failed(f"src/randsmooth/papers/references.bib is not of version {version()} and year {date[:4]}")
     return f"version {version()}, {date}"
 
 

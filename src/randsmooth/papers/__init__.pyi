@@ -6,12 +6,12 @@ from . import proposition as proposition
 from . import theory as theory
 from .citations import Bibliography as Bibliography
 from .citations import Citation as Citation
+from .citations import Reference as Reference
 from .citations import cited as cited
 from .objects import OBJECTS as OBJECTS
 from .objects import find_object as find_object
 from .paper_object import PaperObject as PaperObject
 from .published_values import published as published
-from .reference import Reference as Reference
 from .reproduction import Reproduction as Reproduction
 from .reproduction import reproduce as reproduce
 from .row_checks import inconsistencies as inconsistencies

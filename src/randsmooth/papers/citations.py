@@ -1,11 +1,17 @@
-"""Which papers a run, a model or a name of something here stands on, and what each is cited for."""
+"""Which papers a run, a model or a name of something here stands on, and what each is cited for.
+
+The entries are those of references.bib; the table here says what needs which of them.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,104 +21,154 @@ from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, article, unknown
 from randsmooth.escape import printable, shortened
 from randsmooth.methods import METHODS
-from randsmooth.papers.bibliography import PAPERS, the_program
-from randsmooth.papers.reference import Reference
 
-CERTIFY, SEQUENTIAL = ("cohen2019certified",), ("lan1983discrete", "armitage1969repeated")
-BINOMIAL = ("clopper1934use",)
-RESNET, IMAGENET = ("he2016deep",), ("russakovsky2015imagenet",)
 MOST_BYTES = 2**22  # of a config.json
+COHEN, ZHAI, SUN = "cohen2019certified", "zhai2020macer", "sun2025acr"
+CONSISTENCY, SMOOTHMIX, CAT_RS = "jeong2020consistency", "jeong2021smoothmix", "jeong2023catrs"
+SEQUENTIAL, BINOMIAL = "lan1983discrete armitage1969repeated", "clopper1934use"
 
-# What may be used -> by its name, the papers that it stands on.
-ORIGINS: dict[str, dict[str, tuple[str, ...]]] = {
+# Parts around a network, and what is done with one: what each is cited for, and the papers.
+PARTS = {
+    "certify": ("the certificate and its radius (CERTIFY)", COHEN),
+    "acr": ("the average certified radius (ACR), and why not to rank by it, where you report one", f"{ZHAI} {SUN}"),
+    "p_a": ("the distribution of p_A, where you report one", SUN),
+    "sound": (
+        "certificates that no floating-point error touches, and their noise (sound)",
+        "voracek2023sound salmon2011parallel",
+    ),
+    "denoised": ("a classifier behind a denoiser", "salman2020denoised"),
+    "diffusion": ("a diffusion model as the denoiser, in one step", "carlini2023free"),
+    "ensemble": ("an ensemble as the base classifier", "horvath2022boosting"),
+    "soft": ("soft certificates", f"{ZHAI} maurer2009empirical"),
+    "top-k": ("top-k certificates", "jia2020topk"),
+    "accuracy": ("the interval of a whole data set's certified accuracy", "buonaccorsi1987note"),
+    "attack": ("attacks on the smoothed classifier", "salman2019provably"),
+    "ddn": ("the attack DDN", "rony2019decoupling"),
+    "hopskipjump": ("attacks that ask for labels alone (HopSkipJump)", "chen2020hopskipjump"),
+}
+# Kind of thing -> a pattern for the whole of its name, since architectures come in families -> the papers behind it.
+CITED = {
     "training method": {
-        "gaussian": CERTIFY,
-        "stability": ("li2019certified",),
-        "smoothadv": ("salman2019provably",),
-        "macer": ("zhai2020macer",),
-        "consistency": ("jeong2020consistency",),
-        "smoothmix": ("jeong2021smoothmix",),
-        "cat-rs": ("jeong2023catrs",),
-        "amplify": ("sun2025acr",),
+        "gaussian": COHEN,
+        "stability": "li2019certified",
+        "smoothadv": "salman2019provably",
+        "macer": ZHAI,
+        "consistency": CONSISTENCY,
+        "smoothmix": SMOOTHMIX,
+        "cat-rs": CAT_RS,
+        "amplify": SUN,
     },
-    "settings of": {  # the first part of a preset's name
-        "acr": ("sun2025acr",),
-        "cat-rs": ("jeong2023catrs",),
-        "macer": ("zhai2020macer",),
-        "consistency": ("jeong2020consistency",),
-        "smoothmix": ("jeong2021smoothmix",),
+    # The first part of a preset's name.
+    "settings of": {
+        "acr": SUN,
+        "cat-rs": CAT_RS,
+        "macer": ZHAI,
+        "consistency": CONSISTENCY,
+        "smoothmix": SMOOTHMIX,
     },
     "rule": {
-        "fixed": CERTIFY,
-        **dict.fromkeys(("radius", "screen", "grid", "dense"), SEQUENTIAL),
-        "union": (*SEQUENTIAL, *BINOMIAL),
+        "fixed": COHEN,
+        "radius|screen|grid|dense": SEQUENTIAL,
+        "union": f"{SEQUENTIAL} {BINOMIAL}",
         "tolerance": BINOMIAL,
-        "anytime": (),
+        "anytime": "",
     },
-    "bound": {
-        **dict.fromkeys(("clopper-pearson", "two-sided", "pairwise", "any-class"), BINOMIAL),
-        "randomised": ("voracek2024treatment",),
-    },
+    "bound": {"clopper-pearson|two-sided|pairwise|any-class": BINOMIAL, "randomised": "voracek2024treatment"},
     "data set": {
-        "digits": ("alpaydin1998optical",),
-        "mnist": ("lecun1998gradient",),
-        "fashion-mnist": ("xiao2017fashion",),
-        **dict.fromkeys(("cifar10", "cifar10-jpeg", "cifar100"), ("krizhevsky2009learning",)),
-        "svhn": ("netzer2011reading",),
-        "imagenet": IMAGENET,
-        "imagenet32": ("chrabaszcz2017downsampled", *IMAGENET),
+        "digits": "alpaydin1998optical",
+        "mnist": "lecun1998gradient",
+        "fashion-mnist": "xiao2017fashion",
+        "cifar10|cifar10-jpeg|cifar100": "krizhevsky2009learning",
+        "svhn": "netzer2011reading",
+        "imagenet": "russakovsky2015imagenet",
+        "imagenet32": "chrabaszcz2017downsampled russakovsky2015imagenet",
     },
-    "part": {  # what stands around a network, or is done with one
-        "certify": CERTIFY,
-        "acr": ("zhai2020macer", "sun2025acr"),
-        "p_a": ("sun2025acr",),
-        "sound": ("voracek2023sound", "salmon2011parallel"),
-        "denoised": ("salman2020denoised",),
-        "diffusion": ("carlini2023free",),
-        "ensemble": ("horvath2022boosting",),
-        "soft": ("zhai2020macer", "maurer2009empirical"),
-        "top-k": ("jia2020topk",),
-        "accuracy": ("buonaccorsi1987note",),
-        "attack": ("salman2019provably",),
-        "ddn": ("rony2019decoupling",),
-        "hopskipjump": ("chen2020hopskipjump",),
+    "part": {name: keys for name, (_, keys) in PARTS.items()},
+    "architecture": {
+        "lenet": "lecun1998gradient",
+        r"(cifar-)?resnet\d+": "he2016deep",
+        r"densenet\d+": "huang2017densely",
+        r"wrn\d+-\d+": "zagoruyko2016wide",
+        r"dncnn-\d+x\d+": "zhang2017beyond",
+        "small-cnn": "",  # of randsmooth itself
     },
 }
 OPEN: dict[str, Any] = {"training method": METHODS, "data set": DATASETS, "rule": RULES}  # to other packages
-# Architectures come in families: a pattern for the whole of a name.
-ARCHITECTURES = {
-    r"lenet": ("lecun1998gradient",),
-    r"(cifar-)?resnet\d+": RESNET,
-    r"densenet\d+": ("huang2017densely",),
-    r"wrn\d+-\d+": ("zagoruyko2016wide",),
-    r"dncnn-\d+x\d+": ("zhang2017beyond",),
-    r"small-cnn": (),  # of randsmooth itself
-}
-WORDS = {  # what each part is cited for
-    "certify": "the certificate and its radius (CERTIFY)",
-    "acr": "the average certified radius (ACR), and why not to rank by it, where you report one",
-    "p_a": "the distribution of p_A, where you report one",
-    "sound": "certificates that no floating-point error touches, and their noise (sound)",
-    "denoised": "a classifier behind a denoiser",
-    "diffusion": "a diffusion model as the denoiser, in one step",
-    "ensemble": "an ensemble as the base classifier",
-    "soft": "soft certificates",
-    "top-k": "top-k certificates",
-    "accuracy": "the interval of a whole data set's certified accuracy",
-    "attack": "attacks on the smoothed classifier",
-    "ddn": "the attack DDN",
-    "hopskipjump": "attacks that ask for labels alone (HopSkipJump)",
-}
+
+ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
+ACCENT = re.compile(r"\{\\(v |[`'^\"])(\w)\}")
+MARKS = {"`": "\u0300", "'": "\u0301", "^": "\u0302", '"': "\u0308", "v ": "\u030c"}  # those that combine
+PRINTED = ("journal", "booktitle", "institution", "howpublished")  # where an entry appeared
+LINKS = {"doi": "https://doi.org/", "eprint": "https://arxiv.org/abs/", "url": ""}  # the first that there is
+
+
+@dataclass(frozen=True)
+class Reference:
+    r"""A paper, a data set or a program: an entry of references.bib.
+
+    Attributes:
+        key: of the entry.
+        kind: inproceedings, article, techreport, misc or software.
+        fields: as BibTeX writes them, by their names there: author, title, year, ...
+
+    Example:
+        >>> lenet = Reference("lenet", "article", {"author": "Yann LeCun and L{\\'e}on Bottou", "title": "{A title}"})
+        >>> print(lenet.bibtex())
+        @article{lenet,
+          author = {Yann LeCun and L{\'e}on Bottou},
+          title = {{A title}},
+        }
+        >>> references()["he2016deep"].text().split(". ")[0]
+        'Kaiming He, Xiangyu Zhang, Shaoqing Ren and Jian Sun'
+    """
+
+    key: str
+    kind: str
+    fields: Mapping[str, str]
+
+    def bibtex(self) -> str:
+        """The entry in BibTeX."""
+        return "\n".join([f"@{self.kind}{{{self.key},", *(f"  {n} = {{{t}}}," for n, t in self.fields.items()), "}"])
+
+    def text(self) -> str:
+        """The entry in words, with a link where there is one."""
+        fields = {name: _plain(text) for name, text in self.fields.items()}
+        *others, last = fields["author"].split(" and ")
+        authors = f"{', '.join(others)} and {last}" if others else last
+        where = next((fields[name] for name in PRINTED if name in fields), "")
+        volume = f" {fields['volume']}" if "volume" in fields and "journal" in fields else ""
+        pages = f", pages {fields['pages'].replace('--', '–')}" if "pages" in fields else ""
+        link = next((f" {base}{fields[name]}" for name, base in LINKS.items() if name in fields), "")
+        appeared = ", ".join(filter(None, [f"{where}{volume}", fields["year"]]))
+        return f"{authors}. {fields['title']}. {appeared}{pages}.{link}"
+
+
+def _plain(text: str) -> str:
+    letters = ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + MARKS[found[1]]), text)
+    return re.sub(r"\\([&%#_])", r"\1", letters).strip("{}")
+
+
+@cache
+def references() -> dict[str, Reference]:
+    """The entries of references.bib by their keys; "randsmooth" is this program."""
+    text = resources.files("randsmooth.papers").joinpath("references.bib").read_text()
+    return {key: Reference(key, kind, dict(FIELD.findall(fields))) for kind, key, fields in ENTRY.findall(text)}
 
 
 class Use(NamedTuple):
-    """Something that was used: what kind of thing it is, one of ORIGINS or "architecture", and its name."""
+    """Something that was used: its kind, one of CITED, and its name."""
 
     kind: str
     name: str
 
     def __str__(self) -> str:
-        return WORDS.get(self.name, self.name) if self.kind == "part" else f"the {self.kind} {self.name}"
+        return PARTS[self.name][0] if self.kind == "part" else f"the {self.kind} {self.name}"
+
+    def keys(self) -> list[str] | None:
+        """Those of the papers behind it; None where there is no entry for it."""
+        found = (keys for form, keys in CITED[self.kind].items() if re.fullmatch(form, self.name))
+        return next((keys.split() for keys in found), None)
 
 
 @dataclass(frozen=True)
@@ -120,8 +176,8 @@ class Citation:
     """An entry of a bibliography, and what it is cited for.
 
     Example:
-        >>> print(Citation(PAPERS["he2016deep"], ("the architecture resnet20",)).reasons[0])
-        the architecture resnet20
+        >>> cited(["resnet20"]).citations[1].reasons
+        ('the architecture resnet20',)
     """
 
     reference: Reference
@@ -150,12 +206,12 @@ class Bibliography:
     def text(self) -> str:
         """The entries in words, each with what it is cited for."""
         parts = [f"{one.reference.text()}\n    for {'; '.join(one.reasons)}" for one in self.citations]
-        return "\n\n".join([*parts, *([self._left_open("")] if self.unlisted else [])])
+        return "\n\n".join([*parts, *self._left_open("")])
 
     def bibtex(self) -> str:
         """The entries in BibTeX, what each is cited for in a comment above it."""
         parts = [f"% {_comment('; '.join(one.reasons))}\n{one.reference.bibtex()}" for one in self.citations]
-        return "\n\n".join([*parts, *([self._left_open("% ")] if self.unlisted else [])])
+        return "\n\n".join([*parts, *self._left_open("% ")])
 
     def to_dict(self) -> dict[str, Any]:
         """The keys with their reasons and BibTeX, and what has no entry, for JSON."""
@@ -165,9 +221,14 @@ class Bibliography:
         ]
         return {"citations": rows, "unlisted": list(self.unlisted)}
 
-    def _left_open(self, begin: str) -> str:
+    def _left_open(self, begin: str) -> list[str]:
         what = "; ".join(map(_comment, self.unlisted))
-        return f"{begin}No entry here, so cite what its author names: {what}"
+        return [f"{begin}No entry here, so cite what its author names: {what}"] if what else []
+
+
+def _comment(text: str) -> str:
+    """`text` for a comment of BibTeX, where an @ would begin an entry."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace("@", " at ").replace('\\"', '"')
 
 
 def cited(things: Sequence[str | Path] = ()) -> Bibliography:
@@ -188,24 +249,16 @@ def cited(things: Sequence[str | Path] = ()) -> Bibliography:
 
 def bibliography_of(uses: Iterable[Use]) -> Bibliography:
     """What to cite for `uses`, each entry once."""
-    reasons: dict[str, list[str]] = {}
+    reasons = {"randsmooth": ["the program"]}
     unlisted = []
     for use in dict.fromkeys(uses):
-        keys = _keys(use)
+        keys = use.keys()
         if keys is None:
             unlisted.append(_from_elsewhere(use))
         for key in keys or ():
             reasons.setdefault(key, []).append(str(use))
-    program = Citation(the_program(), ("the program",))
-    papers = (Citation(PAPERS[key], tuple(why)) for key, why in reasons.items())
-    return Bibliography((program, *papers), tuple(unlisted))
-
-
-def _keys(use: Use) -> tuple[str, ...] | None:
-    """The papers behind something; None where there is no entry for it."""
-    if use.kind == "architecture":
-        return next((keys for form, keys in ARCHITECTURES.items() if re.fullmatch(form, use.name)), None)
-    return ORIGINS[use.kind].get(use.name)
+    citations = (Citation(references()[key], tuple(why)) for key, why in reasons.items())
+    return Bibliography(tuple(citations), tuple(unlisted))
 
 
 def _from_elsewhere(use: Use) -> str:
@@ -223,18 +276,13 @@ def _uses(thing: str | Path) -> Iterable[Use]:
     if path.is_file():
         return _of_table(path)
     name = str(thing).partition("=")[0]
-    found = [Use(kind, name) for kind, names in ORIGINS.items() if name in names]
-    found += [Use("architecture", name)] if _keys(Use("architecture", name)) is not None else []
-    found = found or _of_another_package(name)
+    found = [use for use in (Use(kind, name) for kind in CITED) if use.keys() is not None]
+    found = found or [Use(kind, name) for kind, registry in OPEN.items() if name in registry]
     if not found:
-        known = [name for names in ORIGINS.values() for name in names]
-        expected = unknown("name", name, dict.fromkeys(known))
+        forms = [form for kind, names in CITED.items() if kind != "architecture" for form in names]
+        expected = unknown("name", name, dict.fromkeys("|".join(forms).split("|")))
         raise InputError(f"no file or folder {thing}, and {expected}")
     return found
-
-
-def _of_another_package(name: str) -> list[Use]:
-    return [Use(kind, name) for kind, registry in OPEN.items() if name in registry]
 
 
 def _of_model(folder: Path) -> Iterator[Use]:
@@ -253,10 +301,9 @@ def _of_table(path: Path) -> Iterator[Use]:
         yield from of_header(table.header)
         return
     place = path_facts(path)
-    facts = {"method": place.method, "dataset": place.dataset, "arch": place.arch}
     yield from (Use("part", "certify"), Use("bound", "clopper-pearson"))
-    yield from _of_training(facts)
-    yield from _figures()
+    yield from _of_training({"method": place.method, "dataset": place.dataset, "arch": place.arch})
+    yield from (Use("part", "acr"), Use("part", "p_a"))
 
 
 def of_header(header: Header) -> Iterator[Use]:
@@ -274,60 +321,45 @@ def of_header(header: Header) -> Iterator[Use]:
     """
     rule = header.rule.partition("=")[0]
     yield Use("part", "certify")
-    if rule != "fixed":  # which is CERTIFY
+    if rule != "fixed":  # which is that of CERTIFY
         yield Use("rule", rule)
     if rule == "fixed" or header.bound == "any-class":
-        yield Use("bound", _bound(header))
+        bound = Use("bound", str(header.bound))
+        yield bound if bound.keys() is not None else Use("bound", "clopper-pearson")  # a log's word for the usual one
     if header.sound:
         yield Use("part", "sound")
     yield from _of_base(header.model or {})
     yield from _named("data set", header.dataset)
-    yield from _figures()
-
-
-def _bound(header: Header) -> str:
-    """The bound's name: old tables have another word for the usual one."""
-    known = header.bound is not None and header.bound in ORIGINS["bound"]
-    return str(header.bound) if known else "clopper-pearson"
-
-
-def _figures() -> Iterator[Use]:
     yield from (Use("part", "acr"), Use("part", "p_a"))
 
 
 def _of_base(model: Mapping[str, Any]) -> Iterator[Use]:
     """Of the base classifier of a table: its parts, and how each was trained."""
-    denoiser = model.get("denoiser")
+    denoiser, notes = model.get("denoiser"), model.get("notes")
     if isinstance(denoiser, dict):
         yield Use("part", "diffusion" if "timestep" in denoiser else "denoised")
         yield from _of_training(denoiser)
-        if isinstance(model.get("classifier"), dict):
-            yield from _of_training(model["classifier"])
+        yield from _of_training(classifier if isinstance(classifier := model.get("classifier"), dict) else {})
         return
-    notes = model.get("notes")
-    if model.get("arch") == "Ensemble" or _begins(notes, "an ensemble of"):
+    noted = isinstance(notes, list | tuple) and any(str(note).startswith("an ensemble of") for note in notes)
+    if model.get("arch") == "Ensemble" or noted:
         yield Use("part", "ensemble")
-        yield from _of_training({key: value for key, value in model.items() if key != "arch"})
-        return
+        model = {key: value for key, value in model.items() if key != "arch"}
     yield from _of_training(model)
-
-
-def _begins(notes: object, words: str) -> bool:
-    return isinstance(notes, list | tuple) and any(str(note).startswith(words) for note in notes)
 
 
 def _of_training(facts: Mapping[str, Any]) -> Iterator[Use]:
     """What is known of a network's training: method, its settings, attack, data set, architecture."""
     yield from _named("training method", facts.get("method"))
-    preset = str(facts.get("preset") or "").partition("/")[0]
-    if preset in ORIGINS["settings of"]:
-        yield Use("settings of", preset)
+    preset = Use("settings of", str(facts.get("preset") or "").partition("/")[0])
+    if preset.keys() is not None:
+        yield preset
     hyperparameters = facts.get("hyperparameters")
-    attack = hyperparameters.get("attack") if isinstance(hyperparameters, dict) else None
-    if str(attack).startswith("ddn"):
+    if isinstance(hyperparameters, dict) and str(hyperparameters.get("attack")).startswith("ddn"):
         yield Use("part", "ddn")
-    if _keys(Use("architecture", str(facts.get("arch")))) is not None:
-        yield Use("architecture", str(facts["arch"]))
+    network = Use("architecture", str(facts.get("arch")))
+    if network.keys() is not None:
+        yield network
     yield from _named("data set", facts.get("dataset"))
 
 
@@ -335,8 +367,3 @@ def _named(kind: str, name: object) -> Iterator[Use]:
     """A thing of a kind, where it has a name; a path of a user's own data is none."""
     if isinstance(name, str) and name and not re.search(r"[/\\.]", name):
         yield Use(kind, shortened(printable(name)))
-
-
-def _comment(text: str) -> str:
-    """`text` for a comment of BibTeX, where an @ would begin an entry."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].replace("@", " at ").replace('\\"', '"')
