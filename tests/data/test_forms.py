@@ -242,7 +242,7 @@ def test_columns_that_are_named(tmp_path: Path, pixels: Pixels, write_parquet: C
     refuses(("columns photo, kind", "--image-column"), place)
     refuses(("'foto'", "photo, kind"), place, image_column="foto")
     refuses(("photo, kind", "--label-column none"), place, image_column="photo")
-    refuses(("arrays pictures, kinds", "x_test"), tmp_path / "mine.npz", "test")
+    refuses(("columns pictures, kinds", "--image-column"), tmp_path / "mine.npz", "test")
     assert data.load(place, image_column="photo", label_column="kind").labels.tolist() == LABELS
     assert not data.load(place, image_column="photo", label_column="none").labelled
     named = data.load(str(tmp_path / "mine.npz"), image_column="pictures", label_column="kinds")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 import zlib
 from dataclasses import replace
@@ -19,7 +20,7 @@ from randsmooth.data.dataset_spec import SPLITS, Fit
 from randsmooth.data.files import NAMES
 from randsmooth.data.images import TensorImages
 from randsmooth.data.infer import Request, arch_for, own
-from randsmooth.data.labels import NONE, WAY, ColumnNames, Where, from_numbers, from_texts, no_labels
+from randsmooth.data.labels import Where, from_numbers, from_texts, no_labels
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -38,7 +39,7 @@ BROKEN = (
     *(zipfile.BadZipFile, zlib.error, NotImplementedError),
 )
 
-IMAGES, LABELS = ("x", "X", "images", "data", "image"), ("y", "Y", "labels", "targets", "label")
+ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
 
 # How large an array may become in memory: so many times its packed size, or so many bytes.
 MOST_SWELLING, SMALL_BYTES = 64, 2**27
@@ -243,14 +244,10 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         if not isinstance(found, np.lib.npyio.NpzFile):
             raise InputError(f"{path} holds one array and no names: make it with np.savez(path, x=..., y=...)")
         with found as archive:
-            there = [split for split in SPLITS if _of_split(archive.files, split, IMAGES)]
-            split = request.split or next(iter(there), "train")
-            if request.columns.image is None and there and split not in there:
-                its = f"its arrays: {_listed(archive.files)}"
-                raise InputError(f"no split {split!r} in {path}; splits there: {', '.join(there)} ({its})")
-            image, label = _names(path, archive.files, split, request.columns)
+            split, arrays = _of_split(path, archive.files, request)
+            image, label = request.columns.find(arrays, str(path))
             _check_sizes(path, archive)
-            x, y = archive[image], None if label is None else archive[label]
+            x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
     except InputError:
         raise
     except BROKEN as error:
@@ -258,36 +255,20 @@ def read_npz(path: Path, request: Request) -> TensorImages:
     return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
 
 
-def _names(path: Path, names: list[str], split: str, columns: ColumnNames) -> tuple[str, str | None]:
-    """The names of the two arrays."""
-    image = _chosen(path, names, split, columns.image, IMAGES)
-    if image is None:
-        raise InputError(f"{path} has the arrays {_listed(names)}, none called x, images or x_{split}: {WAY}")
-    if columns.label == NONE and NONE not in names:
-        return image, None
-    label = _chosen(path, names, split, columns.label, LABELS)
-    other = next(each for each in SPLITS if each != split)
-    others = [name for name in names if name != image and not _of_split([name], other, (*IMAGES, *LABELS))]
-    if label is None and others:
+def _of_split(path: Path, names: list[str], request: Request) -> tuple[str, dict[str, str]]:
+    """The split that is read, and its arrays by their names without it: x_test and test_images are x and images."""
+    parts = {name: found for name in names if (found := ARRAY.fullmatch(name))}
+    words = {name: found[1] or found[3] for name, found in parts.items()}
+    there = [split for split in SPLITS if set(NAMES[split]) & {*words.values()}]
+    if not there or request.columns.image is not None:
+        return request.called, {name: name for name in names}
+    split = request.split or there[0]
+    if split not in there:
         raise InputError(
-            f"{path} has the arrays {_listed(names)}, none called y, labels or y_{split}: {WAY}; --label-column {NONE} "
-            "says that there are no labels"
+            f"no split {split!r} in {path}; splits there: {', '.join(there)} (its arrays: {shown(', '.join(names))})"
         )
-    return image, label
-
-
-def _chosen(path: Path, names: list[str], split: str, asked: str | None, usual: tuple[str, ...]) -> str | None:
-    if asked is None:
-        return _of_split(names, split, usual) or next((name for name in usual if name in names), None)
-    if asked not in names:
-        raise InputError(f"{path} has no array {shown(repr(asked))}; it has {_listed(names)}")
-    return asked
-
-
-def _of_split(names: list[str], split: str, usual: tuple[str, ...]) -> str | None:
-    """The name in which both the split and one of the `usual` names occur, such as x_test or test_images."""
-    wanted = [each for s in NAMES[split] for name in usual for each in (f"{name}_{s}", f"{s}_{name}")]
-    return next((name for name in wanted if name in names), None)
+    word = next(word for word in NAMES[split] if word in words.values())
+    return split, {parts[name][2]: name for name in parts if words[name] == word}
 
 
 def _check_sizes(path: Path, archive: Any) -> None:
@@ -297,7 +278,3 @@ def _check_sizes(path: Path, archive: Any) -> None:
             raise InputError(
                 f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: save it with np.savez"
             )
-
-
-def _listed(names: list[str]) -> str:
-    return shown(", ".join(names)) or "none"

@@ -124,14 +124,7 @@ def open_split(folder: Path, split: str, spec: DatasetSpec | None = None, column
     # The training folder has every class; a test folder may lack some.
     train = split_files(folder, "train", spec)
     found = class_folders(train[0] if train and train[0].is_dir() else files[0])
-    order = label_order(found, spec) if spec else found
-    if order is None:
-        assert spec is not None
-        raise InputError(
-            f"the class folders {', '.join(found[:10])}, ... are not the classes of {spec.name}: "
-            f"{', '.join(spec.classes[:10])}, ..."
-        )
-    return image_folder(files[0], order)
+    return image_folder(files[0], label_order(found, spec) if spec else found)
 
 
 def open_whole(folder: Path, columns: ColumnNames = USUAL) -> Encoded | None:
@@ -161,25 +154,17 @@ def split_files(folder: Path, split: str, spec: DatasetSpec | None = None) -> li
     return []
 
 
-def recognised(folder: Path, spec: DatasetSpec) -> Encoded | None:
-    """A split of `folder`, if the class names that it gives, if any, can be those of the spec; else None."""
-    files = next((files for split in SPLITS if (files := split_files(folder, split, spec))), None)
-    if files is None:
-        return None
-    if files[0].is_dir():
-        order = label_order(class_folders(files[0]), spec)
-        return image_folder(files[0], order) if order else None
-    table = read_parquet(files)
-    return table if len(table.classes or spec.classes) == spec.num_classes else None
-
-
-def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...] | None:
-    """The class folders in the order of the spec's labels; None where they cannot be its classes."""
+def label_order(found: tuple[str, ...], spec: DatasetSpec) -> tuple[str, ...]:
+    """The class folders in the order of the spec's labels. Raises InputError where they cannot be its classes."""
     if set(found) <= set(spec.classes):
         return spec.classes
     # ImageNet's labels number the WordNet ids in alphabetical order.
-    wordnet = len(found) == spec.num_classes and all(WORDNET_ID.fullmatch(name) for name in found)
-    return found if wordnet else None
+    if len(found) == spec.num_classes and all(WORDNET_ID.fullmatch(name) for name in found):
+        return found
+    raise InputError(
+        f"the class folders {', '.join(found[:10])}, ... are not the classes of {spec.name}: "
+        f"{', '.join(spec.classes[:10])}, ..."
+    )
 
 
 def _parquet(place: Path, name: str) -> list[Path]:

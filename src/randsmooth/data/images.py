@@ -22,6 +22,7 @@ from randsmooth.errors import InputError
 AHEAD = 3
 
 Batch = tuple[Tensor, Tensor]
+Device = torch.device | str
 AugmentFor = Callable[[int], Generator | None]
 PlaceFor = Callable[[int], Place | None]
 
@@ -50,7 +51,7 @@ class Images(ABC):
 
     labels: Tensor
 
-    def __init__(self, spec: DatasetSpec, split: str, labels: Tensor | None, device: torch.device | str) -> None:
+    def __init__(self, spec: DatasetSpec, split: str, labels: Tensor | None, device: Device) -> None:
         """`labels` is None where the subclass finds them when they are asked for."""
         self.spec = spec
         self.split = split
@@ -104,7 +105,7 @@ class Images(ABC):
     def _kth(self, k: int, indices: Tensor, augment_for: AugmentFor | None, place_for: PlaceFor | None) -> Batch:
         return self.batch(indices, augment_for(k) if augment_for else None, place_for(k) if place_for else None)
 
-    def to(self, device: torch.device | str) -> Images:
+    def to(self, device: Device) -> Images:
         """The same images, with batches on `device`."""
         if torch.device(device) == self.device:
             return self
@@ -143,20 +144,13 @@ class TensorImages(Images):
 
     streams = False
 
-    def __init__(
-        self,
-        spec: DatasetSpec,
-        split: str,
-        pixels: Tensor,
-        labels: Tensor,
-        device: torch.device | str = "cpu",
-    ) -> None:
+    def __init__(self, spec: DatasetSpec, split: str, pixels: Tensor, labels: Tensor, device: Device = "cpu") -> None:
         """`pixels` are (N, C, H, W) uint8, or float32 in [0, 1]; `labels` (N,) int64, all -1 if there are none."""
         super().__init__(spec, split, labels, device)
         self.pixels = pixels.to(self.device)
         self._labels_there = labels.to(self.device)  # so that indices on the device are not waited for
 
-    def to(self, device: torch.device | str) -> TensorImages:
+    def to(self, device: Device) -> TensorImages:
         if torch.device(device) == self.device:
             return self
         return TensorImages(self.spec, self.split, self.pixels, self.labels, device)
@@ -195,12 +189,7 @@ class StreamedImages(Images):
     streams = True
 
     def __init__(
-        self,
-        spec: DatasetSpec,
-        split: str,
-        encoded: Encoded,
-        device: torch.device | str = "cpu",
-        chosen: Tensor | None = None,
+        self, spec: DatasetSpec, split: str, encoded: Encoded, device: Device = "cpu", chosen: Tensor | None = None
     ) -> None:
         """`chosen` (N,) are the images of `encoded` that are kept; None: all."""
         self.encoded = encoded

@@ -11,7 +11,7 @@ from torch import Tensor
 from randsmooth.data.catalogue import IMAGENET
 from randsmooth.data.dataset_spec import DatasetSpec, Fit, Sides
 from randsmooth.data.decode import RESIZE, Encoded, channels_of, form
-from randsmooth.data.images import Images, take
+from randsmooth.data.images import Device, Images, take
 from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
 from randsmooth.errors import InputError
 
@@ -27,7 +27,7 @@ class Request:
     split: str | None
     columns: ColumnNames = USUAL
     fit: Fit | None = None
-    device: torch.device | str = "cpu"
+    device: Device = "cpu"
     stream: bool = False
 
     @property

@@ -12,20 +12,15 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Generator, Tensor
-from torch.utils.data import (
-    DataLoader,
-    IterableDataset,
-    RandomSampler,
-    SequentialSampler,
-    default_collate,
-    default_convert,
-)
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data import default_collate as collate
+from torch.utils.data import default_convert as convert
 
 from randsmooth.data.arrays import Pixels, as_array, check_values, fitted, from_arrays, one_image, tensor
 from randsmooth.data.augment import Place
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES, DatasetSpec
 from randsmooth.data.decode import RESIZE, channels_of, converted, upright
-from randsmooth.data.images import Images, take
+from randsmooth.data.images import Device, Images, take
 from randsmooth.data.infer import Request, own, with_shape
 from randsmooth.data.labels import MOST_CLASSES, NO_LABEL, NONE, ColumnNames, from_numbers, no_labels
 from randsmooth.data.registry import unknown_form
@@ -152,12 +147,7 @@ class ItemImages(Images):
     streams = True
 
     def __init__(
-        self,
-        spec: DatasetSpec,
-        split: str,
-        items: Items,
-        device: torch.device | str = "cpu",
-        chosen: Tensor | None = None,
+        self, spec: DatasetSpec, split: str, items: Items, device: Device = "cpu", chosen: Tensor | None = None
     ) -> None:
         """`chosen` (N,) are the items that are kept; None: all."""
         self.items = items
@@ -263,7 +253,7 @@ def from_items(items: Items, request: Request) -> ItemImages:
 def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
     """The data set behind a loader, in its own order; or what the loader gives, where it makes batches its own way."""
     streams = isinstance(loader.dataset, IterableDataset)
-    usual = loader.collate_fn in (default_collate, default_convert)
+    usual = loader.collate_fn in (collate, convert)
     sampler = loader.sampler
     in_order = isinstance(sampler, SequentialSampler) or (
         usual and isinstance(sampler, RandomSampler) and len(sampler) == len(loader.dataset)  # type: ignore[arg-type]

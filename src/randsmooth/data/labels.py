@@ -21,8 +21,12 @@ LONGEST_NAME = 1000  # characters of the name of a class
 
 Where = Callable[[int], str]  # what to call image `index` in an error
 
-IMAGE_NAMES = ("image", "img", "x", "images", "path", "file", "file_name", "filename", "image_path", "pixel_values")
-LABEL_NAMES = ("label", "fine_label", "labels", "y", "target", "class", "cls")
+# The first of these that is there is meant.
+IMAGE_NAMES = (
+    *("image", "img", "x", "images", "path", "file", "file_name", "filename", "image_path", "pixel_values"),
+    *("X", "data"),
+)
+LABEL_NAMES = ("label", "fine_label", "labels", "y", "target", "class", "cls", "Y", "targets")
 NONE = "none"  # given as the label column: there are no labels
 
 # How a data set says which columns to read, for the end of an error.

@@ -15,8 +15,8 @@ from torch import Tensor
 from randsmooth.data.arrays import fitted, read_npz, tensor
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit
 from randsmooth.data.decode import MODES, Encoded, decode_many, form
-from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, recognised, shards_of, split_files
-from randsmooth.data.images import Images, StreamedImages, TensorImages
+from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, shards_of, split_files
+from randsmooth.data.images import Device, Images, StreamedImages, TensorImages
 from randsmooth.data.infer import Request, infer, refitted, with_statistics
 from randsmooth.data.items import Items, from_items, from_object
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
@@ -31,7 +31,7 @@ def load(
     dataset: Any,
     split: str = "train",
     *,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
     image_column: str | None = None,
     label_column: str | None = None,
     resize: Any = None,
@@ -144,19 +144,34 @@ def _opened(path: Path, request: Request) -> tuple[DatasetSpec, dict[str, Encode
         splits = {request.called: _open_file(path, request.columns)}
         return infer(path.name, splits, request.fit), splits
     name = path.resolve().name
-    spec: DatasetSpec | None = DATASETS.get(name)
-    if spec and not _fits(spec, path):
-        spec = None
-    there = [each for each in SPLITS if split_files(path, each, spec)]
-    splits = {each: open_split(path, each, spec, request.columns) for each in there}
-    if spec and splits:
-        return _as_found(refitted(spec, request.fit), splits), splits
+    if name in DATASETS and (splits := _open_as(path, DATASETS[name], request.columns)):
+        return _as_found(refitted(DATASETS[name], request.fit), splits), splits
+    splits = _splits(path, None, request.columns)
     whole = None if splits else open_whole(path, request.columns)
     if whole is not None:
         splits = {request.called: whole}
     if not splits:
         raise unknown_form(f"no data set in {path}")
     return infer(name, splits, request.fit), splits
+
+
+def _splits(path: Path, spec: DatasetSpec | None, columns: ColumnNames) -> dict[str, Encoded]:
+    return {split: open_split(path, split, spec, columns) for split in SPLITS if split_files(path, split, spec)}
+
+
+def _open_as(path: Path, spec: DatasetSpec, columns: ColumnNames) -> dict[str, Encoded]:
+    """The splits of a folder whose classes and first image are those of the spec; else none."""
+    try:
+        splits = _splits(path, spec, columns)
+    except InputError:  # which opening the folder as any other one raises too, if it is damaged
+        return {}
+    encoded = next(iter(splits.values()), None)
+    if encoded is None or not len(encoded.labels) or len(encoded.classes or spec.classes) != spec.num_classes:
+        return {}
+    with encoded.open(0) as stream:
+        found = form(stream, encoded.where(0))
+    channels, height, width = spec.shape
+    return splits if spec.resize is not None or found == (MODES[channels], height, width) else {}
 
 
 def _open_file(path: Path, columns: ColumnNames) -> Encoded:
@@ -238,17 +253,6 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
             f"the hub, or run `hf download {spec.hub} --repo-type dataset --local-dir {folder}` where there "
             f"is a network, and set {HOME} to the parent of that folder"
         ) from error
-
-
-def _fits(spec: DatasetSpec, folder: Path) -> bool:
-    """Whether the folder's classes and its first image are those of the spec."""
-    encoded = recognised(folder, spec)
-    if encoded is None or not len(encoded.labels):
-        return False
-    with encoded.open(0) as stream:
-        found = form(stream, encoded.where(0))
-    channels, height, width = spec.shape
-    return spec.resize is not None or found == (MODES[channels], height, width)
 
 
 def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:

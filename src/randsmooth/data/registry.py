@@ -100,14 +100,6 @@ def readable(dataset: str) -> Iterator[None]:
         raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
 
 
-def dataset_path(dataset: str) -> Path:
-    """The folder or file `dataset`; of a URL, that of a copy of it.
-
-    Raises InputError if there is none, or it is of no form that is read.
-    """
-    return source_path(str(_fetched(dataset)) if has_protocol(dataset) else dataset)
-
-
 def _fetched(dataset: str) -> Path:
     """The copy of what is at a URL; of shards "s3://bucket/a-{0..9}.tar" the pattern in the folder of their copies."""
     folder, _, name = dataset.rpartition("/")
@@ -127,17 +119,14 @@ def is_source(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() in SUFFIXES
 
 
-def source_path(dataset: str) -> Path:
-    """The folder or file that `dataset` means; of shards "a-{0..9}.tar" the pattern. No image is looked at.
-
-    Args:
-        dataset: what a user gave, and no name of a data set.
+def dataset_path(dataset: str) -> Path:
+    """The folder or file that `dataset` means, of a URL that of a copy; of shards "a-{0..9}.tar" the pattern.
 
     Raises:
         InputError: there is no such folder or file, or it is of no form that is read.
     """
     try:
-        path = Path(dataset).expanduser()
+        path = _fetched(dataset) if has_protocol(dataset) else Path(dataset).expanduser()
     except RuntimeError as error:  # ~name, of a user who does not exist
         raise unknown_form(f"no folder at {shown(dataset)}: {error}") from error
     if path.is_dir() or (path.suffix.lower() in SUFFIXES and ("{" in path.name or path.is_file())):
