@@ -51,5 +51,5 @@ def without_secrets(words: Sequence[str]) -> list[str]:
         name = argument.partition("=")[0]
         (value,) = secret_arguments({name: None}).values()
         secret = (equals or before == "--model-arg") and value is not None
-        kept.append(f"{option}{equals}{name}={value}" if secret else word)
+        kept.append(f"{option}{equals}{name}=**********" if secret else word)
     return kept
