@@ -29,7 +29,7 @@ from randsmooth.report.page.panels import PANELS
 
 # The pages whose Python runs in `make test`; that of all others runs in `make docs` and `make test-slow`.
 QUICK = {
-    *("bounds.md", "comparing.md", "data.md", "denoised.md", "endpoints.md", "glossary.md", "models.md"),
+    *("bounds.md", "comparing.md", "data.md", "denoised.md", "combining.md", "glossary.md", "models.md"),
     *("other-models.md", "security.md", "sweeps.md", "cluster.md"),
 }
 IDS = {path: path.relative_to(DOCS if path.is_relative_to(DOCS) else ROOT).as_posix() for path in PAGES}

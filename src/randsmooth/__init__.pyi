@@ -27,7 +27,6 @@ from .errors import InputError as InputError
 from .explanation import explain as explain
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
-from .models import Endpoint as Endpoint
 from .models import Ensemble as Ensemble
 from .models import wrap as wrap
 from .training import TrainingSettings as TrainingSettings

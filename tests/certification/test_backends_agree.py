@@ -336,9 +336,7 @@ def test_a_backend_of_another_package_certifies(monkeypatch: pytest.MonkeyPatch)
     engine = Engine(model, sigma=0.5, device=CPU, backend="shifted")
     assert count_classes(engine, x, [("a", SAMPLES)]).sum() == SAMPLES and engine.backend.name == "shifted"
     assert "shifted" not in candidates(model, CPU)  # unless it says that `auto` tries it
-    with pytest.raises(
-        InputError, match="one of: auto, compile, endpoint, mixed, onnx, openvino, python, shifted, torch"
-    ):
+    with pytest.raises(InputError, match="one of: auto, compile, mixed, onnx, openvino, python, shifted, torch"):
         make_backend("tensorrt", model, CPU, "32")
 
 

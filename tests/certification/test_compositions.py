@@ -150,14 +150,14 @@ class Sent:
         return answer
 
 
-@pytest.mark.parametrize("batch", [7, 64])
-def test_parts_of_an_ensemble_that_cost_are_sent_nothing_in_vain(batch: int, image: torch.Tensor) -> None:
+def test_a_function_in_an_ensemble_is_asked_about_no_more_than_is_counted(image: torch.Tensor) -> None:
     call = Sent(2)
-    endpoint = rs.wrap(rs.Endpoint(call, num_classes=10, batch=batch), scale=1.0)
-    smoothed = rs.SmoothedClassifier(rs.Ensemble([network(1), endpoint]), sigma=SIGMA, seed=0)
+    named = models.FunctionModel(call, num_classes=10)
+    smoothed = rs.SmoothedClassifier(rs.Ensemble([network(1), rs.wrap(named, scale=1.0)]), sigma=SIGMA, seed=0)
+    smoothed.engine.prepare(image.shape)  # which tries the model out
+    call.sizes.clear()
     found = smoothed.certify(image, n0=100, n=400)
     assert sum(call.sizes) == 500
-    assert max(call.sizes) == batch
     local = rs.SmoothedClassifier(rs.Ensemble([network(1), network(2)]), sigma=SIGMA, seed=0)
     assert np.abs(found.counts - local.certify(image, n0=100, n=400).counts).sum() <= 4
 
@@ -193,11 +193,15 @@ def test_a_consensus_certifies_what_it_is_defined_as_and_asks_less(tmp_path: Pat
         call.network = member
     digits = rs.data.load("digits")
     x, _ = digits.batch(rs.data.take(len(digits), 10))
-    endpoints = [rs.Endpoint(call, num_classes=10, batch=50) for call in calls]
-    paid = rs.SmoothedClassifier(rs.Ensemble(endpoints, consensus=2), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
+    functions = rs.Ensemble([models.FunctionModel(call, num_classes=10) for call in calls], consensus=2)
+    asking = rs.SmoothedClassifier(functions, sigma=SIGMA, seed=0)
+    asking.engine.prepare(x.shape[1:])  # which tries the members out
+    for call in calls:
+        call.sizes.clear()
+    apart = asking.certify(x, n0=100, n=1000)
     local = rs.SmoothedClassifier(rs.Ensemble(members, consensus=2), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
     brute = rs.SmoothedClassifier(Brute(members).eval(), sigma=SIGMA, seed=0).certify(x, n0=100, n=1000)
-    for each in (paid, local):
+    for each in (apart, local):
         assert np.array_equal(each.counts, brute.counts)
         assert np.array_equal(each.radius, brute.radius)
     asked = [sum(call.sizes) for call in calls]
@@ -255,16 +259,16 @@ class Dimmed(nn.Module):
         return self.share * noisy
 
 
-def paid() -> rs.Endpoint:
-    return rs.Endpoint(brightness, batch=50)
+def bright() -> models.FunctionModel:
+    return models.FunctionModel(brightness)
 
 
 ONE_NAME: list[tuple[Any, Any]] = [
-    (lambda: rs.wrap(paid(), scale=2.0), lambda: rs.wrap(paid(), scale=3.0)),
-    (lambda: rs.wrap(paid(), resize=8), lambda: rs.wrap(paid(), resize=16)),
-    (lambda: rs.Denoised(Dimmed(0.5), paid()), lambda: rs.Denoised(Dimmed(0.7), paid())),
-    (lambda: rs.Ensemble([paid(), network(0)]), lambda: rs.Ensemble([paid(), network(0)], "probabilities")),
-    (lambda: rs.Ensemble([paid(), network(0)]), lambda: rs.Ensemble([paid(), network(0)], weights=[1, 2])),
+    (lambda: rs.wrap(bright(), scale=2.0), lambda: rs.wrap(bright(), scale=3.0)),
+    (lambda: rs.wrap(bright(), resize=8), lambda: rs.wrap(bright(), resize=16)),
+    (lambda: rs.Denoised(Dimmed(0.5), bright()), lambda: rs.Denoised(Dimmed(0.7), bright())),
+    (lambda: rs.Ensemble([bright(), network(0)]), lambda: rs.Ensemble([bright(), network(0)], "probabilities")),
+    (lambda: rs.Ensemble([bright(), network(0)]), lambda: rs.Ensemble([bright(), network(0)], weights=[1, 2])),
 ]
 
 
@@ -272,8 +276,8 @@ ONE_NAME: list[tuple[Any, Any]] = [
 def test_the_name_of_a_part_does_not_hide_what_lies_around_it(begun: Any, other: Any, tmp_path: Path) -> None:
     named: dict[str, Any] = {
         "identity": "brightness",
-        "out": tmp_path / "paid.parquet",
-    }  # whose answers are not compared
+        "out": tmp_path / "bright.parquet",
+    }
     table = rs.certify(begun(), "digits", **SETTINGS, **named)
     assert rs.certify(begun(), "digits", **SETTINGS, **named, resume=True).header == table.header
     with pytest.raises(InputError, match="begun differently"):
@@ -304,7 +308,7 @@ def test_what_lies_around_and_behind_a_denoiser_is_named_and_told_the_classes(tm
 
 def test_parts_that_are_no_torch_modules_are_attacked_without_gradients(tmp_path: Path) -> None:
     onnx = onnx_file(network(2), tmp_path, (1, 8, 8))
-    named = rs.Endpoint(brightness, batch=50, identity="brightness")
+    named = models.FunctionModel(brightness, identity="brightness")
     for model in (rs.Denoised(Dimmed(0.5), onnx), rs.Ensemble([rs.wrap(named), trained(0)])):
         table = rs.certify(model, "digits", **SETTINGS | {"take": 30}, out=tmp_path / "t.parquet", overwrite=True)
         attacks = rs.certification.attack(model, table, steps=1, m=10, n=100, take=1)
@@ -339,7 +343,7 @@ def test_what_cannot_be_exported_is_named(tmp_path: Path) -> None:
     refused: dict[str, Any] = {
         r"inner of the model is a Python function brightness; only torch modules": rs.wrap(brightness, scale=2.0),
         r"classifier of the model is a TorchScript program": rs.Denoised(Dimmed(0.5), scripted),
-        r"members.0 of the model is a": rs.Ensemble([paid(), network(0)]),
+        r"members.0 of the model is a": rs.Ensemble([bright(), network(0)]),
         r"leave out consensus": rs.Ensemble([network(seed) for seed in range(3)], consensus=2),
     }
     for said, model in refused.items():

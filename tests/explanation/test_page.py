@@ -122,21 +122,6 @@ def test_names_that_would_act_on_a_page_are_text() -> None:
     assert "script" not in usual.tags
 
 
-def test_a_model_with_a_price_is_not_attacked_and_not_asked_again() -> None:
-    asked: list[int] = []
-
-    def ask(images: np.ndarray) -> np.ndarray:
-        asked.append(len(images))
-        mean = images.mean(axis=(1, 2, 3)) - 0.5
-        return np.stack([-mean, mean], axis=1)
-
-    endpoint = rs.Endpoint(ask, num_classes=2, identity="bright", batch=100)
-    found = rs.explain(endpoint, torch.full((1, 8, 8), 0.7), sigma=0.5, n=500, n0=100, seed=0)
-    assert sum(asked) == 600 and found.attempts is None
-    page = explanation_page(found)
-    assert "each of this model's has its price" in page.replace("&#39;", "'") and "to be asked again" in page
-
-
 def test_denoised_copies_are_shown_and_ensembles_are_named() -> None:
     denoised = rs.Denoised(lambda noisy: noisy.clamp(0, 1), Brightness().eval())
     found = rs.explain(denoised, torch.full((1, 8, 8), 0.7), sigma=0.5, n=200, seed=0, attack=False)

@@ -89,10 +89,7 @@ def test_what_is_beyond_the_limits_is_refused(served: Served) -> None:
         behind.watched(torch.zeros(1, 8, 8), 0.5, 200)
 
 
-def test_a_model_with_a_price_or_without_sigma_is_not_served() -> None:
-    endpoint = rs.Endpoint(lambda images: np.zeros((len(images), 10)), num_classes=10, identity="priced")
-    with pytest.raises(InputError, match="has its price"):
-        Served.of(endpoint, "priced", dataset="digits", sigma=0.25)
+def test_a_model_without_sigma_is_not_served() -> None:
     with pytest.raises(InputError, match="give sigma"):
         Served.of(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval(), "mine", dataset="digits")
 

@@ -12,7 +12,7 @@ from randsmooth.certificates import RULES, make_rule
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
-from randsmooth.models import ARCHITECTURES, Endpoint, FunctionModel, OnnxModel, wrap
+from randsmooth.models import ARCHITECTURES, FunctionModel, OnnxModel, wrap
 from randsmooth.report import PANELS
 
 LARGE = {"wrn28-10", "resnet50", "cifar-resnet50", "resnet110"}
@@ -78,7 +78,7 @@ def test_panels(name: str) -> None:
     testing.check_panel(name)
 
 
-FOREIGN = {"onnx", "python", "endpoint", "mixed"}  # run no torch modules
+FOREIGN = {"onnx", "python", "mixed"}  # run no torch modules
 SLOW = {"compile", "openvino"}  # compiling and converting take longer than a quick test may
 
 
@@ -103,8 +103,7 @@ def test_the_backend_of_models_in_python() -> None:
     testing.check_backend("python", FunctionModel(linear))
 
 
-def test_the_backends_of_endpoints_and_of_parts_of_other_kinds() -> None:
-    testing.check_backend("endpoint", Endpoint(linear, retries=0, parallel=2))
+def test_the_backend_of_parts_of_other_kinds() -> None:
     testing.check_backend("mixed", wrap(FunctionModel(linear), mean=0.5, std=0.25))
 
 

@@ -115,7 +115,7 @@ class Certified:
             split=split,
             data=hashed_images(label.tobytes(), map(in_bytes, drawn.addresses)),
             model=describe_model(drawn.engine.model, identity),
-            behaviour={} if drawn.engine.backend.metered else on_made_up(drawn.engine, drawn.shape),
+            behaviour=on_made_up(drawn.engine, drawn.shape),
         )
         return from_evidence(
             header,

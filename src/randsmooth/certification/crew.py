@@ -13,7 +13,6 @@ from randsmooth.certificates import NO_LABEL, Header, JournalRow
 from randsmooth.data import Images
 
 if TYPE_CHECKING:
-    from randsmooth.certification.kept_counts import KeptCounts
     from randsmooth.certification.order import Order
 
 
@@ -26,7 +25,6 @@ class RunFacts:
         indices: positions of its images, in the order of the table.
         labels: of these images, in the same order; NO_LABEL throughout where they have none.
         notes: on the run, for the user.
-        metered: whether every sample costs, so that the counts of unfinished images are worth keeping.
 
     Example:
         >>> RunFacts(Header(sigma=0.5, n0=100, n=1000, alpha=0.001), indices=(3, 7), labels=(0, 1)).labelled
@@ -37,15 +35,12 @@ class RunFacts:
     indices: tuple[int, ...]
     labels: tuple[int, ...]
     notes: tuple[str, ...] = ()
-    metered: bool = False
 
     @classmethod
-    def of(
-        cls, header: Header, indices: Sequence[int], images: Images, notes: Sequence[str] = (), *, metered: bool = False
-    ) -> Self:
+    def of(cls, header: Header, indices: Sequence[int], images: Images, notes: Sequence[str] = ()) -> Self:
         """The facts of a certification of the `images` at `indices`."""
         labels = images.labels_at(torch.tensor(indices, dtype=torch.int64)).tolist()
-        return cls(header, tuple(indices), tuple(labels), tuple(notes), metered)
+        return cls(header, tuple(indices), tuple(labels), tuple(notes))
 
     @property
     def labelled(self) -> bool:
@@ -70,12 +65,11 @@ class Crew(Protocol):
     @property
     def facts(self) -> RunFacts: ...
 
-    def rows(self, left: Sequence[int], kept: KeptCounts | None = None) -> Iterator[JournalRow]:
+    def rows(self, left: Sequence[int]) -> Iterator[JournalRow]:
         """The evidence of the images at positions `left`, one after the other in whatever order they are decided.
 
         Args:
             left: positions, some of `facts.indices`.
-            kept: counts of these images that an earlier run had, where the run is metered.
 
         Raises:
             InputError: what `Scheduler.run` raises.

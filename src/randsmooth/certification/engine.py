@@ -8,7 +8,7 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial, reduce
 from typing import Any
@@ -41,7 +41,6 @@ from randsmooth.noise import Copies, Stream, address_of, check_on_grid, grid_sam
 
 EACH = 2  # batches for each worker in a round of a trial
 WORTH = 10  # times as many samples as its trial takes, a run must have for one
-Keep = Callable[[Segment, NDArray[np.int64]], None]  # what receives the classes of the samples of a segment
 
 
 class Engine:
@@ -115,8 +114,8 @@ class Engine:
 
     @property
     def cuts(self) -> bool:
-        """Whether segments are divided to fill batches: where each batch is a request, or smaller than a segment."""
-        return self.backend.metered or self.size < usual_block(self._shape[1:])
+        """Whether segments are divided to fill batches, which are smaller than one."""
+        return self.size < usual_block(self._shape[1:])
 
     def prepare(self, shape: Sequence[int], samples: float = math.inf) -> Backend:
         """Make ready for images of `shape` (C, H, W): choose the backend, and try the base classifier out.
@@ -171,12 +170,12 @@ class Engine:
         warnings.warn(note, Note, stacklevel=2)
 
     def _batch_for(self, backend: Backend, shape: Sequence[int]) -> int:
-        """Samples a batch: as the settings, the backend or its device want it, and its memory allows.
+        """Samples a batch: as the settings or its device want it, and its memory allows.
 
         Raises:
             InputError: they want too few.
         """
-        batch, block = self.settings.batch or backend.batch or usual_batch(self.device, shape), usual_block(shape)
+        batch, block = self.settings.batch or usual_batch(self.device, shape), usual_block(shape)
         if backend.padded and batch < block:
             raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
         self._tried = batch if self._most is None else min(batch, self._most)
@@ -185,34 +184,24 @@ class Engine:
     def _workers_for(self, backend: Backend, shape: Sequence[int]) -> WorkerPool:
         """As many as the backend wants; of small images on a CPU, one for each thread and the spare ones; else one."""
         several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
-        backend.workers = backend.side_by_side or (torch.get_num_threads() if several else 1)
-        return WorkerPool(backend.workers + several * backend.spare, halting=backend.halting)
+        backend.workers = torch.get_num_threads() if several else 1
+        return WorkerPool(backend.workers + several * backend.spare)
 
     @torch.inference_mode()
     def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
-        """Whether the rows of a batch stand alone, and how many classes there are.
-
-        A metered backend is not tried out: one sample is answered, where it does not know how many classes there are.
-        """
-        if self.backend.metered and self.backend.num_classes is not None:
-            return True, self.backend.num_classes
+        """Whether the rows of a batch stand alone, and how many classes there are."""
         trial, images = torch.empty(shape, device=self.device), made_up(shape[1:])
         for place, (image, part) in enumerate(zip(images, trial.tensor_split(len(images)), strict=True)):
             perturb(part, image.to(self.device), self.sigma, stream=Stream(self.seed, "try out").at(place))
-        if self.backend.metered:
-            return True, self.backend.logits(trial[:1]).shape[1]
         logits = check_repeats(self.backend, self.model, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
     def _choose(self, shape: tuple[int, ...], samples: float) -> None:
-        """Take the backend and precision that count fastest; the usual ones where a trial does not pay.
-
-        A metered model is not timed: it has its usual backend.
-        """
+        """Take the backend and precision that count fastest; the usual ones where a trial does not pay."""
         usual, *others = self._ways()
         engine = self._in(usual, shape)
         engines, trial = {usual: engine}, engine._round * (1 + ROUNDS) * (1 + len(others))
-        if not engine.backend.metered and samples >= WORTH * trial:
+        if samples >= WORTH * trial:
             for way in others:
                 with suppress(InputError):  # it cannot run this model
                     engines[way] = self._in(way, shape)
@@ -286,28 +275,22 @@ class Engine:
             found.append(logits[: len(part)].argmax(dim=1).cpu())
         return torch.cat(found)
 
-    def count(
-        self, batches: Sequence[Sequence[Segment]], slots: Sequence[int], keep: Keep | None = None
-    ) -> NDArray[np.int64]:
+    def count(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
         """(len(slots), K + 1) class counts of the segments in `batches`; the last column: answers not finite.
 
-        After the only transfer from the device, unless `keep` is called: for each segment of a batch as soon as that is
-        answered, with the classes (samples,) of its samples, if all answers are finite.
+        After the only transfer from the device.
         """
         rows = {slot: row for row, slot in enumerate(slots)}
-        parts = self.workers.map(partial(self._counted, rows=rows, keep=keep), batches)
+        parts = self.workers.map(partial(self._counted, rows=rows), batches)
         host: NDArray[np.int64] = reduce(torch.add, parts).view(len(slots), -1).cpu().numpy()
         return host
 
     @torch.inference_mode()
-    def _counted(self, batch: Sequence[Segment], rows: dict[int, int], keep: Keep | None) -> Tensor:
+    def _counted(self, batch: Sequence[Segment], rows: dict[int, int]) -> Tensor:
         """(len(rows) * (K + 1),) what one batch adds to the counts."""
         logits, columns = self.logits(batch), self.classes + 1
         predicted = torch.where(logits.isfinite().all(dim=1), logits.argmax(dim=1), self.classes)
         samples = [segment.samples for segment in batch]
-        if keep is not None and bool((predicted < self.classes).all()):
-            for segment, classes in zip(batch, predicted.cpu().split(samples), strict=True):
-                keep(segment, classes.numpy())
         row = torch.tensor([rows[segment.slot] for segment in batch]).repeat_interleave(torch.tensor(samples))
         places = row.to(self.device, non_blocking=True) * columns + predicted
         counts = torch.zeros(len(rows) * columns, dtype=torch.int64, device=self.device)

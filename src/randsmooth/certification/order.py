@@ -108,7 +108,7 @@ class Order:
         notes = [
             *in_another_unit(smoothed.sigma),
             *differences(base, smoothed.sigma, dataset, header),
-            *chosen(smoothed.engine, header, len(indices)),
+            *chosen(smoothed.engine),
             *models.notes_of(base),
             *header.notes,
             *([] if opened and self.shard else no_better_than_guessing(smoothed.engine, images, indices)),
@@ -188,11 +188,8 @@ def completed(
     return dataset, settings.having(sigma=sigma, seed=settings.seed or 0)
 
 
-def chosen(engine: Engine, header: Header, images: int) -> list[str]:
-    """What `auto` chose, or that the precision asked for is slow here; of an endpoint, what the run may cost."""
-    if engine.backend.metered:
-        samples = images * ((header.n0 or 0) + (header.n or 0))
-        return [f"the endpoint is sent {samples:,} images at most, in {-(-samples // engine.size):,} requests"]
+def chosen(engine: Engine) -> list[str]:
+    """What `auto` chose, or that the precision asked for is slow here."""
     slow = [] if (said := slow_format(engine.backend)) is None else [said]
     if not engine.settings.chooses:
         return slow

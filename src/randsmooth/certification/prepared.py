@@ -15,7 +15,6 @@ from randsmooth.certificates.digest import in_bytes
 from randsmooth.certification.algorithm import ImageEvidence, certify_steps, uniform_number
 from randsmooth.certification.crew import RunFacts
 from randsmooth.certification.jobs import Job
-from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.data import Images
@@ -59,10 +58,9 @@ class Prepared:
         notes: Sequence[str] = (),
     ) -> Self:
         """The run of those `images` whose `hashes` these are, and whose header `make_header` made."""
-        metered = smoothed.engine.backend.metered
-        return cls(smoothed, images, RunFacts.of(header, list(hashes), images, notes, metered=metered), hashes)
+        return cls(smoothed, images, RunFacts.of(header, list(hashes), images, notes), hashes)
 
-    def rows(self, left: Iterable[int], kept: KeptCounts | None = None) -> Iterator[JournalRow]:
+    def rows(self, left: Iterable[int]) -> Iterator[JournalRow]:
         """The evidence of the images at positions `left`, as they are decided (see `Crew.rows`).
 
         A position is taken off `left` when there is room for its image, and all are counted to the end once it is
@@ -72,7 +70,7 @@ class Prepared:
             InputError: what `Scheduler.run` raises, or an image is no longer what the header is about.
         """
         label_of = dict(zip(self.facts.indices, self.facts.labels, strict=True))
-        for job in Scheduler[ImageEvidence](self.smoothed.engine, kept).run(self._jobs(left)):
+        for job in Scheduler[ImageEvidence](self.smoothed.engine).run(self._jobs(left)):
             found = job.result
             assert found is not None
             seconds = round(job.seconds, 6)
@@ -80,8 +78,6 @@ class Prepared:
             if self.facts.header.bound == "randomised":
                 row = replace(row, u=uniform_number(self.smoothed.engine.seed, job.address))
             yield row if self.facts.header.shard is None else replace(row, image=in_bytes(job.address))
-            if kept is not None:
-                kept.finish(job.address)
 
     def _jobs(self, left: Iterable[int]) -> Iterator[Job[ImageEvidence]]:
         """One job an image, made when the scheduler has room for it."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,9 +21,7 @@ from randsmooth.certificates import (
 from randsmooth.certificates.partial import journal_path, shards_path
 from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification.crew import Crew, RunFacts
-from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.errors import InputError, setting
-from randsmooth.models import EndpointError
 from randsmooth.progress import Reporter, Silent
 
 
@@ -41,11 +37,6 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
             f"{there} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
             "another out (--out)"
         )
-
-
-def kept_path(out: Path) -> Path:
-    """Where the counts of the images in hand wait for the rest, in a run into `out` whose samples cost."""
-    return out.with_name(out.name + ".answers")
 
 
 def header_of(out: Path) -> Header | None:
@@ -66,9 +57,8 @@ def certify_images(
 ) -> Certificates:
     """Have a crew certify its images into the Parquet file `out`.
 
-    A run that is killed, at whatever moment, loses the few images in hand, or of an `Endpoint` only the requests under
-    way; `resume` goes on with it. What is reported to `reporter` as done was written to the disk before: a power
-    failure does not take it either.
+    A run that is killed, at whatever moment, loses the few images in hand; `resume` goes on with it. What is reported
+    to `reporter` as done was written to the disk before: a power failure does not take it either.
 
     Raises:
         InputError: `out` exists and neither flag is given, or holds a run with another header, or another
@@ -96,43 +86,23 @@ def certify_images(
         if overwrite:
             out.unlink(missing_ok=True)
             shutil.rmtree(shards_path(out), ignore_errors=True)
-            kept_path(out).unlink(missing_ok=True)
         if out.exists():
             table = _finished(out, header)
-            kept_path(out).unlink(missing_ok=True)
             path.unlink()  # a kill may have come between writing the table and removing this
             return table
         with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
-            with _kept_counts(journal, out, metered=crew.facts.metered) as kept:
-                _certify_rest(crew, journal, kept, reporter or Silent())
+            try:
+                _certify_rest(crew, journal, reporter or Silent())
+            except InputError:
+                if not journal.rows:  # nothing to resume: do not stand in the way of the next try
+                    journal.path.unlink(missing_ok=True)
+                raise
             table = journal.table(indices, out.stem)
             journal.rows.clear()  # the memory of as many counts as the table holds
         check_held()
         write_parquet(table, out)
-        kept_path(out).unlink(missing_ok=True)
         path.unlink()
     return table
-
-
-@contextmanager
-def _kept_counts(journal: Journal, out: Path, *, metered: bool) -> Iterator[KeptCounts | None]:
-    """Where the counts of unfinished images are kept, if every sample costs, for as long as images are certified.
-
-    Raises:
-        InputError: what is raised within; that the endpoint has stopped answering comes with what is finished.
-    """
-    try:
-        with KeptCounts.open(kept_path(out), journal.header) if metered else nullcontext() as kept:
-            yield kept
-    except InputError as error:
-        samples = kept.samples if kept is not None and isinstance(error, EndpointError) else 0
-        if not journal.rows and not samples:  # nothing to resume: do not stand in the way of the next try
-            kept_path(out).unlink(missing_ok=True)
-            journal.path.unlink(missing_ok=True)
-        if not isinstance(error, EndpointError) or not (journal.rows or samples):
-            raise
-        done = f"{len(journal.rows)} images are finished, and {samples:,} answers about others are kept"
-        raise EndpointError(f"{error}; {done}. To go on: {setting(resume=True)}") from error
 
 
 def _finished(out: Path, header: Header) -> Certificates:
@@ -142,7 +112,7 @@ def _finished(out: Path, header: Header) -> Certificates:
     return table
 
 
-def _certify_rest(crew: Crew, journal: Journal, kept: KeptCounts | None, reporter: Reporter) -> None:
+def _certify_rest(crew: Crew, journal: Journal, reporter: Reporter) -> None:
     """Have the images certified that the journal does not hold yet, and add a line for each as it is decided.
 
     An image is reported once its line is on the disk.
@@ -153,7 +123,7 @@ def _certify_rest(crew: Crew, journal: Journal, kept: KeptCounts | None, reporte
     reporter.skip(len(finished))
     right = _settled(journal, facts)
     here = Machine.here(facts.header) if facts.header.shard is not None or journal.machines.machines else None
-    for row in crew.rows(left, kept):
+    for row in crew.rows(left):
         journal.append(row if row.machine else replace(row, machine=here))
         safe = journal.settle() if len(journal.rows) < len(facts.indices) else journal.sync()
         if safe:

@@ -60,7 +60,7 @@ def make_header(
     """
     base, engine = models.adapt(model), smoothed.engine
     described = describe_model(base, identity)
-    backend = engine.prepare(images.spec.shape)
+    engine.prepare(images.spec.shape)
     if isinstance(base, models.ForeignModel):
         described |= {"arch": base.kind}  # which says whether it gives labels, known once it was asked
     classes = class_names(base, engine.classes, images, indices)
@@ -75,7 +75,7 @@ def make_header(
         data=fingerprint(images, indices, hashes=hashes),
         classes=classes,
         model=described,
-        behaviour={} if backend.metered else behaviour(engine, images, selected or indices),
+        behaviour=behaviour(engine, images, selected or indices),
         **facts,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +16,8 @@ from torch import Tensor
 
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, T, count_once
-from randsmooth.certification.kept_counts import KeptCounts
 from randsmooth.certification.segments import Segment, segments, take_batch
 from randsmooth.errors import InputError
-from randsmooth.models import EndpointError
 from randsmooth.noise import Stream, address_of
 
 U = TypeVar("U")
@@ -51,7 +48,6 @@ class Scheduler(Generic[T]):
 
     Args:
         engine: what draws the noise and counts the answers.
-        kept: counts that an earlier run had of the same samples; those of this run are added as they come.
 
     Example:
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
@@ -61,8 +57,8 @@ class Scheduler(Generic[T]):
         [300, 300, 300]
     """
 
-    def __init__(self, engine: Engine, kept: KeptCounts | None = None) -> None:
-        self.engine, self.kept = engine, kept
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
         self.queue: deque[Segment] = deque()
         self.pending: dict[int, PendingCounts] = {}  # by slot
         self.slots = 0  # given out so far
@@ -99,22 +95,13 @@ class Scheduler(Generic[T]):
 
     def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
         slots = range(self.slots, self.slots + len(ranges))
-        pending = PendingCounts(job, slots, 0, np.zeros((len(ranges), self.engine.classes), np.int64))
+        left = sum(samples.stop - samples.start for samples in ranges)
+        pending = PendingCounts(job, slots, left, np.zeros((len(ranges), self.engine.classes), np.int64))
         for slot, samples in zip(slots, ranges, strict=True):
             stream = Stream(self.engine.seed, samples.name).at(job.address)
             self.pending[slot] = pending
-            for segment in segments(slot, job.x, stream, samples):
-                self._queue(segment, pending)
+            self.queue.extend(segments(slot, job.x, stream, samples))
         self.slots = slots.stop
-
-    def _queue(self, segment: Segment, pending: PendingCounts) -> None:
-        """Queue a segment, but for those of its samples that were counted before."""
-        parts = [segment]
-        if self.kept is not None:
-            counts, parts = self.kept.of(segment, self.engine.classes)
-            pending.counts[pending.slots.index(segment.slot)] += counts
-        self.queue.extend(parts)
-        pending.left += sum(part.samples for part in parts)
 
     def _count_queued(self, *, flush: bool) -> list[Job[T]]:
         """Have every full batch in the queue counted, with `flush` the rest too; the jobs that finished by it.
@@ -133,31 +120,10 @@ class Scheduler(Generic[T]):
     def _count(self, batches: Sequence[Sequence[Segment]]) -> None:
         start = time.perf_counter()
         slots = sorted({segment.slot for batch in batches for segment in batch})
-        if self.kept is None:
-            counts = self.engine.count(batches, slots)  # the only wait for the device
-        else:
-            counts = self._count_and_keep(batches, slots, self.kept)
+        counts = self.engine.count(batches, slots)  # the only wait for the device
         seconds = (time.perf_counter() - start) / max(1, counts.sum())
         for slot, row in zip(slots, counts, strict=True):
             self._add(slot, row, seconds)
-
-    def _count_and_keep(
-        self, batches: Sequence[Sequence[Segment]], slots: Sequence[int], kept: KeptCounts
-    ) -> NDArray[np.int64]:
-        """As `Engine.count`; where the endpoint fails, what it answered, and the failure is raised later."""
-        rows = {slot: row for row, slot in enumerate(slots)}
-        answered, lock = np.zeros((len(slots), self.engine.classes + 1), np.int64), threading.Lock()
-
-        def keep(segment: Segment, classes: NDArray[np.int64]) -> None:
-            kept.add(segment, classes)
-            with lock:
-                np.add.at(answered[rows[segment.slot]], classes, 1)
-
-        try:
-            return self.engine.count(batches, slots, keep)
-        except EndpointError as error:
-            self.failure = error
-            return answered
 
     def _batches(self, flush: bool) -> Iterator[list[Segment]]:
         size, mix, cut = self.engine.size, self.engine.mixes, self.engine.cuts
@@ -258,8 +224,7 @@ def answered_samples(
 def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, NDArray[np.int64]]:
     """The first of one image's `samples`, at most `most` of the first block: copies (n, C, H, W), their classes (n,).
 
-    They are drawn and answered as when they are counted. Of a model that has its price for every answer none is asked:
-    there are no classes then.
+    They are drawn and answered as when they are counted.
 
     Raises:
         InputError: the model refuses the image.
@@ -274,8 +239,6 @@ def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) ->
     stream = Stream(engine.seed, samples.name).at(address_of(x))
     block = next(segments(0, engine.receive(x), stream, samples))
     shown = block.part(0, min(most, block.samples))
-    if engine.backend.metered:
-        return engine.noisy([shown]).cpu(), np.zeros(0, np.int64)
     step = min(shown.samples, engine.size)
     parts = [[shown.part(start, min(step, shown.samples - start))] for start in range(0, shown.samples, step)]
     answered = engine.workers.map(partial(_answered, engine, lambda logits: logits.argmax(dim=1).cpu()), parts)

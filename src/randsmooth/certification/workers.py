@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 import torch
@@ -23,11 +22,10 @@ class WorkerPool:
 
     Args:
         number: of the workers.
-        halting: within which items that are under way when another has failed are waited for.
     """
 
-    def __init__(self, number: int, halting: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-        self.number, self.halting = number, halting
+    def __init__(self, number: int) -> None:
+        self.number = number
         self._own = threading.local()
         self._pool = ThreadPoolExecutor(number) if number > 1 else None
         if self._pool is not None:
@@ -47,8 +45,7 @@ class WorkerPool:
         except BaseException:
             for future in futures:
                 future.cancel()
-            with self.halting():
-                wait(futures)
+            wait(futures)
             raise
 
     def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:

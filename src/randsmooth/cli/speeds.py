@@ -18,7 +18,6 @@ SHAPE, ARCH, SIGMA = (1, 28, 28), "lenet", 0.5
 UNTIMED = {
     "compile": "installed; not timed, since it compiles first",
     "python": "runs functions and estimators, at their speed",
-    "endpoint": "asks a server, at its speed",
     "mixed": "runs modules with parts that are none of torch, at their speed",
 }
 
@@ -27,8 +26,8 @@ def speed(name: str) -> str:
     """Noisy images that are drawn and answered a second, in each precision that it takes.
 
     Example:
-        >>> speed("endpoint")
-        'asks a server, at its speed'
+        >>> speed("python")
+        'runs functions and estimators, at their speed'
     """
     if name in UNTIMED:
         return UNTIMED[name]

@@ -57,8 +57,8 @@ def explain(
             trained on, where it names them and they are on this machine. False: none.
         label: the true class, if it is known.
         classes: names of the K classes; default: those of the model or of the training images.
-        attack: search the ball for a change of the answer, and larger ones. Left out where every answer has its price,
-            where noisy images lie on a grid (`sound`), and where nothing is certified.
+        attack: search the ball for a change of the answer, and larger ones. Left out where noisy
+            images lie on a grid (`sound`), and where nothing is certified.
         device: auto, cpu or cuda.
         num_classes: K, for a function that answers with labels.
         name: what to call the image.
@@ -111,7 +111,6 @@ def explain(
 
 NOT_ASKED = "No attack was tried, as was asked for."
 ABSTAINED = "Nothing is certified, so there is nothing to attack."
-PRICED = "No attack was tried: it takes thousands of answers, and each of this model's has its price."
 ON_GRID = "No attack was tried: the certificate is about images on the grid k/255, between whose points attacks search."
 
 
@@ -164,8 +163,6 @@ def _attempts(
     predict, radius = int(certified.predict[0]), float(certified.radius[0])
     if predict < 0 or radius <= 0.0:
         return None, ABSTAINED
-    if smoothed.engine.backend.metered:
-        return None, PRICED
     if smoothed.settings.sound:
         return None, ON_GRID
     other = None if around is None else around.other
@@ -187,7 +184,7 @@ def _copies(smoothed: SmoothedClassifier, image: Tensor) -> Copies:
 @torch.inference_mode()
 def _denoised(smoothed: SmoothedClassifier, noisy: Tensor) -> np.ndarray[Any, Any] | None:
     model = smoothed.model
-    if not isinstance(model, models.Denoised) or smoothed.engine.backend.metered:
+    if not isinstance(model, models.Denoised):
         return None
     where = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     shown = model.denoiser(noisy.to(where))
@@ -216,11 +213,6 @@ def _notes(smoothed: SmoothedClassifier) -> tuple[str, ...]:
         said.append(
             f"{len(model.members)} models answer together; each noisy copy is shown to them as to one, and the "
             "certificate is about what they answer together."
-        )
-    if smoothed.engine.backend.metered:
-        said.append(
-            "The model is asked over a network, or has its price: the certificate supposes that it is one fixed "
-            "function of the image."
         )
     if smoothed.settings.sound:
         said.append("Noisy images are rounded to the grid k/255: no floating-point rounding stands in the proof.")

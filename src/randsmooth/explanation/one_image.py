@@ -21,7 +21,7 @@ class Copies:
 
     Attributes:
         pixels: (n, C, H, W), which noise takes out of [0, 1].
-        answers: (n,) the base classifier's classes; (0,) where it was not asked again.
+        answers: (n,) the base classifier's classes.
         denoised: (n, C, H, W) what a denoiser before the classifier makes of them; None without one.
 
     Example:

@@ -144,12 +144,11 @@ def _card(pixels: NDArray[np.float32], title: str, alt: str, text: str = "", let
 def _copies(explained: Explanation) -> list[Card]:
     """The noisy copies, with the answers to them."""
     cards = []
-    for i, pixels in enumerate(explained.copies.pixels):
-        known = i < len(explained.copies.answers)
-        k = int(explained.copies.answers[i]) if known else -1
-        title = sentences.called(explained, k) if known else ""
-        tone = "" if not known else "same" if k == explained.picked else "other"
-        cards.append(_card(pixels, title, f"noisy copy {i + 1}, classified as {title or 'unknown'}", tone=tone))
+    copies = zip(explained.copies.pixels, explained.copies.answers.tolist(), strict=True)
+    for i, (pixels, k) in enumerate(copies, 1):
+        title = sentences.called(explained, k)
+        tone = "same" if k == explained.picked else "other"
+        cards.append(_card(pixels, title, f"noisy copy {i}, classified as {title}", tone=tone))
     return cards
 
 

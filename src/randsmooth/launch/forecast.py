@@ -164,8 +164,6 @@ def _planned(prepared: Prepared, pilot: Pilot, start: float, seed: int, workers:
     alone = pilot.time_of(samples, many)
     known = sum(image.samples is not None for image in pilot.images)
     notes = [*prepared.facts.notes]
-    if prepared.facts.metered:
-        notes.append(f"the pilot sent {pilot.sampled:,} images to the endpoint")
     if pilot.high > WIDE * pilot.low:
         notes.append(f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds")
     return Plan(

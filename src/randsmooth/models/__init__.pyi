@@ -15,7 +15,6 @@ from .denoiser import Denoiser as Denoiser
 from .denoiser_sources import load_denoiser as load_denoiser
 from .devices import pick_device as pick_device
 from .diffusion import DiffusionDenoiser as DiffusionDenoiser
-from .endpoint import Endpoint as Endpoint
 from .ensemble import Ensemble as Ensemble
 from .ensemble import traceable as traceable
 from .folder import check_folder as check_folder
@@ -25,14 +24,12 @@ from .foreign_model import ForeignModel as ForeignModel
 from .foreign_model import votes as votes
 from .foreign_part import foreign_parts as foreign_parts
 from .graph_file import GraphFile as GraphFile
-from .http_json import HttpJson as HttpJson
 from .identity import identity_of as identity_of
 from .identity import unwrapped as unwrapped
 from .importing.checkpoint import HoldsDenoiser as HoldsDenoiser
 from .importing.checkpoint import import_checkpoint as import_checkpoint
 from .importing.checkpoint import import_denoiser as import_denoiser
 from .ir_model import IrModel as IrModel
-from .meter import EndpointError as EndpointError
 from .onnx_model import OnnxModel as OnnxModel
 from .registry import ARCHITECTURES as ARCHITECTURES
 from .registry import Architecture as Architecture

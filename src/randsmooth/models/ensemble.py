@@ -33,7 +33,7 @@ class Ensemble(Around):
     function of the image: certificates are about it, and are as valid (K-consensus aggregation in that paper).
 
     Args:
-        members: at least two of what can be certified, in any mixture: modules in eval mode, functions, endpoints, ...
+        members: at least two of what can be certified, in any mixture: modules in eval mode, functions, files, ...
         rule: "logits" (mean), "probabilities" (mean softmax, whose logarithm is given as logits) or "vote".
         weights: one for each member, above 0; default: all equal. Only their ratios matter.
         consensus: k, from 2 to the number of members less one.

@@ -24,7 +24,7 @@ def is_traced() -> bool:
 
 
 class ForeignPart(Around):
-    """A scikit-learn estimator, a function, a file or an endpoint as a module; it takes no gradient.
+    """A scikit-learn estimator, a function or a file as a module; it takes no gradient.
 
     By itself it can answer only if it is called in Python, for one thread at a time. The backend `mixed` runs any.
 

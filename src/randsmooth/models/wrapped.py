@@ -79,7 +79,7 @@ def wrap(
     the steps. They are torch operations: of a torch module, gradients, compilation and export stay possible.
 
     Args:
-        model: what can be certified: a torch module in eval mode, an `Endpoint`, a function, an estimator, ...
+        model: what can be certified: a torch module in eval mode, a function, an estimator, ...
         channels: 3 repeats a grey channel, 1 makes grey of colours (ITU-R BT.601), "bgr" swaps their order.
         resize: (H, W), or the length of the shorter side; shrinking filters first (antialias).
         crop: the middle (H, W), or a side of a square.

@@ -119,7 +119,7 @@ class Served:
             limits: of a visitor; default: `Limits()`.
 
         Raises:
-            InputError: nothing says what the images are, or which sigma; or each answer has its price.
+            InputError: nothing says what the images are, or which sigma.
         """
         base = opened(model, {}, num_classes)
         if denoiser is not None:
@@ -135,8 +135,7 @@ class Served:
         )
         served = cls(base, name, spec, settings, limits, models.pick_device(device))
         engine = served.smoothed(known).engine
-        if (runs := engine.prepare(spec.shape)).metered:
-            raise InputError(f"every answer of {name} has its price, which visitors would spend: serve another model")
+        runs = engine.prepare(spec.shape)
         chosen = settings.having(backend=runs.name, precision=runs.precision, batch=engine.size)
         return dataclasses.replace(served, settings=chosen)  # so that no visitor waits for another trial
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -40,10 +38,6 @@ class Backend(ABC):
         workers: how many answers are computed at once; set before the first, above 1 only where `parallel`.
         spare: how many more threads ask than that: each draws noise while the others wait for their answers.
         padded: whether batches are filled up to one size, with images whose answers are thrown away.
-        metered: whether every image answered costs, so that none is sent to measure speed or to try the model out.
-        batch: samples a batch where the settings give none; None: what suits device and image.
-        side_by_side: how many threads should ask at once; None: what suits device and image.
-        num_classes: K, where it is known before the first answer.
         size: samples of a full batch; set before the first answer.
 
     Example:
@@ -64,10 +58,6 @@ class Backend(ABC):
     workers: int = 1
     spare: ClassVar[int] = 0
     padded: bool = True
-    metered: bool = False
-    batch: int | None = None
-    side_by_side: int | None = None
-    num_classes: int | None = None
     size: int = 0
     precision: Precision
     device: torch.device
@@ -112,11 +102,6 @@ class Backend(ABC):
     def instructions(self) -> str:
         """The instructions that it computes with, as this runtime chooses them."""
         return with_torch(self.device)
-
-    @contextmanager
-    def halting(self) -> Iterator[None]:
-        """Within it, answers that are under way should end soon, since another one failed."""
-        yield
 
     def logits(self, noisy: Tensor) -> Tensor:
         """(B, K) float32 or float64, of noisy images (B, C, H, W) float32.

@@ -1,10 +1,8 @@
-"""A backend for modules with parts that are no torch modules, such as an ONNX file or an endpoint behind a resize."""
+"""A backend for modules with parts that are no torch modules, such as an ONNX file or a function behind a resize."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -12,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.certificates import Precision
-from randsmooth.certification.backends.base import Backend
 from randsmooth.certification.backends.choose import make_backend, usual_backend
 from randsmooth.certification.backends.torch_backend import Torch
 from randsmooth.errors import InputError
@@ -27,7 +24,6 @@ class Mixed(Torch):
     """
 
     name = "mixed"
-    parallel = True
     runs = "runs modules with parts of other kinds; leave the backend open for others"
 
     @classmethod
@@ -41,15 +37,11 @@ class Mixed(Torch):
         self.parts = foreign_parts(self.model)
         self.inner = [make_backend(usual_backend(part.model), part.model, device, precision) for part in self.parts]
         self.padded = all(backend.padded for backend in self.inner)
-        self.metered = any(backend.metered for backend in self.inner)
-        self.batch = min((backend.batch for backend in self.inner if backend.batch is not None), default=None)
-        wanted = [backend.side_by_side for backend in self.inner if backend.side_by_side is not None]
-        self.side_by_side = max(wanted) if wanted else None if all(b.parallel for b in self.inner) else 1
-        self.num_classes = next((b.num_classes for b in self.inner if b.num_classes is not None), None)
+        self.parallel = all(backend.parallel for backend in self.inner)  # type: ignore[misc]
         used = (package for backend in self.inner for package in backend.packages)
         self.packages = tuple(dict.fromkeys(used))  # type: ignore[misc]
         for part, backend in zip(self.parts, self.inner, strict=True):
-            part.padded, part.run = backend.padded, partial(self._run, _one_at_a_time(backend), backend.padded)
+            part.padded, part.run = backend.padded, partial(self._run, backend.logits, backend.padded)
 
     @property
     def processor(self) -> str:
@@ -75,28 +67,8 @@ class Mixed(Torch):
     def votes(self) -> bool:
         return any(backend.votes for backend in self.inner)
 
-    @contextmanager
-    def halting(self) -> Iterator[None]:
-        with ExitStack() as stack:
-            for backend in self.inner:
-                stack.enter_context(backend.halting())
-            yield
-
     def _run(self, logits: Callable[[Tensor], Tensor], padded: bool, x: Tensor) -> Tensor:
         """What a part answers; one that wants batches of one size is asked about `size` images."""
         if not padded or self.padded or len(x) >= self.size:
             return logits(x.contiguous())
         return logits(F.pad(x, (0, 0) * (x.dim() - 1) + (0, self.size - len(x))))[: len(x)]
-
-
-def _one_at_a_time(backend: Backend) -> Callable[[Tensor], Tensor]:
-    """The backend's answers, for threads that may not ask it at the same time."""
-    if backend.parallel:
-        return backend.logits
-    lock = threading.Lock()
-
-    def logits(x: Tensor) -> Tensor:
-        with lock:
-            return backend.logits(x)
-
-    return logits

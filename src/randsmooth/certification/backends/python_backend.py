@@ -25,7 +25,7 @@ class Python(Backend):
         if precision != "32":
             raise InputError(f"precision={precision}: {article(model.kind)} computes as it was made; leave it at 32")
         self.model, self.device, self.precision = model, device, precision
-        self.padded, self.num_classes = model.padded, model.num_classes
+        self.padded = model.padded
 
     @property
     def votes(self) -> bool:

@@ -22,7 +22,6 @@ BACKENDS: Registry[type[Backend]] = Registry(
         "onnx": "randsmooth.certification.backends.onnx_backend:Onnx",
         "openvino": "randsmooth.certification.backends.openvino_backend:OpenVINO",
         "python": "randsmooth.certification.backends.python_backend:Python",
-        "endpoint": "randsmooth.certification.backends.endpoint_backend:Asked",
         "mixed": "randsmooth.certification.backends.mixed:Mixed",
     },
 )
