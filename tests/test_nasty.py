@@ -20,9 +20,10 @@ from nasty import NASTY
 from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
-from randsmooth.report.formats import rendering as tables
-from randsmooth.report.leaderboard.json_document import to_json
-from randsmooth.report.sheet.content import build_sheet
+from randsmooth.report import formats as tables
+from randsmooth.report.leaderboard.board import to_json
+from randsmooth.report.leaderboard.grouping import by_setting
+from randsmooth.report.sheet import build_sheet
 from report.reading import Read
 
 STRINGS = list(NASTY.values())
@@ -70,7 +71,7 @@ def written(evil: list[Certificates]) -> dict[str, str]:
     made["compared"] = comparison_page(some, radii=[0.0], title=NASTY["half a letter"], command=NASTY["nul"])
     entries = [measure(one, f"{one.name}/{one.name}.tsv") for one in evil]
     made["leaderboard"] = leaderboard_page(entries, title=NASTY["script"], command=NASTY["image"])
-    made["records"] = to_json(entries)
+    made["records"] = to_json(*by_setting(entries))
     return made
 
 
@@ -115,12 +116,12 @@ def test_pages_show_it(pages: dict[str, Read], text: str) -> None:
 def test_a_policy_lets_nothing_run_but_the_pages_own_scripts(text: str, written: dict[str, str]) -> None:
     """The hashes are of the scripts as they are in the package, so that what a name smuggled in would not run."""
     from randsmooth import report
-    from randsmooth.report.web import html
+    from randsmooth.report import web
 
     package, script = "randsmooth.report.figures", (Path(report.__file__).parent / "figures" / "figure.js").read_text()
-    scripts, figure = [html.asset(package, "figure.js")], {"data": [text], "layout": {}}
-    evil = html.page(package, "figure.html.j2", scripts=scripts, title=text, figure=figure)
-    policies = [html.policy([script])]
+    scripts, figure = [web.asset(package, "figure.js")], {"data": [text], "layout": {}}
+    evil = web.page(package, "figure.html.j2", scripts=scripts, title=text, figure=figure)
+    policies = [web.policy([script])]
     assert [a["content"] for tag, a in Read(evil).tags if tag == "meta" and "http-equiv" in a] == policies
     assert json.loads(Read(evil).scripts[0])["data"] == [text]
 

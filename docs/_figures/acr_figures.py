@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.report.figures.colours import BASELINE, PALETTE
+from randsmooth.report.figures.charts import BASELINE, PALETTE
 
 Floats = NDArray[np.float64]
 DATA, IMAGES = Path(__file__).parents[1] / "_data", Path(__file__).parents[1] / "images"

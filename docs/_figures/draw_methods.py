@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from randsmooth.report.figures.colours import PALETTE
+from randsmooth.report.figures.charts import PALETTE
 
 DOCS = Path(__file__).parents[1]
 RESULTS, IMAGES = DOCS.parent / "results" / "methods-training", DOCS / "images" / "methods"

@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from randsmooth.report.figures.colours import PALETTE
+from randsmooth.report.figures.charts import PALETTE
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 COLOURS = PALETTE

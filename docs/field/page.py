@@ -19,7 +19,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.log_paths import CORRUPTED
 from randsmooth.escape import say
 from randsmooth.metrics import P_A_LEVELS
-from randsmooth.report.web import html
+from randsmooth.report import web
 
 HERE = Path(__file__).parent
 CSV, JSON = HERE / "field.csv", HERE / "curves.json"
@@ -53,19 +53,19 @@ def whole_page(rows: Sequence[Row], curves: Curves, *, site: bool = False) -> st
         site: whether it lies beside the built documentation, to which it then links.
     """
     judged = judged_of(rows)
-    web, folder = html.__package__, __package__
-    scripts = [html.asset(web, name) for name in ("ordering.js", "charts.js")]
-    scripts += [html.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")]
-    return html.page(
+    folder = __package__
+    scripts = [web.asset(web.__name__, name) for name in ("ordering.js", "charts.js")]
+    scripts += [web.asset(folder, name) for name in ("own.js", "comparison.js", "page.js")]
+    return web.page(
         folder,
         "page.html.j2",
         styles=[
-            html.asset(web, "base.css"),
-            html.asset("randsmooth.report.leaderboard", "leaderboard.css"),
-            html.asset(folder, "page.css"),
+            web.asset(web.__name__, "base.css"),
+            web.asset("randsmooth.report.leaderboard", "leaderboard.css"),
+            web.asset(folder, "page.css"),
         ],
         scripts=scripts,
-        data=html.json_markup(_payload(judged, curves)),
+        data=web.json_markup(_payload(judged, curves)),
         sentences=sentences(rows, curves),
         listed=sum(row["listed"] == "yes" for row in rows),
         judged=len(judged),

@@ -1,6 +1,6 @@
 """Names, classes and notes from files are data: these functions keep them text, one function for each kind of output.
 
-HTML is escaped by the templates (`report.web.html`).
+HTML is escaped by the templates (`report.web`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from docs.field.rows import Row
 
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import measure, write_leaderboard
-from randsmooth.report.web.html import json_markup
+from randsmooth.report.web import json_markup
 from report.browser import opened
 
 # What a reader does, each followed by what then shows. Files are read later than events end, so that steps wait.

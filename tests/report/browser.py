@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from randsmooth.report.web.html import policy
+from randsmooth.report.web import policy
 
 QUIET = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "

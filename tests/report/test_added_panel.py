@@ -13,9 +13,8 @@ from randsmooth.errors import InputError
 from randsmooth.registry import Registry
 from randsmooth.report import PANELS, comparison_page
 from randsmooth.report.page import comparison
-from randsmooth.report.page.contract import Panel
-from randsmooth.report.page.panels import NAMES
-from randsmooth.report.web.html import policy
+from randsmooth.report.page.panels import NAMES, Panel
+from randsmooth.report.web import policy
 from report.reading import Read
 
 Make = Callable[..., Certificates]

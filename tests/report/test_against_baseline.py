@@ -17,10 +17,9 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import comparison_page, page_content, remarks, render
-from randsmooth.report.figures import budget_curves
-from randsmooth.report.figures.charts import Chart
-from randsmooth.report.figures.curves import radius_grid
-from randsmooth.report.figures.plotly_charts import plot
+from randsmooth.report.against_baseline import AgainstBaseline, compare_all, joint_scope, verdict_words
+from randsmooth.report.figures.charts import Chart, plot
+from randsmooth.report.figures.curves import budget_curves, radius_grid
 from randsmooth.report.page import summary
 from randsmooth.report.page.panels import (
     accuracy_curves,
@@ -29,8 +28,7 @@ from randsmooth.report.page.panels import (
     budget_curve,
     given_up,
 )
-from randsmooth.report.sheet.against_baseline import AgainstBaseline, compare_all, joint_scope, verdict_words
-from randsmooth.report.sheet.content import build_sheet
+from randsmooth.report.sheet import build_sheet
 
 Make = Callable[..., Certificates]
 RADII = [0.0, 0.25, 0.5]
@@ -121,7 +119,7 @@ def test_bars_add_up_to_the_difference_in_acr(pair: list[Certificates], one: Aga
 
 def test_budgets_of_tables_together_are_those_of_each_alone(make: Make, log: Make) -> None:
     tables = [make("a"), log([0.3, 0.9, -1.0], "log", **LOGGED), make("b", seed=1), log([0.5], "bare"), make(n=700)]
-    found = budget_curves.curves(tables)
+    found = budget_curves(tables)
     assert found[3] is None
     assert [curve and curve.n for curve in found] == [
         [100, 300, 500],

@@ -12,11 +12,10 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
-from randsmooth.report.leaderboard.curves import LEVELS, STEPS, curves_of
-from randsmooth.report.leaderboard.entries import Entry
+from randsmooth.report.against_baseline import joint_scope
+from randsmooth.report.leaderboard.board import to_json
+from randsmooth.report.leaderboard.entries import LEVELS, STEPS, Entry, curves_of
 from randsmooth.report.leaderboard.grouping import MOST_COMPARED, MOST_RADII, by_setting, usual_radii
-from randsmooth.report.leaderboard.json_document import to_json
-from randsmooth.report.sheet.against_baseline import joint_scope
 from report import reading
 from report.browser import opened
 
@@ -168,7 +167,7 @@ def test_the_radii_fit_the_page(log: Make) -> None:
 
 def test_records_are_the_lines_at_full_precision(make: Make) -> None:
     table, other = make("a", split="test", model={"method": "macer"}), make("b", sigma=1.0, a=9.0)
-    first, second = json.loads(to_json(measured([other, table]), radii=[0.5]))
+    first, second = json.loads(to_json(*by_setting(measured([other, table]), [0.5])))
     assert (first["name"], first["file"], second["name"]) == ("a", "deep/a.parquet", "b")
     known = {"dataset": "digits", "split": "test", "method": "macer", "rule": "fixed", "sigma": 0.5, "images": 150}
     assert known.items() <= first.items() and second["method"] is None
@@ -329,13 +328,13 @@ def test_a_setting_of_very_many_is_not_judged_together(log: Make) -> None:
 def test_three_thousand_lines_are_light(log: Make) -> None:
     radii = np.random.default_rng(0).uniform(-0.5, 1.5, 500).round(3).tolist()
     entry = measure(log(radii, "log", sigma=0.5, n=100_000, alpha=0.001), f"{'deep/' * 20}log")
-    page, text = (make([entry] * 300) for make in (leaderboard_page, to_json))
+    page, text = leaderboard_page([entry] * 300), to_json(*by_setting([entry] * 300))
     assert len(page) * 10 < 6e6 and len(text) * 10 < 6e6
 
 
 def test_a_label_aware_table_is_ranked_without_an_abstention(aware_too: tuple[Certificates, Certificates]) -> None:
     entries = measured(list(aware_too))
-    assert "aware" in leaderboard_page(entries) and "abstention" not in to_json(entries)
+    assert "aware" in leaderboard_page(entries) and "abstention" not in to_json(*by_setting(entries))
     assert entries[0].smoothed == entries[1].smoothed and not entries[1].p_a
 
 
@@ -345,7 +344,7 @@ def test_methods_are_compared_with_the_gaussian_one_of_their_setting(make: Make)
     (one,) = metrics.compare([(tables[1], tables[0])], usual_radii(entries))
     text = reading.Read(leaderboard_page(entries)).text
     assert f"polar : {one.verdict}" in text and joint_scope(one.scope) in text
-    told = {record["name"]: record["against"] for record in json.loads(to_json(entries))}
+    told = {record["name"]: record["against"] for record in json.loads(to_json(*by_setting(entries)))}
     assert told["gaussian"] is told["elsewhere"] is None
     assert told["polar"]["words"] == str(one.verdict) and told["polar"]["baseline"] == "gaussian"
     assert told["polar"]["judged_together"]["critical"] == one.scope.critical

@@ -10,12 +10,9 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import remarks
-from randsmooth.report.figures.colours import BASELINE, looks
-from randsmooth.report.figures.plotly_charts import faint
-from randsmooth.report.sheet.columns import Mark, rank
-from randsmooth.report.sheet.comparability import same_images
-from randsmooth.report.sheet.content import build_sheet
-from randsmooth.report.sheet.rows import find_baseline, with_distinct_names
+from randsmooth.report.comparability import same_images
+from randsmooth.report.figures.charts import BASELINE, faint, looks
+from randsmooth.report.sheet import Mark, build_sheet, find_baseline, rank, with_distinct_names
 
 Make = Callable[..., Certificates]
 

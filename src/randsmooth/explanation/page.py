@@ -21,7 +21,7 @@ from randsmooth.explanation.growth import BUDGETS, limit, radius_by_samples
 from randsmooth.explanation.one_image import Explanation
 from randsmooth.explanation.pictures import Picture, amplified, picture
 from randsmooth.models import notes_of
-from randsmooth.report.web import html
+from randsmooth.report import web
 from randsmooth.versions import versions
 
 CLASSES = 6  # bars of the vote, at most; the others are one
@@ -74,11 +74,11 @@ def explanation_page(explained: Explanation, *, command: str | None = None) -> s
         True
     """
     drawn, cards = _distances(explained)
-    return html.page(
+    return web.page(
         "randsmooth.explanation",
         "page.html.j2",
         scripts=[],
-        styles=[html.asset("randsmooth.report.web", "base.css"), html.asset("randsmooth.explanation", "page.css")],
+        styles=[web.asset("randsmooth.report.web", "base.css"), web.asset("randsmooth.explanation", "page.css")],
         title=sentences.headline(explained),
         summary=sentences.answer(explained),
         explained=explained,

@@ -17,8 +17,7 @@ from randsmooth.papers.paper_object import Make
 from randsmooth.papers.row_agreement import ACCURACY
 from randsmooth.papers.rows import PaperRow
 from randsmooth.report import Axes, Line
-from randsmooth.report.figures import budget_curves
-from randsmooth.report.figures.curves import p_a_curve, p_a_grid
+from randsmooth.report.figures.curves import budget_curves, p_a_curve, p_a_grid
 
 RADIUS, ACCURATE = "certified L2 radius", "certified accuracy (%)"
 
@@ -120,7 +119,7 @@ def budget(context: Context, rows: list[PaperRow]) -> Output:
     panels, lines, notes = [], [], []
     for sigma, part in by_sigma(rows):
         drawn, there = [], _found(context, part)
-        for (row, found), curve in zip(there, budget_curves.curves([found.table for _, found in there]), strict=True):
+        for (row, found), curve in zip(there, budget_curves([found.table for _, found in there]), strict=True):
             if curve is None:
                 notes.append(f"{found.path.name}: its samples do not tell what fewer would have")
                 continue

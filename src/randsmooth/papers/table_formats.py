@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from randsmooth.escape import latex, markdown, printable
-from randsmooth.report.formats.text import left, right
+from randsmooth.report.formats import left, right
 
 FIGURE = re.compile(r"[+-]?[\d,]+(\.\d+)?(e[+-]\d+)?")
 

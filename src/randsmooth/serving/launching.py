@@ -7,7 +7,7 @@ from typing import Any
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.report.web import html
+from randsmooth.report import web
 from randsmooth.serving.guard import Guarded
 from randsmooth.serving.served import Served
 from randsmooth.serving.web_app import gradio, make_app
@@ -92,4 +92,4 @@ def check_address(host: str | None, port: int | None) -> None:
 
 def style() -> str:
     """The style of certificates, in the colours of Gradio's theme, light or dark."""
-    return html.asset("randsmooth.explanation", "page.css") + html.asset("randsmooth.serving", "app.css")
+    return web.asset("randsmooth.explanation", "page.css") + web.asset("randsmooth.serving", "app.css")

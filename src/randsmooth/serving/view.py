@@ -11,7 +11,7 @@ from randsmooth.explanation.charts import curve
 from randsmooth.explanation.page import Card, vote_of
 from randsmooth.explanation.pictures import picture
 from randsmooth.explanation.sentences import down, in_levels
-from randsmooth.report.web import html
+from randsmooth.report import web
 from randsmooth.serving.served import Moment, Served
 
 TEMPLATES = ("randsmooth.serving", "randsmooth.explanation")
@@ -28,7 +28,7 @@ def shown(served: Served, x: Tensor, moment: Moment) -> str:
     look, classes = moment.look, names(served, len(moment.look.counts))
     samples, radii = zip(*moment.history, strict=True)
     return str(
-        html.fragment(
+        web.fragment(
             TEMPLATES,
             "moment.html.j2",
             image=Card(picture(x.numpy(), "the image as it is certified"), "as certified"),
@@ -61,7 +61,7 @@ def as_data(served: Served, moment: Moment) -> dict[str, Any]:
 
 def refusal(message: str) -> str:
     """What a visitor is told whose image cannot be certified."""
-    return str(html.fragment(TEMPLATES, "refusal.html.j2", message=message))
+    return str(web.fragment(TEMPLATES, "refusal.html.j2", message=message))
 
 
 def _title(classes: list[str], moment: Moment) -> str:

@@ -18,7 +18,7 @@ from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
-from randsmooth.report.web import html
+from randsmooth.report import web
 from randsmooth.serving.guard import KINDS, sigmas
 from randsmooth.serving.served import LEAST, Served
 from randsmooth.serving.view import TEMPLATES, as_data, refusal, shown
@@ -49,7 +49,7 @@ def make_app(served: Served) -> Any:
     gr = gradio()
     limits, name = served.limits, shortened(printable(served.name), 60)
     with gr.Blocks(title=f"{name}, certified", analytics_enabled=False, delete_cache=(60, KEPT)) as app:
-        gr.HTML(str(html.fragment(TEMPLATES, "intro.html.j2", name=name, served=served)))
+        gr.HTML(str(web.fragment(TEMPLATES, "intro.html.j2", name=name, served=served)))
         with gr.Row():
             with gr.Column(scale=2, min_width=280):
                 file = gr.File(label="An image", file_types=[*KINDS], file_count="single", type="filepath", height=140)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from randsmooth.certificates import Certificates, Header, from_evidence
-from randsmooth.report import PANELS, PageContent, PanelView, comparison_page, page_content
+from randsmooth.report import PANELS, PageContent, PanelView, comparison_page, page_content, web
 from randsmooth.report import page as page_folder
-from randsmooth.report.figures import plotly_charts
-from randsmooth.report.web import html
+from randsmooth.report.figures import charts
 from randsmooth.testing.requirements import Contract
 
 NASTY = "<script>alert(1)</script> & \"quoted\" 'names'"
@@ -85,12 +84,12 @@ def _check_view(contract: Contract, module: Any, content: PageContent) -> bool:
     contract.require(isinstance(view, PanelView), f"views a {type(view).__name__}, expected report.PanelView or None")
     contract.works("has data that JSON cannot say", partial(json.dumps, view.data, allow_nan=False))
     plots = contract.works(
-        "has charts that cannot be drawn", lambda: {at: plotly_charts.plot(chart) for at, chart in view.charts.items()}
+        "has charts that cannot be drawn", lambda: {at: charts.plot(chart) for at, chart in view.charts.items()}
     )
     contract.works("has charts that JSON cannot say", partial(json.dumps, plots, allow_nan=False))
     known = {"sheet": content.sheet, "looks": content.looks}
     printed = contract.works(
-        "has a template that fails", lambda: html.panel_markup(module, page_folder.__name__, **known, **view.content)
+        "has a template that fails", lambda: web.panel_markup(module, page_folder.__name__, **known, **view.content)
     )
     read = _Elements(str(printed))
     contract.require(not read.wrong, f"has a template whose elements are not closed in order: {read.wrong}")

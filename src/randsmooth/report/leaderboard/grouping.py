@@ -12,10 +12,9 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.escape import NOT_RECORDED, setting
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
+from randsmooth.report.against_baseline import verdict_words
 from randsmooth.report.leaderboard.entries import Entry
-from randsmooth.report.sheet.against_baseline import verdict_words
-from randsmooth.report.sheet.columns import Mark, rank
-from randsmooth.report.sheet.rows import find_baseline
+from randsmooth.report.sheet import Mark, column, find_baseline, rank
 
 MOST_RADII = 8  # columns; beyond them the usual radii are thinned
 MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be shown of any, and it takes minutes
@@ -130,19 +129,13 @@ def _numbered(words: Sequence[str]) -> list[str]:
 
 def _rows(entries: Sequence[Entry], radii: Sequence[float]) -> list[BoardRow]:
     """One setting's rows by rank; the best and the second best of each column but ACR are marked."""
-    p_a = [_column([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
-    at_radii = [[accuracy_at(entry, r) for entry in entries] for r in radii]
-    accuracy = [_column([entry.smoothed for entry in entries]), *map(_column, at_radii)]
+    at_radii = [[_accuracy_at(entry, r) for r in radii] for entry in entries]
+    p_a = [_marked([entry.p_a.get(x) for entry in entries]) for x in P_A_LEVELS]
+    accuracy = [_marked([entry.smoothed for entry in entries]), *map(_marked, zip(*at_radii, strict=True))]
+    acr = _cells([entry.acr for entry in entries], 1.0, 3)
     against = _against_gaussian([entry.table for entry in entries], radii)
     rows = [
-        BoardRow(
-            entry,
-            [column[i] for column in p_a],
-            [column[i] for column in accuracy],
-            _cell(entry.acr, 1.0, 3),
-            [column[i] for column in at_radii],
-            against[i],
-        )
+        BoardRow(entry, [at[i] for at in p_a], [at[i] for at in accuracy], acr[i], at_radii[i], against[i])
         for i, entry in enumerate(entries)
     ]
     return sorted(rows, key=lambda row: row.rank, reverse=True)
@@ -166,23 +159,23 @@ def _against_gaussian(tables: Sequence[Certificates], radii: Sequence[float]) ->
     return [found.get(row) for row in range(len(tables))]
 
 
-def accuracy_at(entry: Entry, r: float) -> Estimate | None:
+def _accuracy_at(entry: Entry, r: float) -> Estimate | None:
     """Certified accuracy at `r`; None where the images have no labels."""
     return metrics.certified_accuracy(entry.table, r) if entry.table.labelled else None
 
 
-def _column(estimates: Sequence[Estimate | None]) -> list[Cell]:
+def _cells(estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1) -> list[Cell]:
+    """The figures of a column; those that are not known are left empty."""
+    found = column("", estimates, scale, decimals)
+    printed = zip(found.figures, found.ends, strict=True)
+    return [Cell(figure, ends[0], ends[1]) if ends else Cell() for figure, ends in printed]
+
+
+def _marked(estimates: Sequence[Estimate | None]) -> list[Cell]:
     """Percentages with marks, unless all are equal; those that are not known are left out of the ranking."""
-    cells = [_cell(estimate, 100.0, 1) for estimate in estimates]
+    cells = _cells(estimates)
     figures = [cell.figure for cell in cells if cell.figure]
     if len(set(figures)) < 2:
         return cells
     marks = iter(rank(figures, None))
     return [dataclasses.replace(cell, mark=next(marks)) if cell.figure else cell for cell in cells]
-
-
-def _cell(estimate: Estimate | None, scale: float, decimals: int) -> Cell:
-    if estimate is None:
-        return Cell()
-    value, low, high = (f"{x * scale:.{decimals}f}" for x in (estimate.value, estimate.low, estimate.high))
-    return Cell(value, low, high)

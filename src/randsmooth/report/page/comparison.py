@@ -9,13 +9,12 @@ from typing import Any
 from randsmooth import metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.report.figures import colours, curves, plotly_charts
+from randsmooth.report import web
+from randsmooth.report.against_baseline import compare_all
+from randsmooth.report.figures import charts, curves
 from randsmooth.report.page import summary
-from randsmooth.report.page.contract import PageContent, Pictures
-from randsmooth.report.page.panels import PANELS
-from randsmooth.report.sheet.against_baseline import compare_all
-from randsmooth.report.sheet.content import build_sheet
-from randsmooth.report.web import html
+from randsmooth.report.page.panels import PANELS, PageContent, Pictures
+from randsmooth.report.sheet import build_sheet
 
 
 def comparison_page(
@@ -50,21 +49,19 @@ def comparison_page(
         1
     """
     content = page_content(tables, radii=radii, baseline=baseline, command=command, pictures=pictures)
-    sentences = summary.sentences(content.sheet, content.against)
     views = {name: view for name, panel in PANELS.items() if (view := panel.view(content)) is not None}
-    charts = {place: chart for view in views.values() for place, chart in view.charts.items()}
-    plots = {place: plotly_charts.plot(chart) for place, chart in charts.items()}
+    plots = {place: charts.plot(chart) for view in views.values() for place, chart in view.charts.items()}
     known = {"sheet": content.sheet, "looks": content.looks}
-    printed = [html.panel_markup(PANELS[name], __package__, **known, **view.content) for name, view in views.items()]
-    scripts = [html.asset(__package__, "page.js"), *(html.panel_script(PANELS[name]) for name in views)]
-    return html.page(
+    printed = [web.panel_markup(PANELS[name], __package__, **known, **view.content) for name, view in views.items()]
+    scripts = [web.asset(__package__, "page.js"), *(web.panel_script(PANELS[name]) for name in views)]
+    return web.page(
         __package__,
         "page.html.j2",
-        styles=[html.asset(html.__package__, "base.css"), html.asset(__package__, "page.css")],
+        styles=[web.asset(web.__name__, "base.css"), web.asset(__package__, "page.css")],
         scripts=["".join(scripts)],
         plots=True,
         title=title or "Certified robustness compared",
-        summary=sentences,
+        summary=summary.sentences(content.sheet, content.against),
         panels=printed,
         data={"plots": plots, "panels": {name: view.data for name, view in views.items()}},
     )
@@ -92,12 +89,11 @@ def page_content(
         ['0.189']
     """
     sheet = build_sheet(tables, radii, baseline)
-    against = compare_all(sheet)
-    looks = colours.looks(len(sheet.tables), sheet.baseline)
+    looks = charts.looks(len(sheet.tables), sheet.baseline)
     radius_chart = curves.radius_chart(sheet.tables, looks)
     known = {row: table for row, table in enumerate(sheet.tables) if metrics.knows_p_a(table)}
     p_a_chart = curves.p_a_chart(known, looks) if known else None
-    return PageContent(sheet, against, looks, radius_chart, p_a_chart, pictures, command)
+    return PageContent(sheet, compare_all(sheet), looks, radius_chart, p_a_chart, pictures, command)
 
 
 def write_comparison(tables: Sequence[Certificates], path: Path | str, **options: Any) -> None:

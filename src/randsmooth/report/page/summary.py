@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.metrics import CROSSES, NO_DIFFERENCE
-from randsmooth.report.page.acr_sentence import what_acr_hides
-from randsmooth.report.sheet.against_baseline import AgainstBaseline
-from randsmooth.report.sheet.columns import RankedColumn
-from randsmooth.report.sheet.content import Sheet
+from randsmooth.escape import printable, shortened
+from randsmooth.metrics import CROSSES, NO_DIFFERENCE, Comparison, Difference
+from randsmooth.report.against_baseline import AgainstBaseline
+from randsmooth.report.sheet import Column, Sheet
 
 
 def sentences(sheet: Sheet, against: Sequence[AgainstBaseline] = ()) -> list[str]:
@@ -87,7 +89,7 @@ def _ahead(first: Certificates, second: Certificates) -> bool:
     return metrics.acr_difference(ours, theirs).low > 0.0
 
 
-def _top(column: RankedColumn) -> list[int]:
+def _top(column: Column) -> list[int]:
     """Rows from the highest value down; those without one are left out."""
     known = {row: estimate.value for row, estimate in enumerate(column.estimates) if estimate is not None}
     return sorted(known, key=lambda row: -known[row])
@@ -114,3 +116,105 @@ def _predicate(verdict: str, names: int) -> str:
     if verdict.startswith(CROSSES):
         return verdict if names == 1 else verdict.replace(CROSSES, "cross", 1)
     return f"{'is' if names == 1 else 'are'} {verdict}"
+
+
+def what_acr_hides(first: Certificates, second: Certificates, compared: Comparison | None = None) -> str:
+    """One plain sentence: whose ACR is higher, where certified accuracies part, and what ACR therefore hides.
+
+    Only what is shown counts as a difference: one 95% band over ACR and all radii together (see `metrics.compare`).
+
+    Args:
+        compared: the first against the second, where it was judged together with others; by itself if None.
+
+    Raises:
+        InputError: the tables are not about the same images, hold none, or a rule answered particular radii only.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> print(what_acr_hides(table.renamed("a"), table.renamed("b")).split(",")[0])
+        A and b have the same ACR (0.189)
+    """
+    found = compared or metrics.compare([(first, second)])[0]
+    if found.curve is None or found.acr is None:
+        raise InputError(f"{first.name} and {second.name} are compared {found.limit}: their ACR is not known")
+    names = (
+        shortened(printable(first.name).strip()) or "the first table",
+        shortened(printable(second.name).strip()) or "the second table",
+    )
+    shown, curve = found.acr_shown, found.curve
+    below, above = bool(curve.below.any()), bool(curve.above.any())
+    surprising = below or above if shown == 0 else below if shown > 0 else above  # ACR alone would not tell it
+    if not below and not above:
+        verdict = "the curves show nothing that ACR hides" if shown else "these images do not tell the two apart"
+    elif surprising:
+        verdict = _hidden_by_acr(first, second, names[0], curve, fewer=below and shown >= 0)
+    else:
+        verdict = "here the curve bears ACR out"
+    acr = _acr_clause(names, (metrics.acr(first).value, metrics.acr(second).value), shown)
+    sentence = f"{acr}{', yet ' if surprising else ', and '}{_curve_clause(names, curve, shown)}: {verdict}"
+    scope = f"; compared {found.limit}" if found.limit else ""
+    return f"{sentence[0] if shown else sentence[0].upper()}{sentence[1:]}{scope}."
+
+
+def _hidden_by_acr(first: Certificates, second: Certificates, name: str, curve: Difference, *, fewer: bool) -> str:
+    """The radius at which the first certifies fewest or most images compared with the second."""
+    r = float(curve.radii[np.argmin(curve.value) if fewer else np.argmax(curve.value)])
+    one, other = (100.0 * metrics.certified_accuracy(table, r).value for table in (first, second))
+    word = "fewer" if fewer else "more"
+    return f"ACR hides that {word} images are certified at r = {r:.4g} under {name} ({one:.1f}% against {other:.1f}%)"
+
+
+def _of(name: str) -> str:
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
+
+
+def _acr_clause(names: tuple[str, str], acr: tuple[float, float], shown: int) -> str:
+    """Whose ACR is higher; `shown` is -1, 0 or 1 as the first's is shown to be lower, neither, higher."""
+    one, other = _apart(*acr)
+    if shown:
+        way = "higher" if shown > 0 else "lower"
+        return f"{_of(names[0])} ACR is {way} than {_of(names[1])} ({one} against {other})"
+    if acr[0] == acr[1]:
+        return f"{names[0]} and {names[1]} have the same ACR ({one})"
+    return f"the ACR of {names[0]} ({one}) and that of {names[1]} ({other}) do not differ beyond chance"
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Both figures with three decimals, or with as many more as it takes to tell them apart."""
+    for decimals in range(3, 8):
+        pair = f"{one:.{decimals}f}", f"{other:.{decimals}f}"
+        if pair[0] != pair[1]:
+            return pair
+    return f"{one:.3f}", f"{other:.3f}"
+
+
+def _curve_clause(names: tuple[str, str], curve: Difference, shown: int) -> str:
+    """Where the first's certified accuracy is shown to be below and above the second's."""
+    below, above = _stretch(curve, curve.below), _stretch(curve, curve.above)
+    its, other = "its" if shown else _of(names[0]), _of(names[1])
+    if below and above:
+        return f"{its} certified accuracy is below {other} {below} and above it {above}"
+    if below or above:
+        ways = ("below", "above") if below else ("above", "below")
+        return f"{its} certified accuracy is {ways[0]} {other} {below or above} and nowhere shown {ways[1]} it"
+    end = f"from r = 0 to {curve.radii[-1]:.4g}"
+    if not curve.value.any():
+        return f"their certified accuracies coincide {end}"
+    return f"their certified accuracies differ nowhere beyond chance {end}"
+
+
+def _stretch(curve: Difference, where: NDArray[np.bool_]) -> str:
+    """`from r = 0 to 0.31 by up to 9.1 points`; empty when `where` (M,) holds nowhere."""
+    if not where.any():
+        return ""
+    inside = np.flatnonzero(where)
+    low, high = curve.radii[inside[0]], curve.radii[inside[-1]]
+    most = 100.0 * np.abs(curve.value[where]).max()
+    span = f"at r = {low:.4g}" if low == high else f"from r = {low:.4g} to {high:.4g}"
+    gaps = " (with gaps)" if inside[-1] - inside[0] >= len(inside) else ""
+    return f"{span}{gaps} by up to {most:.1f} points"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:

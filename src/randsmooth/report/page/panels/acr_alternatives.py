@@ -7,8 +7,8 @@ import math
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
-from randsmooth.report.page.contract import PageContent, PanelView
-from randsmooth.report.sheet.columns import UNKNOWN_FIGURE
+from randsmooth.report.page.panels import PageContent, PanelView
+from randsmooth.report.sheet import UNKNOWN_FIGURE
 
 QUARTILES = (0.25, 0.5, 0.75)
 FLOAT = 1e-12  # 0.99996 lies a little below itself in floating point

@@ -10,7 +10,7 @@ import numpy as np
 from randsmooth import metrics
 from randsmooth.report.figures.charts import Chart, Scale, Series
 from randsmooth.report.figures.curves import RADIUS
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.page.panels import PageContent, PanelView
 
 POINTS = 200  # of a curve of differences
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from randsmooth.report.figures import budget_curves
 from randsmooth.report.figures.charts import Chart, Scale, Series
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.figures.curves import budget_curves
+from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView | None:
@@ -13,7 +13,7 @@ def view(content: PageContent) -> PanelView | None:
     A table of a sequential rule, or a log without its settings, has no curve; the sheet's remarks say so.
     """
     series = []
-    for row, curve in enumerate(budget_curves.curves(content.sheet.tables)):
+    for row, curve in enumerate(budget_curves(content.sheet.tables)):
         if curve is not None:
             name, look = content.sheet.tables[row].name, content.looks[row]
             series.append(Series(row, name, look, curve.n, curve.acr, kind="marked line", hover="%{y:.3f}"))

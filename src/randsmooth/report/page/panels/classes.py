@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from randsmooth import metrics
 from randsmooth.certificates import NO_LABEL, Certificates
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.page.panels import PageContent, PanelView
 
 Cell = list[int] | None
 """[value, low, high] in tenths of a percent; None: no image of the class, or a radius that is out of reach."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from randsmooth.extras import needs
 from randsmooth.metrics import GivenUp
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.page.panels import PageContent, PanelView
 
 SIDE = 64  # pixels: larger pictures are made smaller
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from randsmooth import metrics
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.page.panels import PageContent, PanelView
 
 
 def view(content: PageContent) -> PanelView:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from randsmooth.certificates import Certificates
 from randsmooth.escape import NOT_RECORDED, printable, setting, shortened
-from randsmooth.report.page.contract import PageContent, PanelView
+from randsmooth.report.page.panels import PageContent, PanelView
 
 FACTS = {
     "dataset": "data set",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,9 @@ from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics import Comparison, GivenUp, Point, Scope, Waterfall
-from randsmooth.report.sheet.content import Sheet
+from randsmooth.report.sheet import Sheet
 
+Pair = tuple[Certificates, Certificates]
 MOST_PICTURES = 12  # of images given up, for each table
 
 
@@ -42,15 +43,6 @@ class AgainstBaseline:
     pictured_at: float
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """The table of `row` and the baseline, both on the images in common (see `metrics.pair`)."""
-
-    row: int
-    ours: Certificates
-    theirs: Certificates
-
-
 def compare_all(sheet: Sheet) -> list[AgainstBaseline]:
     """Every table but the baseline against it; an empty list without a baseline. Tables without labels are left out.
 
@@ -60,44 +52,42 @@ def compare_all(sheet: Sheet) -> list[AgainstBaseline]:
     """
     reference = sheet.tables[sheet.baseline or 0]
     others = [row for row, table in enumerate(sheet.tables) if table is not reference and table.labelled]
-    if not reference.labelled:
-        return []
-    pairs = [_Pair(row, *metrics.pair(sheet.tables[row], reference)) for row in others]
+    pairs = {row: metrics.pair(sheet.tables[row], reference) for row in others} if reference.labelled else {}
     return [] if sheet.baseline is None else _compare(sheet, pairs)
 
 
 def compare_possible(sheet: Sheet) -> tuple[list[AgainstBaseline], dict[str, str]]:
     """As `compare_all` for the tables that can be paired with the baseline; and by name, why the others cannot."""
-    pairs, refused = [], {}
+    pairs, refused = {}, {}
     for row, table in enumerate(sheet.tables):
         if sheet.baseline in (None, row):
             continue
         try:
-            pairs.append(_Pair(row, *metrics.pair(table, sheet.tables[sheet.baseline or 0])))
+            pairs[row] = metrics.pair(table, sheet.tables[sheet.baseline or 0])
         except InputError as reason:
             refused[table.name] = str(reason)
     return _compare(sheet, pairs), refused
 
 
-def _compare(sheet: Sheet, pairs: Sequence[_Pair]) -> list[AgainstBaseline]:
-    """All pairs, judged together."""
-    compared = metrics.compare([(pair.ours, pair.theirs) for pair in pairs], sheet.radii)
-    return [_against(sheet, pair, one) for pair, one in zip(pairs, compared, strict=True)]
+def _compare(sheet: Sheet, pairs: Mapping[int, Pair]) -> list[AgainstBaseline]:
+    """The tables of some rows, each with the baseline on the images in common, judged together."""
+    compared = metrics.compare(list(pairs.values()), sheet.radii)
+    return [_against(sheet, row, *pair, one) for (row, pair), one in zip(pairs.items(), compared, strict=True)]
 
 
-def _against(sheet: Sheet, pair: _Pair, one: Comparison) -> AgainstBaseline:
-    given_up = [metrics.given_up(pair.ours, pair.theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
+def _against(sheet: Sheet, row: int, ours: Certificates, theirs: Certificates, one: Comparison) -> AgainstBaseline:
+    given_up = [metrics.given_up(ours, theirs, r) for r in dict.fromkeys((0.0, *sheet.radii[:3][-1:]))]
     pictured = next((at for at in given_up if len(at.lost)), given_up[0])
-    explained = one.acr is not None and metrics.knows_p_a(pair.theirs)
+    explained = one.acr is not None and metrics.knows_p_a(theirs)
     return AgainstBaseline(
-        pair.row,
+        row,
         one,
         verdict_words(one),
         joint_scope(one.scope),
         [one.at(r) for r in sheet.radii],
-        metrics.waterfall(pair.ours, pair.theirs) if explained else None,
+        metrics.waterfall(ours, theirs) if explained else None,
         given_up,
-        _farthest(pair.theirs, pictured),
+        _farthest(theirs, pictured),
         pictured.r,
     )
 

@@ -51,14 +51,17 @@ def remarks(tables: Sequence[Certificates]) -> list[str]:
             f"The tables were judged in different ways ({', '.join(judged)}), so that what differs between them is not "
             "the classifiers alone."
         )
-    unlabelled = [table.name for table in tables if not table.labelled]
-    if unlabelled:
-        found.append(f"{_subject(unlabelled, tables)}: {UNLABELLED}.")
-    foreign = [table.name for table in tables if table.header.source is not None]
-    if foreign:
-        found.append(f"{_subject(foreign, tables)}: {FOREIGN}.")
+    facts = {
+        UNLABELLED: [table.name for table in tables if not table.labelled],
+        FOREIGN: [table.name for table in tables if table.header.source is not None],
+    }
+    found += [f"{_subject(names, tables)}: {fact}." for fact, names in facts.items() if names]
     found += [_rule_remark(table) for table in tables if table.header.rule != "fixed" or table.header.label_aware]
-    found += [f"{_subject(names, tables)}: {note}." for note, names in notes(tables).items()]
+    noted: dict[str, list[str]] = {}
+    for table in tables:
+        for note in table.header.notes:
+            noted.setdefault(note, []).append(table.name)
+    found += [f"{_subject(names, tables)}: {note}." for note, names in noted.items()]
     return [shortened(remark, LONG) for remark in found]
 
 
@@ -67,20 +70,9 @@ def same_images(tables: Sequence[Certificates]) -> bool:
     try:
         for table in tables[1:]:
             metrics.require_same_images(tables[0], table)
-            if metrics.differing_source(tables[0], table):
-                return False
     except InputError:
         return False
-    return True
-
-
-def notes(tables: Sequence[Certificates]) -> dict[str, list[str]]:
-    """The notes in the headers, each with the names of the tables that have it."""
-    names: dict[str, list[str]] = {}
-    for table in tables:
-        for note in table.header.notes:
-            names.setdefault(note, []).append(table.name)
-    return names
+    return not any(metrics.differing_source(tables[0], table) for table in tables[1:])
 
 
 def missing_settings(table: Certificates) -> list[str]:

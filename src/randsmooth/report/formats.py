@@ -1,0 +1,255 @@
+"""The table of a comparison as text for a terminal, Markdown, LaTeX, CSV or JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from randsmooth import errors, escape, metrics
+from randsmooth.certificates import Certificates
+from randsmooth.escape import printable
+from randsmooth.metrics import LEVEL, P_A_LEVELS, Estimate, Point
+from randsmooth.report.against_baseline import AgainstBaseline, compare_possible
+from randsmooth.report.sheet import UNKNOWN_FIGURE, Column, Sheet, build_sheet, column
+
+CURVE_POINTS = 800  # at least, of a curve of differences, which is judged at all its radii
+WIDTH = 110  # letters of a line of the terminal's sentences
+LEGEND = "ACR and certified accuracy (%) at each L2 radius (pixels in [0, 1]); 95% intervals below the figures."
+OUT_OF_REACH = (
+    "A dash at a radius: the table's rule, sigma, n and alpha certify no image there, whatever the classifier."
+)
+P_A_LEGEND = (
+    "Share of images (%) whose p_A, the label's probability under noise, is at least x: every image weighs the same."
+)
+
+
+def render(
+    tables: Sequence[Certificates],
+    *,
+    radii: Sequence[float] | None = None,
+    format: str = "text",
+    baseline: str | None = None,
+) -> str:
+    """One row a table: images, ACR, certified accuracy at `radii`, abstention, all with 95% intervals.
+
+    Args:
+        radii: L2 radii in units of pixels in [0, 1]; None for 0, 0.25, ... as far as any table certifies.
+        format: text, md, latex, csv or json.
+        baseline: name of the table that the others are compared with; None looks for the Gaussian one.
+
+    Raises:
+        InputError: an unknown format or baseline, no table, a table without images, a negative radius.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> print(render([table.renamed("gaussian")], radii=[0.0, 0.25], format="csv").split(",")[0])
+        name
+    """
+    if format not in FORMATS:
+        raise errors.unknown("format", format, FORMATS)
+    return FORMATS[format](build_sheet(tables, radii, baseline))
+
+
+def _text(sheet: Sheet) -> str:
+    """Two lines a table: its figures, then their intervals. Below, the same for the p_A curve, and the verdicts."""
+    images = ["images", *(line for table in sheet.tables for line in (f"{len(table):,}", ""))]
+    table = _grid(sheet.titles, [images, *map(_lines, sheet.columns)])
+    legend = [LEGEND, *([OUT_OF_REACH] if any(column.out_of_reach for column in sheet.accuracy) else [])]
+    lines = [*table, "", *legend, *map(printable, sheet.remarks), *_p_a_lines(sheet), *_verdict_lines(sheet)]
+    return "\n".join(lines) + "\n"
+
+
+def _p_a_lines(sheet: Sheet) -> list[str]:
+    """The p_A curves at a few x, of the tables whose p_A is known."""
+    known = [(name, shares) for name, shares in zip(sheet.titles, sheet.p_a, strict=True) if shares]
+    if not known:
+        return []
+    names, shares = zip(*known, strict=True)
+    columns = [column(f"p_A>={x:g}", [row[x] for row in shares]) for x in shares[0]]
+    return ["", *_grid(names, list(map(_lines, columns))), "", P_A_LEGEND]
+
+
+def _verdict_lines(sheet: Sheet) -> list[str]:
+    """Every table against the baseline, in one line each."""
+    against, refused = compare_possible(sheet)
+    verdicts = {sheet.tables[one.row].name: one.verdict for one in against} | refused
+    if sheet.baseline is None or not verdicts:
+        return []
+    head = f"Certified accuracy against {sheet.tables[sheet.baseline].name}:"
+    lines = [f"  {name}  {words}" for name, words in zip(left(list(verdicts)), verdicts.values(), strict=True)]
+    scope = textwrap.wrap(against[0].scope, WIDTH) if against else []
+    return ["", head, *lines, *scope]
+
+
+def _grid(names: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
+    """Aligned lines, two a name, under the heads that are each column's first cell."""
+    first = ["name", *(line for name in names for line in (name, ""))]
+    cells = zip(left(first), *map(right, columns), strict=True)
+    return [" ".join(row).rstrip() for row in cells]
+
+
+def _lines(column: Column) -> list[str]:
+    figures = zip(column.figures, column.ends, strict=True)
+    return [column.title, *(line for figure, ends in figures for line in (figure, "-".join(ends)))]
+
+
+def left(cells: list[str]) -> list[str]:
+    """Cells padded with spaces behind, to one width."""
+    width = max(map(len, cells))
+    return [cell.ljust(width) for cell in cells]
+
+
+def right(cells: list[str]) -> list[str]:
+    """Cells padded with spaces in front, to one width."""
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]
+
+
+def _markdown(sheet: Sheet) -> str:
+    """A pipe table, best in bold and second best underlined, with what the marks mean below it."""
+    titles = ["name", "images", "ACR [95%]", *(c.title for c in sheet.accuracy), "abstain"]
+
+    def cell(column: Column, row: int) -> str:
+        figure, mark = column.figures[row], column.marks[row]
+        return f"**{figure}**" if mark.best else f"<u>{figure}</u>" if mark.second else figure
+
+    lines = [titles, ["---", *["---:"] * (len(titles) - 1)]]
+    for row, table in enumerate(sheet.tables):
+        interval = f" [{', '.join(sheet.acr.ends[row])}]" if sheet.acr.ends[row] else ""
+        first = [escape.markdown(sheet.titles[row]), f"{len(table):,}", cell(sheet.acr, row) + interval]
+        lines.append(first + [cell(column, row) for column in sheet.columns[1:]])
+    legend = "Certified accuracy in % at each L2 radius. Best in bold, second best underlined, as printed (no test)."
+    below = " ".join([legend, *map(escape.markdown, sheet.remarks)])
+    return "\n".join([*(f"| {' | '.join(cells)} |" for cells in lines), "", below]) + "\n"
+
+
+def _latex(sheet: Sheet) -> str:
+    r"""A tabular that needs only xcolor: best \textbf, second \underline, below the baseline \textcolor{gray}."""
+    titles = ["Method", "Images", "ACR", *(column.title for column in sheet.accuracy), "Abstain"]
+
+    def cell(column: Column, row: int) -> str:
+        text, mark = column.figures[row].replace(UNKNOWN_FIGURE, "--"), column.marks[row]
+        if mark.best or mark.second:
+            text = rf"\{'textbf' if mark.best else 'underline'}{{{text}}}"
+        return rf"\textcolor{{gray}}{{{text}}}" if mark.below else text
+
+    rows = []
+    for row, table in enumerate(sheet.tables):
+        interval = rf" {{\scriptsize [{', '.join(sheet.acr.ends[row])}]}}" if sheet.acr.ends[row] else ""
+        first = [escape.latex(sheet.titles[row]), f"{len(table)}", cell(sheet.acr, row) + interval]
+        rows.append(first + [cell(column, row) for column in sheet.columns[1:]])
+    return "\n".join(
+        [
+            r"% needs \usepackage{xcolor}; certified accuracy in % at each radius, ACR with its 95% interval",
+            "% bold: best, underlined: second best, gray: below the baseline; as printed, which is no test",
+            *(f"% {printable(remark)}" for remark in sheet.remarks),
+            rf"\begin{{tabular}}{{l{'r' * (len(titles) - 1)}}}",
+            r"\hline",
+            rf"{' & '.join(titles)} \\",
+            r"\hline",
+            *(rf"{' & '.join(cells)} \\" for cells in rows),
+            r"\hline",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _csv(sheet: Sheet) -> str:
+    """One row a table. A metric M has the columns M, M_low, M_high; certified accuracy is accuracy@RADIUS.
+
+    At a radius that a table's sigma, n and alpha cannot certify its accuracy is 0; printed tables have a dash there.
+    p_A@X, the share of images with p_A >= X, and abstention are empty for a table that does not give them. A
+    name that a spreadsheet would take for a formula has ' before it; JSON has it as it is.
+    """
+    columns = ["acr", *(f"accuracy@{r:g}" for r in sheet.radii), "abstention", *(f"p_A@{x:g}" for x in P_A_LEVELS)]
+    rows: list[list[Any]] = [["name", "images", *(f"{m}{end}" for m in columns for end in ("", "_low", "_high"))]]
+    for row, table in enumerate(sheet.tables):
+        figures: list[Estimate | None] = [column.estimates[row] for column in sheet.columns]
+        figures += [sheet.p_a[row].get(x) for x in P_A_LEVELS]
+        ends = [value for e in figures for value in ((e.value, e.low, e.high) if e else (None, None, None))]
+        rows.append([table.name, len(table), *ends])
+    return escape.to_csv(rows)
+
+
+def _json(sheet: Sheet) -> str:
+    """One object: `tables` (each with its metrics and its header's facts), `against`, `baseline`, `radii`, `level`.
+
+    `certified_accuracy` is 0 at a radius that a table's sigma, n and alpha cannot certify, as in CSV.
+    A table's `abstention` is null, and its `p_A` empty, where it does not give them. Without labels `acr` is null, too,
+    and so is each `value` of `certified_accuracy`.
+    `against` holds each table's comparison with the baseline, or why there is none; its intervals hold all together,
+    over what `judged_together` says. `p_value_alone` is McNemar's of one radius, not corrected for the others.
+    """
+    compared, refused = compare_possible(sheet)
+    content = {
+        "level": LEVEL,
+        "radii": sheet.radii,
+        "baseline": None if sheet.baseline is None else sheet.tables[sheet.baseline].name,
+        "remarks": sheet.remarks,
+        "tables": [_table(sheet, row) for row in range(len(sheet.tables))],
+        "judged_together": {"words": compared[0].scope, **asdict(compared[0].comparison.scope)} if compared else None,
+        "against": [_against(sheet, one) for one in compared]
+        + [{"name": name, "not_compared": reason} for name, reason in refused.items()],
+    }
+    return escape.to_json(content) + "\n"
+
+
+def _table(sheet: Sheet, row: int) -> dict[str, Any]:
+    table, abstained, average = sheet.tables[row], sheet.abstention.estimates[row], sheet.acr.estimates[row]
+    unknown = dict.fromkeys(("value", "low", "high"))
+    accuracy = zip(sheet.radii, (column.estimates[row] for column in sheet.accuracy), strict=True)
+    return {
+        "name": table.name,
+        "images": len(table),
+        "acr": average and asdict(average),
+        "certified_accuracy": [{"radius": r, **(asdict(e) if e else unknown)} for r, e in accuracy],
+        "abstention": abstained and asdict(abstained),
+        "p_A": [{"at_least": x, **asdict(share)} for x, share in sheet.p_a[row].items()],
+        "header": table.header.model_dump(),
+    }
+
+
+def _against(sheet: Sheet, one: AgainstBaseline) -> dict[str, Any]:
+    """One comparison; its `waterfall` is null where p_A is not known."""
+    found, parts = one.comparison, one.waterfall
+    kept = slice(None, None, max(1, len(found.curve.radii) // CURVE_POINTS)) if found.curve else slice(None)
+    ends = ("radii", "value", "low", "high")
+    return {
+        "name": sheet.tables[one.row].name,
+        "images": found.images,
+        "limit": found.limit or None,
+        "verdict": found.verdict and {"words": str(found.verdict), **asdict(found.verdict)},
+        "acr_difference": found.acr and asdict(found.acr),
+        "certified_accuracy": [_point(*at) for at in zip(sheet.radii, one.points, strict=True)],
+        "curve": found.curve and {what: getattr(found.curve, what)[kept].tolist() for what in ends},
+        "waterfall": parts
+        and {
+            "edges": parts.edges.tolist(),
+            "parts": parts.difference.tolist(),
+            "from_easy": parts.easy_difference,
+        },
+        "given_up": [{"radius": at.r, "lost": at.lost.tolist(), "won": at.won.tolist()} for at in one.given_up],
+    }
+
+
+def _point(r: float, at: Point | None) -> dict[str, Any]:
+    if at is None:
+        return {"radius": r, "difference": None}
+    return {"radius": r, **asdict(at), "p_value_alone": metrics.mcnemar(at.only_a, at.only_b)}
+
+
+FORMATS: dict[str, Callable[[Sheet], str]] = {
+    "text": _text,
+    "md": _markdown,
+    "latex": _latex,
+    "csv": _csv,
+    "json": _json,
+}

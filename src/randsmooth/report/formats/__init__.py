@@ -1,1 +1,0 @@
-"""The sheet as text, Markdown, LaTeX, CSV and JSON."""

@@ -1,1 +1,0 @@
-"""What was measured: the tables side by side with every figure, before any format is chosen."""
