@@ -136,7 +136,11 @@ def hub(pixels: Pixels) -> Any:
 
 
 def with_transform(pixels: Pixels) -> Any:
-    return hub(pixels).with_transform(lambda rows: {"image": rows["img"], "label": rows["fine_label"]})
+    return (
+        hub(pixels)
+        .rename_column("img", "stored")
+        .with_transform(lambda rows: {"image": rows["stored"], "label": rows["fine_label"]})
+    )
 
 
 OBJECTS: dict[str, Callable[[Pixels], Any]] = {

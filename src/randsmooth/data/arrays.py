@@ -28,7 +28,6 @@ Pixels = NDArray[Any]
 
 COLOURS = (1, 3)  # sizes that an axis of channels usually has
 MOST_CHANNELS = 64  # of images that are neither grey nor RGB, which must come first
-AT_ONCE = 2**24  # values that are checked at a time
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
 FULL_SCALES = (255, 65_535)  # of 8 and 16 bits; images without a value in the upper half have another scale
@@ -106,14 +105,16 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
     """
     if x.dtype == np.bool_:
         return x.astype(np.float32)
-    if x.dtype.kind not in "uif" or x.dtype.itemsize > 8:
-        raise InputError(f"{name} holds {x.dtype}; expected uint8 in 0..255 or floats in [0, 1]")
-    if x.dtype.kind != "f" and x.dtype != np.uint8:
+    if (x.dtype.kind != "f" or x.dtype.itemsize > 8) and x.dtype != np.uint8:
         raise InputError(
             f"{name} holds {x.dtype}; expected uint8 in 0..255, x.astype('uint8'), or floats in [0, 1], x / its "
             "largest possible value"
         )
-    low, high = _extremes(x, where)
+    each = tuple(range(1, x.ndim))
+    lows, highs = x.min(axis=each), x.max(axis=each)
+    if len(bad := np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs)))):
+        raise InputError(f"{where(int(bad[0]))} holds NaN or infinity: check how it was made")
+    low, high = float(lows.min()), float(highs.max())
     if x.dtype == np.uint8:
         if high == 1:
             raise InputError(
@@ -121,22 +122,14 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
                 "1 means white"
             )
         return x
-    _check_range(low, high, x, name, where)
+    if len(bad := np.flatnonzero((lows < 0.0) | (highs > 1.0))):
+        raise InputError(
+            f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: "
+            f"{into_unit_range(low, high)}; the first such image is {where(int(bad[0]))}"
+        )
+    if 0.0 < high <= TWICE:
+        raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")
     return x if x.dtype == np.float32 else x.astype(np.float32)
-
-
-def _extremes(x: Pixels, where: Where) -> tuple[float, float]:
-    """The smallest and the largest value. Raises InputError naming the first image with NaN or infinity."""
-    low, high = np.inf, -np.inf
-    step = max(1, AT_ONCE * len(x) // max(1, x.size))
-    for start in range(0, len(x), step):
-        part = x[start : start + step]
-        lows, highs = part.reshape(len(part), -1).min(axis=1), part.reshape(len(part), -1).max(axis=1)
-        bad = np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs))) if x.dtype.kind == "f" else np.zeros(0, int)
-        if len(bad):
-            raise InputError(f"{where(start + int(bad[0]))} holds NaN or infinity: check how it was made")
-        low, high = min(low, float(lows.min())), max(high, float(highs.max()))
-    return low, high
 
 
 def into_unit_range(low: float, high: float) -> str:
@@ -159,21 +152,6 @@ def into_unit_range(low: float, high: float) -> str:
         return f"divide by {scale}"
     dark = f" (255 would leave none above {high / 255:.2g})" if high < 255 else ""
     return f"divide by the largest value that they can have, {high:.6g} if it is among these{dark}"
-
-
-def _check_range(low: float, high: float, x: Pixels, name: str, where: Where) -> None:
-    if low < 0.0 or high > 1.0:
-        first = _first(x, lambda image: image.min() < 0.0 or image.max() > 1.0, where)
-        raise InputError(
-            f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: "
-            f"{into_unit_range(low, high)}; the first such image is {first}"
-        )
-    if 0.0 < high <= TWICE:
-        raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")
-
-
-def _first(x: Pixels, wrong: Any, where: Where) -> str:
-    return next(where(index) for index, image in enumerate(x) if wrong(image))
 
 
 def fitted(x: Pixels, fit: Fit | None, where: Where) -> Pixels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,14 +30,6 @@ from randsmooth.errors import InputError
 PROBE = 32  # items that are looked at before the others are asked for
 
 
-class Sized(Protocol):
-    """What `torch.utils.data.Dataset` and lists have in common."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int, /) -> Any: ...
-
-
 class Items:
     """The items of a data set: images, or pairs of an image and a label, or mappings with such columns.
 
@@ -46,7 +38,7 @@ class Items:
         labelled: whether the items have labels.
     """
 
-    def __init__(self, items: Sized, source: str, columns: ColumnNames) -> None:
+    def __init__(self, items: Any, source: str, columns: ColumnNames) -> None:
         """Raises InputError for no items, or for ones that are no images."""
         self.items, self.source, self._columns = items, source, columns
         if not len(items):

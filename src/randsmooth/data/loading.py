@@ -200,13 +200,14 @@ def _from_datasets(source: Any, request: Request, folder: Path | None = None) ->
     chosen = splits[split]
     own = chosen.info.dataset_name or chosen.info.builder_name
     name = folder.resolve().name if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
+    items = replace(request, split=split)
+    if chosen.format["type"] == "custom":  # it gives other items than it stores
+        return from_items(Items(chosen, name, request.columns), items)
     image, _ = request.columns.find(chosen.features, name)
-    transformed = chosen.format["type"] == "custom"  # gives other items than it stores
-    if transformed or not holds_files(chosen.features[image]):
+    if not holds_files(chosen.features[image]):
         stored = {"dtype": kind} if (kind := getattr(chosen.features[image], "dtype", None)) else {}
-        arrays = {"type": "numpy", "columns": [image], "output_all_columns": True} | stored
-        rows = chosen if transformed else chosen.with_format(**arrays)
-        return from_items(Items(rows, name, request.columns), replace(request, split=split))
+        arrays = chosen.with_format("numpy", columns=[image], output_all_columns=True, **stored)
+        return from_items(Items(arrays, name, request.columns), items)
     encoded = {each: DatasetRows(splits[each], name, request.columns, follow=folder is None) for each in splits}
     return _images(infer(name, encoded, request.fit), split, encoded[split], request)
 
