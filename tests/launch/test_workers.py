@@ -20,7 +20,7 @@ from torch import Tensor, nn
 import randsmooth as rs
 from randsmooth.certificates.partial import shards_path
 from randsmooth.errors import InputError
-from randsmooth.launch.shards import ShardFolder, rows_of
+from randsmooth.launch.shards import ShardFolder
 from randsmooth.launch.workers import Dask, Processes, Ray, Workers
 
 PATIENCE = 600.0
@@ -145,10 +145,11 @@ class Run:
             self.process = subprocess.Popen([*self.words, *more], cwd=self.folder, stdout=said, stderr=said)
 
     def certified(self) -> int:
-        return sum(rows_of(path) for path in shards_path(self.out).glob("*.partial"))
+        folder = ShardFolder.begun(self.out)
+        return 0 if folder is None else folder.certified(40)
 
     def begun(self, images: int) -> None:
-        """Until so many images lie in journals."""
+        """Until so many images are certified."""
         deadline = time.monotonic() + PATIENCE
         while self.certified() < images:
             assert time.monotonic() < deadline and self.process.poll() is None, self.said()
