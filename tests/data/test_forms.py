@@ -184,6 +184,7 @@ def test_objects(pixels: Pixels) -> None:
         assert torch.equal(x, torch.from_numpy(pixels).float() / 255), form
         assert y.tolist() == images.labels.tolist() == LABELS and images.labelled, form
         assert images.spec.shape == data.describe(made(pixels)).shape == (3, 12, 10), form
+    assert data.load(hub(pixels)).spec.classes == ("a", "b", "c")
 
 
 def test_certify_takes_any_object(pixels: Pixels, tmp_path: Path) -> None:

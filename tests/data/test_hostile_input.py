@@ -279,11 +279,6 @@ def test_a_damaged_image_is_decoded_or_named(tmp_path: Path) -> None:
     assert 10 < decoded(210, 0, tmp_path / "a.png") < 200
 
 
-@pytest.mark.slow
-def test_thousands_of_damaged_images_are_decoded_or_named(tmp_path: Path) -> None:
-    assert 200 < decoded(3500, 1, tmp_path / "a.png") < 3300
-
-
 def loaded(count: Any, seed: int, folder: Any, whole: Any) -> Any:
     rng, read = random.Random(seed), 0
     for _ in range(count):
@@ -301,11 +296,3 @@ def test_a_damaged_table_is_read_or_refused(
 ) -> None:
     write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
     assert loaded(200, 0, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 190
-
-
-@pytest.mark.slow
-def test_thousands_of_damaged_tables_are_read_or_refused(
-    tmp_path: Path, write_parquet: Callable[..., None], pixels: NDArray[np.uint8]
-) -> None:
-    write_parquet(tmp_path / "train.parquet", pixels, [0, 1, 2, 3], classes=["a", "b", "c", "d"])
-    assert loaded(4000, 1, tmp_path, (tmp_path / "train.parquet").read_bytes()) < 3800

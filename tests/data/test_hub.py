@@ -10,39 +10,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 
 from randsmooth import data
 from randsmooth.data.decode import decode_many
-from randsmooth.data.tables import DatasetRows, from_hub
+from randsmooth.data.tables import from_hub
 from randsmooth.errors import InputError
 
 datasets = pytest.importorskip("datasets")
-
-
-@pytest.fixture
-def local(random_images: Callable[..., NDArray[np.uint8]]) -> Any:
-    """A real data set of the library, in CIFAR-100's layout."""
-    features = {
-        "img": datasets.Image(),
-        "fine_label": datasets.ClassLabel(names=["a", "b", "c"]),
-        "coarse_label": datasets.Value("int64"),
-    }
-    pixels = random_images(5, (3, 32, 32))
-    columns = {
-        "img": [Image.fromarray(each.transpose(1, 2, 0).copy()) for each in pixels],
-        "fine_label": [2, 0, 1, 2, 0],
-        "coarse_label": [9, 9, 9, 9, 9],
-    }
-    return datasets.Dataset.from_dict(columns, features=datasets.Features(features)), pixels
-
-
-def test_a_data_set_of_the_library(local: Any) -> None:
-    dataset, pixels = local
-    table = DatasetRows(dataset, "hub")
-    assert table.labels.tolist() == [2, 0, 1, 2, 0]
-    assert table.classes == ("a", "b", "c")
-    assert np.array_equal(decode_many(table, torch.arange(5), data.DATASETS["cifar100"]).numpy(), pixels)
 
 
 def test_from_hub(
