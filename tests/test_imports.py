@@ -37,8 +37,7 @@ ALLOWED: dict[str, set[str]] = {
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
     "report": {"metrics", "certificates", "bounds"},
-    "explanation": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
-    "serving": {"explanation", "certification", "models", "data", "noise", "report", "certificates", "bounds"},
+    "app": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
     "launch": {"training", "certification", "certificates", "bounds", "models", "methods", "data"},
     "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
 }

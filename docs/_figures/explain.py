@@ -52,7 +52,7 @@ def _app(model: str, place: Path) -> None:
     images = rs.data.load("digits", "test")
     (x,), _ = images.batch(torch.tensor([INDEX]))
     Image.fromarray((x[0] * 255).round().byte().numpy()).save(place / "digit.png")
-    app = rs.serving.serve(rs.serving.Served.of(model, "A model of digits"), wait=False)
+    app = rs.app.serve(rs.app.Served.of(model, "A model of digits"), wait=False)
     try:
         with chromium() as page:
             page.look(1000, 900)

@@ -1,8 +1,8 @@
+from . import app as app
 from . import bounds as bounds
 from . import certificates as certificates
 from . import certification as certification
 from . import data as data
-from . import explanation as explanation
 from . import launch as launch
 from . import methods as methods
 from . import metrics as metrics
@@ -10,9 +10,9 @@ from . import models as models
 from . import noise as noise
 from . import papers as papers
 from . import report as report
-from . import serving as serving
 from . import testing as testing
 from . import training as training
+from .app import explain as explain
 from .certificates import ABSTAIN as ABSTAIN
 from .certificates import Certificates as Certificates
 from .certificates import CertificationSettings as CertificationSettings
@@ -24,7 +24,6 @@ from .certification import certify as certify
 from .certification import load_model as load_model
 from .certification import measure_accuracy as measure_accuracy
 from .errors import InputError as InputError
-from .explanation import explain as explain
 from .models import Denoised as Denoised
 from .models import DiffusionDenoiser as DiffusionDenoiser
 from .models import Ensemble as Ensemble

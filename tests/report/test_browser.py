@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from randsmooth import metrics, read
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
-from randsmooth.report import comparison_page, write_comparison
+from randsmooth.report import comparison_page
 from report.browser import opened
 
 Make = Callable[..., Certificates]
@@ -53,9 +52,6 @@ PICK = """
   pick.dispatchEvent(new Event("change"));
   document.body.dataset.probe = JSON.stringify([...told, figures()]);
 """
-COUNT = """
-  document.body.dataset.probe = JSON.stringify(document.querySelectorAll(".plot .scatterlayer .trace").length);
-"""
 
 
 @pytest.mark.slow
@@ -88,24 +84,3 @@ def test_a_picked_radius_out_of_reach_leaves_no_figure_of_another(make: Make, tm
     (tmp_path / "report.html").write_text(comparison_page(tables, radii=[0, 0.25, 0.5, 1.0]))
     first, last = opened(tmp_path / "report.html", PICK, "--virtual-time-budget=10000")
     assert "–" not in first and last[0::2] == ["–"] * 3 and "–" not in last[1::2]
-
-
-@pytest.mark.slow
-def test_twenty_one_logs_of_ten_thousand_rows_are_light(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    label = rng.integers(0, 10, 10_000)
-    hard = rng.normal(size=10_000)
-    for row in range(21):
-        radius = np.clip(0.5 * (rng.normal(0.9, 0.5) + hard + 0.3 * rng.normal(size=10_000)), 0.0, 1.9)
-        right = radius > 0.0
-        lines = [
-            f"{i}\t{y}\t{y if hit else -1}\t{r:.3g}\t{int(hit)}\t0:00:09.5"
-            for i, (y, hit, r) in enumerate(zip(label, right, radius, strict=True))
-        ]
-        head = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
-        (tmp_path / f"{'gaussian' if row == 0 else f'method-{row}'}.tsv").write_text(head + "\n".join(lines) + "\n")
-    path = tmp_path / "report.html"
-    tables = [read(log).assuming(sigma=0.5, n=100_000, alpha=0.001) for log in sorted(tmp_path.glob("*.tsv"))]
-    write_comparison(tables, path)
-    assert path.stat().st_size < 8_000_000
-    assert opened(path, COUNT) >= 2 * 21 * 3  # both curves of every log, each with its band

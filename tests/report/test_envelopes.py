@@ -16,18 +16,13 @@ Make = Callable[..., Certificates]
 
 @pytest.fixture
 def tables(make: Make) -> list[Certificates]:
-    facts = [
-        ("macer", "cat-rs/macer", 0.25),
-        ("macer", "cat-rs/macer", 1.0),
-        ("gaussian", "", 0.5),
-        ("gaussian", "", 1.0),
-    ]
+    of = {"cat-rs/macer": ("macer", 0.25, 1.0), "": ("gaussian", 0.5, 1.0)}
+    facts = [(name, preset, sigma) for preset, (name, *sigmas) in of.items() for sigma in sigmas]
     made = [
-        make(f"{method}-{sigma}", seed=seed, a=1.0 / sigma, sigma=sigma, model={"method": method, "preset": preset})
-        for seed, (method, preset, sigma) in enumerate(facts)
+        make(f"{name}-{sigma}", seed=seed, a=1.0 / float(sigma), sigma=sigma, model={"method": name, "preset": preset})
+        for seed, (name, preset, sigma) in enumerate(facts)
     ]
-    alone = make("alone", sigma=0.25, model={"method": "stability"})
-    return [*made, alone, make("nameless", sigma=0.5)]
+    return [*made, make("alone", sigma=0.25, model={"method": "stability"}), make("nameless", sigma=0.5)]
 
 
 def test_who_has_several_sigma(tables: list[Certificates]) -> None:

@@ -1,40 +1,98 @@
-"""The figures are files of the asked kind; odd names neither vanish nor break them."""
+"""Figures are files of the asked kind, which show every line; odd names stay text."""
 
+from __future__ import annotations
+
+import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
-from randsmooth.certificates import Certificates
+from randsmooth import escape
+from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.errors import InputError
-from randsmooth.report import draw_p_a_curves, draw_radius_accuracy
+from randsmooth.report import Axes, Line, draw, draw_p_a_curves, draw_radius_accuracy
+from randsmooth.report.figures.charts import Chart, Look, Scale, Series, plot
+from randsmooth.report.figures.multi_panel import looks_by_name
+from report import reading
 
 Make = Callable[..., Certificates]
-Draw = Callable[[list[Certificates], Path], None]
 
-BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
-
-
-@pytest.mark.parametrize("draw", [draw_radius_accuracy, draw_p_a_curves])
-@pytest.mark.parametrize("suffix", BEGINS)
-def test_a_figure_is_drawn(make: Make, tmp_path: Path, draw: Draw, suffix: str) -> None:
-    path = tmp_path / f"figure.{suffix}"
-    draw([make("gaussian"), make("b", seed=1)], path)
-    assert path.read_bytes().startswith(BEGINS[suffix])
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+BEGINS = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml", "html": b"<!DOCTYPE html>"}
+EVIL = '<script>alert(1)</script> $x_1$ "quoted" שלום'
 
 
-@pytest.mark.parametrize("name", ["$\\frac{$", "_hidden", "a" * 300, "%&#"])
-def test_a_name_is_text_never_a_formula(make: Make, tmp_path: Path, name: str) -> None:
-    draw_radius_accuracy([make(name)], tmp_path / "figure.svg")
-    assert name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text()
+def panels(name: str = "ours", count: int = 4) -> list[Axes]:
+    x = np.linspace(0.1, 1.0, 20)
+    lines = (
+        Line(name, x, 100 - 90 * x, "step"),
+        Line(name, x[::5], 100 - 85 * x[::5], "points", dashed=True),
+        Line("another", x, 50 - 40 * x, labels=()),
+        Line("named", x[:3], x[:3], "points", labels=("a", EVIL, "c")),
+    )
+    return [Axes(f"panel {i}", "radius", "accuracy (%)", lines, log=i == 1, log_x=i == 2) for i in range(count)]
 
 
-def test_bad_input_is_named(make: Make, log: Make, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown figure format 'jpg'"):
-        draw_radius_accuracy([make()], tmp_path / "figure.jpg")
-    with pytest.raises(InputError, match="sigma, n and alpha"):
-        draw_p_a_curves([log([1.0])], tmp_path / "figure.png")
-    with pytest.raises(InputError, match="no certificate table"):
-        draw_p_a_curves([], tmp_path / "figure.png")
+def test_every_format_is_written(make: Make, tmp_path: Path) -> None:
+    tables = [make("gaussian"), make("b", seed=1)]
+    for suffix, begin in BEGINS.items():
+        path = tmp_path / f"figure.{suffix}"
+        for count in (1, 2, 3, 7) if suffix in ("png", "html") else (2,):
+            draw(panels(count=count), path)
+            assert path.read_bytes().startswith(begin), (suffix, count)
+        for curves in (draw_radius_accuracy, draw_p_a_curves) if suffix != "html" else ():
+            curves(tables, path)
+            assert path.read_bytes().startswith(begin), suffix
+        assert [file.name for file in tmp_path.iterdir()] == [path.name]
+        path.unlink()
+
+
+def test_a_picture_shows_every_line(tmp_path: Path) -> None:
+    draw(panels(count=1), tmp_path / "a.png")
+    pixels = np.asarray(Image.open(tmp_path / "a.png").convert("RGB")) @ [1 << 16, 1 << 8, 1]
+    for look in looks_by_name(panels()).values():
+        assert (pixels == int(look.colour[1:], 16)).any()
+
+
+def test_names_from_files_stay_text(make: Make, tmp_path: Path) -> None:
+    draw(panels(EVIL), tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert "<script>alert" not in page and not re.search(r'<(script|link)[^>]*(src|href)="http', page)
+    drawn = json.loads(reading.Read(page).scripts[0])["data"]
+    assert {trace["name"] for trace in drawn} == {escape.plotly(EVIL), "another", "named"}
+    draw(panels(EVIL), tmp_path / "a.svg")  # a name is no formula either
+    assert "$x_1$" in re.sub(r"<!--|-->", "", (tmp_path / "a.svg").read_text())
+    for name in ("$\\frac{$", "_hidden", "a" * 300, "%&#"):
+        draw_radius_accuracy([make(name)], tmp_path / "figure.svg")
+        assert name[:8].replace("&", "&amp;") in (tmp_path / "figure.svg").read_text(), name
+
+
+def test_lines_of_a_name_look_alike() -> None:
+    looks = looks_by_name(panels())
+    assert list(looks) == ["ours", "another", "named"] and len({*looks.values()}) == 3
+    many = [Axes("p", "x", "y", tuple(Line(str(i), np.arange(3.0), np.arange(3.0)) for i in range(30)))]
+    assert len({*looks_by_name(many).values()}) == 28  # seven colours by four dashes, then again
+
+
+def test_bad_input_is_named_and_writes_nothing(make: Make, log: Make, tmp_path: Path) -> None:
+    table = make()
+    unlabelled = replace(table, label=np.full(len(table), NO_LABEL))
+    odd = Series(0, "a", Look("#000000", "solid"), [0.0], [0.0], kind="dots")  # type: ignore[arg-type]
+    cases: dict[str, Callable[[], object]] = {
+        "nothing to draw": lambda: draw([], tmp_path / "a.png"),
+        "'gif'": lambda: draw(panels(), tmp_path / "a.gif"),
+        "'jpg'": lambda: draw_radius_accuracy([table], tmp_path / "a.jpg"),
+        "no labels": lambda: draw_radius_accuracy([unlabelled], tmp_path / "a.png"),
+        "sigma, n and alpha": lambda: draw_p_a_curves([log([1.0])], tmp_path / "a.png"),
+        "no certificate table": lambda: draw_p_a_curves([], tmp_path / "a.png"),
+        "line 'dots'.*line, points, step": lambda: Line("a", np.zeros(1), np.zeros(1), "dots"),  # type: ignore[arg-type]
+        "series 'dots'": lambda: plot(Chart(Scale("x"), Scale("y"), [odd])),
+    }
+    for named, call in cases.items():
+        with pytest.raises(InputError, match=named):
+            call()
     assert not list(tmp_path.iterdir())

@@ -18,7 +18,7 @@ from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
 if TYPE_CHECKING:
-    from randsmooth.explanation import Explanation
+    from randsmooth.app import Explanation
 
 
 class Explain(OneClassifier):
@@ -61,13 +61,13 @@ def explain(settings: Explain) -> None:
 
 
 def _explained(settings: Explain) -> tuple[Explanation, FoundImage]:
-    from randsmooth import certificates, explanation
+    from randsmooth import app, certificates
     from randsmooth.progress import console
 
     asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
     model = base_classifier(settings.model, settings.model_arg, settings.denoiser, settings.sigma)
     found = found_image(settings.image, settings.split, model, settings)
-    explained = explanation.explain(
+    explained = app.explain(
         model,
         found.x,
         completed(asked, settings, model),
@@ -100,12 +100,12 @@ def _training(settings: Explain, found: FoundImage) -> Any:
 
 
 def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None:
-    from randsmooth import explanation
+    from randsmooth import app
     from randsmooth.certificates import write_parquet
 
     seed = [] if settings.seed is not None else ["--seed", str(explained.certified.drawn.engine.seed)]
     command = "randsmooth " + shlex.join([*without_secrets(sys.argv[1:]), *seed])  # which repeats the page
-    explanation.write_explanation(explained, settings.out, command=command)
+    app.write_explanation(explained, settings.out, command=command)
     if settings.certificate is not None:
         place: dict[str, Any] = {}
         if found.index is not None:

@@ -57,41 +57,41 @@ def serve(settings: Serve) -> None:
 
     check_source(settings.model)  # before torch is loaded
     check_denoiser(settings.denoiser)
-    from randsmooth import serving
+    from randsmooth import app
 
     how = settings.model_dump(include={"upload_mb", "seconds", "queue", "at_once"})
-    limits = serving.Limits(samples=settings.most_samples, **how)
+    limits = app.Limits(samples=settings.most_samples, **how)
     title = settings.title or name_of(settings.model)
     if settings.space is not None:
         _write_space(settings, title, limits)
         return
-    from randsmooth.serving.launching import check_address
-    from randsmooth.serving.web_app import check_gradio
+    from randsmooth.app.launching import check_address
+    from randsmooth.app.web_app import check_gradio
 
     check_gradio()
     check_address(settings.host, settings.port)  # before the model is opened
     served = _served(settings, title, limits)
     if settings.host not in LOOPBACK:
         note(f"everybody who can reach {settings.host} can use this app, and this machine's time")
-    app = serving.serve(served, host=settings.host, port=settings.port, wait=False)
-    say(f"{title} at {app.local_url}; Ctrl-C ends it")
+    running = app.serve(served, host=settings.host, port=settings.port, wait=False)
+    say(f"{title} at {running.local_url}; Ctrl-C ends it")
     try:
-        app.block_thread()
+        running.block_thread()
     finally:
-        app.close()
+        running.close()
 
 
 def _served(settings: Serve, title: str, limits: Any) -> Any:
-    from randsmooth import serving
+    from randsmooth import app
     from randsmooth.certification import load_model
 
     same = {"dataset", "denoiser", "sigma", "alpha", "backend", "precision", "device", "num_classes"}
     model = load_model(settings.model, **settings.model_arg)
-    return serving.Served.of(model, title, limits=limits, **settings.model_dump(include=same))
+    return app.Served.of(model, title, limits=limits, **settings.model_dump(include=same))
 
 
 def _write_space(settings: Serve, title: str, limits: Any) -> None:
-    from randsmooth import serving
+    from randsmooth import app
 
     given = settings.model_dump(exclude_defaults=True)
     for name in ("model_arg", "backend", "precision", "device", "num_classes", "host", "port"):
@@ -100,5 +100,5 @@ def _write_space(settings: Serve, title: str, limits: Any) -> None:
             raise InputError(f"{given_as} is not for a Space, which runs a model folder where the hub says")
     assert settings.space is not None
     same = {"denoiser", "dataset", "sigma", "alpha"}
-    serving.write_space(settings.model, settings.space, title=title, limits=limits, **settings.model_dump(include=same))
+    app.write_space(settings.model, settings.space, title=title, limits=limits, **settings.model_dump(include=same))
     say(settings.space)

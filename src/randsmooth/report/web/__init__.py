@@ -50,9 +50,9 @@ def page(
     return found.render(content | inlined)
 
 
-def fragment(packages: Sequence[str], template: str, **content: Any) -> Markup:
-    """A piece of a page: the template, from the folder of one of `packages`, filled and escaped as in a whole page."""
-    return Markup(_environment(*map(_in_package, packages)).get_template(template).render(content))
+def fragment(package: str, template: str, **content: Any) -> Markup:
+    """A piece of a page: the template, from the folder of `package`, filled and escaped as in a whole page."""
+    return Markup(_environment(_in_package(package)).get_template(template).render(content))
 
 
 def panel_markup(module: Any, package: str, **content: Any) -> Markup:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 
 from randsmooth.extras import needs
 from randsmooth.metrics import GivenUp
+from randsmooth.report import web
 from randsmooth.report.page.panels import PageContent, PanelView
 
 SIDE = 64  # pixels: larger pictures are made smaller
@@ -109,6 +108,4 @@ def data_uri(pixels: NDArray[np.uint8]) -> str:
 
     image = Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
     image.thumbnail((SIDE, SIDE))
-    buffer = io.BytesIO()
-    image.save(buffer, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return web.data_uri(image, "png", optimize=True)

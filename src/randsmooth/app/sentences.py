@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from randsmooth import bounds
+from randsmooth.app.one_image import Explanation, enough_samples
 from randsmooth.escape import printable, shortened
-from randsmooth.explanation.growth import enough_samples
-from randsmooth.explanation.one_image import Explanation
 
 LEVELS = 255  # steps from black to white in an image file
 

@@ -9,8 +9,8 @@ import torch
 from PIL import Image
 
 from randsmooth import data, models
+from randsmooth.app import Limits, Served
 from randsmooth.models import Classifier
-from randsmooth.serving import Limits, Served
 
 
 @pytest.fixture(scope="session")

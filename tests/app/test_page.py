@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,8 +17,8 @@ import randsmooth as rs
 from chromium import chromium
 from nasty import NASTY
 from randsmooth import InputError, bounds
-from randsmooth.explanation import Explanation, explanation_page
-from randsmooth.explanation.sentences import in_levels
+from randsmooth.app import Explanation, explanation_page
+from randsmooth.app.sentences import in_levels
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
 PROBE = """
@@ -139,34 +140,32 @@ def test_rules_that_the_page_does_not_explain_are_refused() -> None:
         rs.explain(Brightness().eval(), torch.zeros(1, 8, 8))
 
 
-@pytest.mark.parametrize(("radius", "d"), [(0.62, 64), (2.5, 3072), (1.0, 784), (1.01, 784), (0.3, 150528), (7.9, 64)])
-def test_the_changes_that_are_named_lie_inside_the_ball(radius: float, d: int) -> None:
-    words = in_levels(radius, d)
-    every = re.search(r"every value by ([\d.]+)", words)
-    single = re.search(r"a single (?:one|value) by (\d+)", words)
-    wholly = re.search(r"(\d+|one) (?:of them|values) from black to white", words)
-    assert single or wholly
-    assert every is None or float(every[1]) / 255 * np.sqrt(d) < radius
-    assert every is None or float(bounds.linf_radius(radius, d)) < (float(every[1]) + 0.11) / 255
-    assert single is None or int(single[1]) / 255 < radius
-    count = 1 if wholly and wholly[1] == "one" else int(wholly[1]) if wholly else 0
-    assert count <= d and np.sqrt(count) < radius
+def test_the_changes_that_are_named_lie_inside_the_ball() -> None:
+    for radius, d in ((0.62, 64), (2.5, 3072), (1.0, 784), (1.01, 784), (0.3, 150528), (7.9, 64)):
+        words = in_levels(radius, d)
+        every = re.search(r"every value by ([\d.]+)", words)
+        single = re.search(r"a single (?:one|value) by (\d+)", words)
+        wholly = re.search(r"(\d+|one) (?:of them|values) from black to white", words)
+        assert single or wholly, words
+        assert every is None or float(every[1]) / 255 * np.sqrt(d) < radius, words
+        assert every is None or float(bounds.linf_radius(radius, d)) < (float(every[1]) + 0.11) / 255, words
+        assert single is None or int(single[1]) / 255 < radius, words
+        count = 1 if wholly and wholly[1] == "one" else int(wholly[1]) if wholly else 0
+        assert count <= d and np.sqrt(count) < radius, words
     assert in_levels(8.1, 64) == "every value from black to white"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("shape", [(1, 8, 8), (3, 48, 40)])
-def test_nothing_of_the_page_is_cut_off_or_fetched(width: int, shape: tuple[int, int, int], tmp_path: Path) -> None:
+def test_nothing_of_the_page_is_cut_off_or_fetched(tmp_path: Path) -> None:
     long = ["a class with a rather long name that goes on", "bright"]
-    x, y = np.random.default_rng(0).random((40, *shape), np.float32), np.arange(40) % 2
-    found = explained(shape=shape, classes=long, training=(x, y), label=1)
-    (tmp_path / "page.html").write_text(explanation_page(found, command="randsmooth explain " + "x" * 200))
     with chromium() as page:
-        for dark in (False, True):
+        for shape, width, dark in itertools.product([(1, 8, 8), (3, 48, 40)], (390, 1280), (False, True)):
+            x, y = np.random.default_rng(0).random((40, *shape), np.float32), np.arange(40) % 2
+            found = explained(shape=shape, classes=long, training=(x, y), label=1)
+            (tmp_path / "page.html").write_text(explanation_page(found, command="randsmooth explain " + "x" * 200))
             page.look(width, 2000, dark=dark)
             page.go((tmp_path / "page.html").as_uri())
             told = page.run(PROBE)
-            assert told["scroll"] <= 0 and told["wide"] == [] and told["broken"] == 0
+            assert told["scroll"] <= 0 and told["wide"] == [] and told["broken"] == 0, (shape, width)
             assert told["pictures"] > 15
         assert page.asked() == [] and page.errors() == []

@@ -11,22 +11,38 @@ import torch
 from torch import Tensor
 
 from randsmooth import data, models
-from randsmooth.certificates import CertificationSettings
+from randsmooth.app.one_image import Attempt, Attempts, Copies, Explanation, Neighbour, Neighbours
+from randsmooth.app.page import write_explanation
+from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import SmoothedClassifier, check_fit
 from randsmooth.certification.algorithm import ESTIMATE
+from randsmooth.certification.ball_search import Search, distance
 from randsmooth.certification.jobs import SampleRange
 from randsmooth.certification.opening import opened
+from randsmooth.certification.refutation import make_search, predict_anywhere
 from randsmooth.certification.scheduler import first_samples
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.explanation.attempts import TESTS, Attempts, attempt, nowhere
-from randsmooth.explanation.neighbours import Neighbours, nearest
-from randsmooth.explanation.one_image import Copies, Explanation
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import fresh_seed
-from randsmooth.progress import Progress, chosen_progress
+from randsmooth.progress import Progress, Reporter, Silent, chosen_progress
 
 COPIES = 12
+
+MOST = 60_000  # images that are compared with one
+MOST_LARGE = 2_000  # of those that are decoded and scaled one by one
+TOGETHER = 512  # images in memory at a time
+PAIRS = 200  # of images of one class, for the median of their distances
+
+OUTWARDS = (1.5, 2.0, 3.0, 4.0, 6.0, 8.0)  # radii of the balls that are searched, in certified ones
+HALVINGS = 2  # of the step at which the answer first changed
+TESTS = 1 + len(OUTWARDS) + HALVINGS  # answers that PREDICT gives at most
+N = 1000  # samples of each
+STEPS = 20  # of each search
+
+NOT_ASKED = "No attack was tried, as was asked for."
+ABSTAINED = "Nothing is certified, so there is nothing to attack."
+ON_GRID = "No attack was tried: the certificate is about images on the grid k/255, between whose points attacks search."
 
 
 def explain(
@@ -57,8 +73,8 @@ def explain(
             trained on, where it names them and they are on this machine. False: none.
         label: the true class, if it is known.
         classes: names of the K classes; default: those of the model or of the training images.
-        attack: search the ball for a change of the answer, and larger ones. Left out where noisy
-            images lie on a grid (`sound`), and where nothing is certified.
+        attack: search the ball for a change of the answer, and larger ones. Left out where noisy images lie on a grid
+            (`sound`), and where nothing is certified.
         device: auto, cpu or cuda.
         num_classes: K, for a function that answers with labels.
         name: what to call the image.
@@ -103,15 +119,8 @@ def explain(
         _notes(smoothed),
     )
     if out is not None:
-        from randsmooth.explanation.page import write_explanation
-
         write_explanation(explained, out)
     return explained
-
-
-NOT_ASKED = "No attack was tried, as was asked for."
-ABSTAINED = "Nothing is certified, so there is nothing to attack."
-ON_GRID = "No attack was tried: the certificate is about images on the grid k/255, between whose points attacks search."
 
 
 def _shape(image: object) -> str:
@@ -166,9 +175,7 @@ def _attempts(
     if smoothed.settings.sound:
         return None, ON_GRID
     other = None if around is None else around.other
-    elsewhere = nowhere(tuple(image.shape))
-    if other is not None:
-        elsewhere = torch.from_numpy(other.pixels)[None], torch.tensor([other.label])
+    elsewhere = (torch.from_numpy(other.pixels)[None], torch.tensor([other.label])) if other is not None else None
     with show("attack", TESTS, "searches") as reporter:
         alpha = smoothed.settings.alpha
         return attempt(smoothed, image, predict, radius, elsewhere, alpha=alpha, reporter=reporter), ""
@@ -217,3 +224,118 @@ def _notes(smoothed: SmoothedClassifier) -> tuple[str, ...]:
     if smoothed.settings.sound:
         said.append("Noisy images are rounded to the grid k/255: no floating-point rounding stands in the proof.")
     return tuple(said)
+
+
+def nearest(x: Tensor, y: int, images: Images, reporter: Reporter | None = None) -> Neighbours:
+    """The nearest of `images` to `x` (C, H, W) in [0, 1] in class `y` and out of it; equal ones are passed over.
+
+    Of more than 60,000 images (2,000 of those too large to be held in memory) as many, evenly spread, are compared.
+
+    Raises:
+        InputError: the images have another shape, or no labels.
+
+    Example:
+        >>> images = data.load("digits", "train")
+        >>> (x,), _ = images.batch(torch.tensor([0]))
+        >>> found = nearest(x, 0, images)
+        >>> found.same.label, found.other.label != 0, found.compared
+        (0, True, 1433)
+    """
+    if tuple(images.spec.shape) != tuple(x.shape):
+        raise InputError(
+            f"the images of {images.spec.name} have the shape {tuple(images.spec.shape)}, and this one "
+            f"{tuple(x.shape)}: give the data set that the model is for"
+        )
+    if not images.labelled:
+        raise InputError(f"the images of {images.spec.name} ({images.split}) have no labels, which tell classes apart")
+    chosen = data.take(len(images), min(len(images), MOST_LARGE if images.spec.streams else MOST))
+    labels, distances = images.labels_at(chosen), _distances(x.cpu().float(), images, chosen, reporter or Silent())
+    here = labels == y
+
+    def first(among: Tensor) -> Neighbour | None:
+        apart = torch.where(among & (distances > 0.0), distances, torch.inf)
+        best = int(apart.argmin()) if len(apart) else 0
+        if not len(apart) or not bool(apart[best].isfinite()):
+            return None
+        (pixels,), _ = images.batch(chosen[best : best + 1])
+        return Neighbour(int(chosen[best]), int(labels[best]), float(apart[best]), pixels.cpu().numpy())
+
+    typical = _typical(images, chosen[here])
+    return Neighbours(images.spec.name, images.split, len(chosen), len(images), first(~here), first(here), typical)
+
+
+def _distances(x: Tensor, images: Images, chosen: Tensor, reporter: Reporter) -> Tensor:
+    """(N,) L2 distances from `x` to the chosen images."""
+    found = []
+    for batch, _ in images.batches(chosen.split(TOGETHER)):
+        found.append((batch.cpu() - x).flatten(1).double().norm(dim=1))
+        reporter.advance(len(batch))
+    return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64)
+
+
+def _typical(images: Images, chosen: Tensor) -> float | None:
+    """The median distance of an image to the next among some of the chosen, which are of one class."""
+    if len(chosen) < 2:
+        return None
+    some = chosen[data.take(len(chosen), min(len(chosen), PAIRS + 1))]
+    pixels = torch.cat([batch.cpu() for batch, _ in images.batches(some.split(TOGETHER))])
+    return float((pixels[1:] - pixels[:-1]).flatten(1).double().norm(dim=1).median())
+
+
+def attempt(
+    smoothed: SmoothedClassifier,
+    x: Tensor,
+    y: int,
+    radius: float,
+    elsewhere: tuple[Tensor, Tensor] | None,
+    *,
+    alpha: float,
+    reporter: Reporter | None = None,
+) -> Attempts:
+    """Search the certified ball of `radius` around `x` (C, H, W) for a class other than `y`, then larger ones.
+
+    Each of at most 9 answers is given at level alpha / 9 (Bonferroni), on noise that no search has used, so that all of
+    them are right with probability at least 1 - alpha.
+
+    Args:
+        elsewhere: images (P, C, H, W) of any class and their classes (P,), for a search without gradients.
+    """
+    nowhere = torch.zeros(0, *x.shape), torch.zeros(0, dtype=torch.int64)
+    search = make_search(
+        smoothed,
+        tuple(x.shape),
+        lambda: elsewhere or nowhere,
+        steps=STEPS,
+        m=None,
+        restarts=1,
+        seed=smoothed.engine.seed,
+        gradient_free=False,
+    )
+    reporter = reporter or Silent()
+
+    def within(eps: float) -> Attempt:
+        point = search.find(x.cpu().float(), y, eps)
+        predict = predict_anywhere(smoothed.engine, point, N, alpha / TESTS)
+        reporter.advance(1)
+        return Attempt(eps, point.numpy(), distance(point, x.cpu().float()), predict)
+
+    def changes(found: Attempt) -> bool:
+        return found.predict not in (y, ABSTAIN)
+
+    inside, outside, near, far = within(radius), None, radius, radius
+    for scale in OUTWARDS:
+        far = scale * radius
+        tried = within(far)
+        if changes(tried):
+            outside = tried
+            break
+        near = far
+    for _ in range(HALVINGS if outside is not None else 0):
+        middle = (near + far) / 2.0
+        tried = within(middle)
+        if changes(tried):
+            outside, far = tried, middle
+        else:
+            near = middle
+    free = not isinstance(search, Search)
+    return Attempts(inside, outside, far if outside is None else outside.eps, free, N, alpha)

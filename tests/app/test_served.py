@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +18,9 @@ from torch import nn
 import randsmooth as rs
 from nasty import NASTY
 from randsmooth import InputError, data, models
+from randsmooth.app import Limits, Served, write_space
+from randsmooth.app.served import as_data, refusal, shown
 from randsmooth.documents import parse_yaml
-from randsmooth.serving import Limits, Served, write_space
-from randsmooth.serving.view import as_data, refusal, shown
 
 
 def test_a_file_of_the_right_size_is_certified_as_it_is(served: Served, digit: Path) -> None:
@@ -26,15 +28,14 @@ def test_a_file_of_the_right_size_is_certified_as_it_is(served: Served, digit: P
     assert torch.allclose(served.read(digit), x, atol=1 / 255)
 
 
-@pytest.mark.parametrize(("mode", "size"), [("RGB", (60, 40)), ("RGBA", (9, 9)), ("P", (30, 90)), ("1", (8, 8))])
-def test_images_of_every_kind_come_to_what_the_model_takes(
-    served: Served, mode: str, size: tuple[int, int], tmp_path: Path
-) -> None:
-    image = Image.new("RGB", size, (200, 100, 50)).convert(mode)
-    image.save(tmp_path / "any.png")
-    x = served.read(tmp_path / "any.png")
-    grey = float(np.asarray(image.convert("L")).mean())
-    assert x.shape == (1, 8, 8) and float(x.mean() * 255) == pytest.approx(grey, abs=1 if mode != "1" else 130)
+def test_images_of_every_kind_come_to_what_the_model_takes(served: Served, tmp_path: Path) -> None:
+    for mode, size in {"RGB": (60, 40), "RGBA": (9, 9), "P": (30, 90), "1": (8, 8)}.items():
+        image = Image.new("RGB", size, (200, 100, 50)).convert(mode)
+        image.save(tmp_path / "any.png")
+        x = served.read(tmp_path / "any.png")
+        grey = float(np.asarray(image.convert("L")).mean())
+        near = 1 if mode != "1" else 130
+        assert x.shape == (1, 8, 8) and float(x.mean() * 255) == pytest.approx(grey, abs=near), mode
 
 
 def test_files_that_are_too_large_or_no_images_are_refused_without_their_path(served: Served, tmp_path: Path) -> None:
@@ -135,3 +136,56 @@ def test_a_space_of_a_model_without_a_sigma_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not say which sigma"):
         write_space(tmp_path / "mine", tmp_path / "space", title="mine")
     assert not (tmp_path / "space").exists()
+
+
+@pytest.mark.skipif(find_spec("gradio") is None, reason="Gradio is not installed")
+def test_only_what_the_page_says_is_let_through(served: Served) -> None:
+    from randsmooth.app.web_app import CALLS, NAMED, Guarded, make_app
+
+    app = make_app(served)
+    guarded, uploads = Guarded(None, app, served), app.GRADIO_CACHE
+    (by_number,) = (number for number, function in app.fns.items() if function.api_name == "certify")
+    assert by_number == 0
+
+    def file(path: object, **more: object) -> dict[str, Any]:
+        return {"path": path, "meta": {"_type": "gradio.FileData"}} | more
+
+    def call(*data: object, **more: object) -> bytes:
+        return json.dumps({"data": data} | more).encode()
+
+    mine = file(f"{uploads}/1f/mine.PNG", url=None, size=200, orig_name="mine.PNG")
+    through = [
+        (NAMED, call(mine, 0.25, 500)),
+        (NAMED, call(None, 2, 2000)),
+        (CALLS[1], call(mine, 0.25, 500, fn_index=by_number, session_hash="a")),
+    ]
+    for path, body in through:
+        guarded.check(path, body)
+    other = file("http://example.com/x.png")
+    refused = {
+        "no JSON": [b"", b"{", b"\xff\xfe", b"[" * 60_000, b"9" * 60_000],
+        "a call is": [b"[]", b"{}", b'{"data": "x"}', b'{"data": null}'],
+        "no such function": [call(), call(mine, 0.25), call(mine, 0.25, 500, 1)],
+        "sigma must be": [call(mine, sigma, 500) for sigma in ("a", None, True, 1e-9, 1e9, float("nan"), other)],
+        "n must be": [call(mine, 0.25, n) for n in (5000, 1, None, "500", 10**300, float("inf"), other)],
+        "was uploaded": [
+            call(each, 0.25, 500)
+            for each in (
+                *(3, "x.png", [other], {"path": mine["path"]}, other, file(3), file("/etc/passwd"), file("x\0.png")),
+                *(
+                    file(f"{uploads}/../x.png"),
+                    file(f"{uploads}-more/x.png"),
+                    file("\ud800.png"),
+                    mine | {"more": other},
+                ),
+            )
+        ],
+        "ends in": [call(file(f"{uploads}/page.html"), 0.25, 500)],
+    }
+    for message, bodies in refused.items():
+        for body in bodies:
+            with pytest.raises(InputError, match=message):
+                guarded.check(NAMED, body)
+    for number in (99, None, "0", True, [0]):
+        with pytest.raises(InputError, match="no such function"):
+            guarded.check(CALLS[1], call(mine, 0.25, 500, fn_index=number))

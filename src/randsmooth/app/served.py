@@ -1,4 +1,4 @@
-"""What the app serves: one model, strangers' images, and their certificates as they grow."""
+"""What the app serves: one model, strangers' images, and their certificates as they grow, as HTML and as data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from randsmooth import data, models
+from randsmooth.app.page import card, curve, vote_of
+from randsmooth.app.sentences import down, in_levels
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
@@ -22,12 +25,46 @@ from randsmooth.data.dataset_spec import Fit
 from randsmooth.data.decode import channels_of, form
 from randsmooth.data.decode import opened as opened_file
 from randsmooth.errors import InputError
+from randsmooth.escape import printable, shortened
 from randsmooth.models import BaseClassifier
 from randsmooth.noise import fresh_seed
-from randsmooth.serving.limits import Limits
+from randsmooth.report import web
 
 LUMA = (0.299, 0.587, 0.114)  # of red, green and blue in the grey of an image, as Pillow has it (ITU-R 601)
 LEAST = 200  # samples, below which hardly any radius is certified
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The limits of the app.
+
+    Attributes:
+        samples: the most samples n that one image may take.
+        seconds: that one certificate may take; it is then shown as it is, which is as valid.
+        upload_mb: megabytes of a file.
+        pixels: of an image, as its file says.
+        queue: visitors who may wait; others are asked to come again.
+        at_once: certificates that are computed at the same time.
+
+    Raises:
+        InputError: a limit that is not above 0.
+
+    Example:
+        >>> Limits(samples=10_000).queue
+        16
+    """
+
+    samples: int = 100_000
+    seconds: float = 60.0
+    upload_mb: float = 5.0
+    pixels: int = 2**24
+    queue: int = 16
+    at_once: int = 1
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            if not getattr(self, field.name) > 0:
+                raise InputError(f"{field.name}={getattr(self, field.name)} must be above 0")
 
 
 @dataclass(frozen=True)
@@ -207,3 +244,88 @@ class Served:
                 look, tuple(history), sigma, n, self.settings.alpha, smoothed.engine.seed, following is None, late, rate
             )
             look = following
+
+
+def names(served: Served, width: int) -> list[str]:
+    """The names of `width` classes."""
+    known = served.spec.classes
+    return list(known[:width]) if len(known) >= width else list(map(str, range(width)))
+
+
+def shown(served: Served, x: Tensor, moment: Moment) -> str:
+    """The certificate of an image (C, H, W) as HTML."""
+    look, classes = moment.look, names(served, len(moment.look.counts))
+    samples, radii = zip(*moment.history, strict=True)
+    return str(
+        web.fragment(
+            __package__,
+            "moment.html.j2",
+            image=card(x.numpy(), "the image as it is certified", "as certified"),
+            title=_title(classes, moment),
+            said=_said(classes, moment, x.numel()),
+            progress=_progress(moment),
+            vote=vote_of(look.counts, look.picked, look.q, classes),
+            chart=curve(samples, radii, marks=_marks(moment.n), last=moment.n),
+            note=f"σ = {moment.sigma:g}, alpha = {moment.alpha:g}, seed {moment.seed}. The vote is shown without the "
+            "samples that picked the class; p_A is bounded by the best of all looks.",
+        )
+    )
+
+
+def as_data(served: Served, moment: Moment) -> dict[str, Any]:
+    """The same for a program: plain JSON."""
+    look, classes = moment.look, names(served, len(moment.look.counts))
+    return {
+        "answer": None if look.predict < 0 else classes[look.predict],
+        "radius": 0.0 if look.predict < 0 else look.radius,
+        "sigma": moment.sigma,
+        "alpha": moment.alpha,
+        "samples": look.samples,
+        "counts": look.counts.tolist(),
+        "classes": classes,
+        "seed": str(moment.seed),
+        "done": moment.done,
+    }
+
+
+def refusal(message: str) -> str:
+    """What a visitor is told whose image cannot be certified."""
+    return str(web.fragment(__package__, "refusal.html.j2", message=message))
+
+
+def _title(classes: list[str], moment: Moment) -> str:
+    k = moment.look.predict
+    if k >= 0:
+        return f"{_short(classes[k])}, radius {down(moment.look.radius)}"
+    return "No answer is certified" if moment.done else "No answer is certified yet"
+
+
+def _said(classes: list[str], moment: Moment, d: int) -> str:
+    look = moment.look
+    if look.predict < 0:
+        share = 100.0 * look.counts[look.picked] / look.samples
+        said = f"{_short(classes[look.picked])} came out in {share:.0f}% of the noisy copies. "
+        if moment.done:
+            return said + "That does not show that its probability is above one half: the classifier abstains."
+        return said + "More samples may show that its probability is above one half."
+    return (
+        f"No change of this image with L2 norm below {down(look.radius)} (such as {in_levels(look.radius, d)}) alters "
+        f"the answer {_short(classes[look.predict])}. That is wrong with probability at most {moment.alpha:g}, at "
+        "whichever sample one stops."
+    )
+
+
+def _progress(moment: Moment) -> str:
+    drawn = f"{moment.look.samples:,} of at most {moment.n:,} samples, {moment.rate:,.0f} a second"
+    if moment.late:
+        return f"{drawn}. The time is up; what is shown is valid as it is."
+    return f"{drawn}." if moment.done else f"{drawn} ..."
+
+
+def _short(name: str) -> str:
+    return shortened(printable(name), 40)
+
+
+def _marks(n: int) -> list[tuple[float, str]]:
+    powers = [10**i for i in range(2, 8) if 10**i <= n]
+    return [(each, f"{each:,}" if each < 10_000 else f"{each // 1000:,}k") for each in powers]

@@ -1,0 +1,17 @@
+from .explaining import explain as explain
+from .explaining import nearest as nearest
+from .launching import serve as serve
+from .launching import write_space as write_space
+from .one_image import Attempt as Attempt
+from .one_image import Attempts as Attempts
+from .one_image import Copies as Copies
+from .one_image import Explanation as Explanation
+from .one_image import Neighbour as Neighbour
+from .one_image import Neighbours as Neighbours
+from .one_image import enough_samples as enough_samples
+from .one_image import radius_by_samples as radius_by_samples
+from .page import explanation_page as explanation_page
+from .page import write_explanation as write_explanation
+from .served import Limits as Limits
+from .served import Moment as Moment
+from .served import Served as Served

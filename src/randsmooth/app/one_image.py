@@ -1,0 +1,266 @@
+"""One image with its certificate, what lies around it, and what other numbers of samples would have proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from randsmooth import bounds
+from randsmooth.certificates import ABSTAIN, CertificationSettings
+from randsmooth.certification import Certified
+
+BUDGETS = (100, 1_000, 10_000, 100_000, 1_000_000)
+MOST_SAMPLES = 10**9  # beyond which nobody would go on
+
+Pixels = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one search of a ball came to.
+
+    Attributes:
+        eps: radius of the ball.
+        point: (C, H, W) float32, the point found, which may lie outside [0, 1].
+        distance: L2 distance of the point from the image.
+        predict: the answer of PREDICT there: a class, or ABSTAIN (-1).
+
+    Example:
+        >>> Attempt(0.5, np.zeros((1, 8, 8), np.float32), 0.49, 7).predict
+        7
+    """
+
+    eps: float
+    point: Pixels
+    distance: float
+    predict: int
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """The searches around one certified image.
+
+    Attributes:
+        inside: of the certified ball.
+        outside: the one with the smallest ball in which the answer changed; None: it changed in none.
+        farthest: radius of the largest ball that was searched.
+        gradient_free: whether the searches used answers alone.
+        n, alpha: samples of each PREDICT, and the probability that any class that they gave is not the smoothed one.
+
+    Example:
+        >>> inside = Attempt(0.5, np.zeros((1, 8, 8), np.float32), 0.49, 7)
+        >>> Attempts(inside, None, 4.0, False, 1000, 0.001).outside is None
+        True
+    """
+
+    inside: Attempt
+    outside: Attempt | None
+    farthest: float
+    gradient_free: bool
+    n: int
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An image near another.
+
+    Attributes:
+        index: its position in its split.
+        label: its class.
+        distance: L2, in units of pixels in [0, 1].
+        pixels: (C, H, W) float32 in [0, 1].
+
+    Example:
+        >>> Neighbour(3, 7, 1.5, np.zeros((1, 8, 8), np.float32)).distance
+        1.5
+    """
+
+    index: int
+    label: int
+    distance: float
+    pixels: Pixels
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The images of a split around one image.
+
+    Attributes:
+        dataset, split: where they are from.
+        compared: how many images were compared, evenly spread over the `total` of the split.
+        other: the nearest of another class; None if there is none.
+        same: the nearest of its class that is not the same image; None if there is none.
+        typical: median L2 distance between two images of its class; None where there are not two.
+
+    Example:
+        >>> Neighbours("digits", "train", 10, 100, None, None, None).compared
+        10
+    """
+
+    dataset: str
+    split: str
+    compared: int
+    total: int
+    other: Neighbour | None
+    same: Neighbour | None
+    typical: float | None
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Some of the noisy copies that were counted.
+
+    Attributes:
+        pixels: (n, C, H, W), which noise takes out of [0, 1].
+        answers: (n,) the base classifier's classes.
+        denoised: (n, C, H, W) what a denoiser before the classifier makes of them; None without one.
+
+    Example:
+        >>> Copies(np.zeros((3, 1, 8, 8), np.float32), np.array([7, 7, 9]), None).answers.tolist()
+        [7, 7, 9]
+    """
+
+    pixels: Pixels
+    answers: NDArray[np.int64]
+    denoised: Pixels | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` found about one image.
+
+    Attributes:
+        name: what to call the image.
+        image: (C, H, W) float32 in [0, 1].
+        classes: their names.
+        label: the true class; None where it is not known.
+        certified: the certificate, with its counts.
+        copies: some of the noisy copies.
+        neighbours: distances to the images of a data set; None without one.
+        attempts: attacks on the certificate; None where there were none.
+        left_out: sentences that say what is missing, and why.
+        notes: sentences about what answers: its kind, denoisers, ensembles, and the like.
+
+    Example:
+        >>> import randsmooth as rs
+        >>> import torch
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> explained = rs.explain(model, torch.rand(1, 8, 8), sigma=0.25, n=200, attack=False)
+        >>> explained.counts.sum(), explained.radius >= 0.0
+        (np.int64(200), True)
+    """
+
+    name: str
+    image: Pixels
+    classes: tuple[str, ...]
+    label: int | None
+    certified: Certified = field(repr=False)
+    copies: Copies = field(repr=False)
+    neighbours: Neighbours | None = field(repr=False)
+    attempts: Attempts | None = field(repr=False)
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> CertificationSettings:
+        """How the image was certified."""
+        return self.certified.drawn.settings
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise."""
+        return self.settings.known_sigma
+
+    @property
+    def predict(self) -> int:
+        """The certified class, or ABSTAIN (-1)."""
+        return int(self.certified.predict[0])
+
+    @property
+    def abstains(self) -> bool:
+        """Whether no class is certified."""
+        return self.predict == ABSTAIN
+
+    @property
+    def radius(self) -> float:
+        """The certified L2 radius; 0 where it abstains."""
+        return 0.0 if self.abstains else float(self.certified.radius[0])
+
+    @property
+    def picked(self) -> int:
+        """The class that the first n0 samples picked, whose probability is bounded."""
+        return int(self.certified.counts0[0].argmax())
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(K,) classes of the samples that bound its probability."""
+        return np.asarray(self.certified.counts[0])
+
+    @property
+    def n(self) -> int:
+        """How many samples these are."""
+        return int(self.counts.sum())
+
+    @property
+    def agreeing(self) -> int:
+        """How many of them are of the picked class."""
+        return int(self.counts[self.picked])
+
+    @property
+    def q(self) -> float:
+        """Upper bound on 1 - p_A."""
+        return self.settings.stopping_rule().claim([self.agreeing]).q
+
+    def name_of(self, k: int) -> str:
+        """The name of class `k`."""
+        return self.classes[k] if 0 <= k < len(self.classes) else str(k)
+
+
+def radius_by_samples(k: int, n: int, budgets: Sequence[int], *, alpha: float, sigma: float) -> NDArray[np.float64]:
+    """The L2 radius of a share k/n at each of `budgets` (B,), with the Clopper-Pearson bound at level `alpha`.
+
+    Of b samples floor(b k / n) are taken to agree. This is what b samples would prove if the share were the same, not
+    what they will: the share of others varies by chance.
+
+    Example:
+        >>> radius_by_samples(990, 1000, [100, 1000, 10**6], alpha=0.001, sigma=0.5).round(3).tolist()
+        [0.675, 0.989, 1.157]
+    """
+    b = np.asarray(budgets, np.int64)
+    agreeing = np.array([k * each // n for each in b.tolist()], np.int64)  # Python's integers, which do not overflow
+    return np.asarray(bounds.radius_of_tail(bounds.lower_tail(agreeing, b, alpha), sigma))
+
+
+def limit(k: int, n: int, sigma: float) -> float:
+    """What the radius of a share k/n tends to as the samples go on: sigma * Phi^-1(k / n), infinite if all agree.
+
+    Example:
+        >>> round(limit(990, 1000, sigma=0.5), 3), limit(10, 10, sigma=0.5)
+        (1.163, inf)
+    """
+    return float(bounds.radius_of_tail((n - k) / n, sigma))
+
+
+def enough_samples(k: int, n: int, alpha: float) -> int | None:
+    """About how many samples would certify a class that has the share k/n: up to 15% too many, to two digits.
+
+    None where the share is not above one half, so that no number would, or where more than 10^9 were needed.
+
+    Example:
+        >>> enough_samples(520, 1000, alpha=0.001), enough_samples(500, 1000, alpha=0.001)
+        (6200, None)
+    """
+    if 2 * k <= n:
+        return None
+    b = 10
+    while b <= MOST_SAMPLES:
+        if float(bounds.lower_tail(k * b // n, b, alpha)) < 0.5:
+            step = 10 ** max(0, len(str(b)) - 2)
+            return int(math.ceil(b / step) * step)
+        b += max(1, b // 20)
+    return None

@@ -1,0 +1,116 @@
+"""What is found around an image, against NumPy, SciPy and an edge that is known; and what more samples would prove."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor, nn
+
+from certification.half_spaces import IMAGES, SIGMA, SIGNED, HalfSpace
+from randsmooth import InputError, SmoothedClassifier, bounds, data
+from randsmooth.app import enough_samples, nearest, radius_by_samples
+from randsmooth.app.explaining import attempt
+from randsmooth.app.one_image import limit
+
+
+class Labels(nn.Module):
+    """The same half-space without a gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = HalfSpace()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.one_hot(self.inner(x).argmax(dim=1), 2).float()
+
+
+@pytest.mark.parametrize("gradient_free", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_change_that_is_found_lies_beyond_the_edge_and_not_far(gradient_free: bool) -> None:
+    base = Labels() if gradient_free else HalfSpace()
+    smoothed = SmoothedClassifier(base.eval(), sigma=SIGMA, seed=0)
+    x, y = IMAGES.batch(torch.tensor([0]))
+    other = IMAGES.batch(torch.tensor([1]))
+    edge = abs(float(SIGNED[0]))
+    found = attempt(smoothed, x[0], int(y[0]), 0.5 * edge, other if gradient_free else None, alpha=0.001)
+    assert found.gradient_free is gradient_free
+    assert found.inside.distance < 0.5 * edge and found.inside.predict in (int(y[0]), -1)
+    assert found.outside is not None and found.outside.predict == 1 - int(y[0])
+    assert edge < found.outside.distance < 1.7 * edge
+    moved = found.outside.point - x[0].numpy()
+    assert np.linalg.norm(moved) == pytest.approx(found.outside.distance, rel=1e-5)
+
+
+def test_a_classifier_that_never_changes_is_searched_to_the_farthest_ball() -> None:
+    linear = nn.Linear(64, 2)
+    nn.init.zeros_(linear.weight)
+    linear.bias.data = torch.tensor([1.0, 0.0])
+    constant = nn.Sequential(nn.Flatten(), linear).eval()
+    smoothed = SmoothedClassifier(constant, sigma=SIGMA, seed=0)
+    found = attempt(smoothed, torch.rand(1, 8, 8), 0, 0.5, None, alpha=0.001)
+    assert found.outside is None and found.farthest == 4.0
+
+
+def test_the_nearest_of_both_kinds_are_those_of_numpy() -> None:
+    train, test = data.load("digits", "train"), data.load("digits", "test")
+    x, y = train.batch(torch.arange(len(train)))
+    all_pixels, labels = x.numpy().astype(np.float64).reshape(len(train), -1), y.numpy()
+    for index in (0, 5, 17):
+        (image,), (label,) = test.batch(torch.tensor([index]))
+        found = nearest(image, int(label), train)
+        distances = np.linalg.norm(all_pixels - image.numpy().astype(np.float64).ravel(), axis=1)
+        for neighbour, among in ((found.same, labels == int(label)), (found.other, labels != int(label))):
+            assert neighbour is not None
+            best = int(np.where(among, distances, np.inf).argmin())
+            assert (neighbour.index, neighbour.label) == (best, int(labels[best]))
+            assert neighbour.distance == pytest.approx(distances[best], abs=1e-6)
+            assert np.linalg.norm(neighbour.pixels - image.numpy()) == pytest.approx(neighbour.distance, abs=1e-5)
+        assert found.compared == found.total == len(train)
+
+
+def test_an_equal_image_is_passed_over_and_so_is_a_missing_class() -> None:
+    x = np.zeros((3, 1, 8, 8), np.float32)
+    x[2] += 0.5
+    found = nearest(torch.zeros(1, 8, 8), 0, data.load((x, np.array([0, 0, 0])), "train"))
+    assert found.other is None and found.same is not None and found.same.index == 2
+    assert found.same.distance == pytest.approx(4.0)
+
+
+def test_what_is_usual_is_the_median_distance_of_images_of_the_class() -> None:
+    levels = np.array([0.0, 0.1, 0.9, 0.3, 0.7, 0.9])
+    x = np.broadcast_to(levels[:, None, None, None], (6, 1, 8, 8)).astype(np.float32)
+    found = nearest(torch.full((1, 8, 8), 0.5), 0, data.load((x, np.array([0, 0, 1, 0, 0, 1])), "train"))
+    assert found.typical == pytest.approx(8 * 0.2)  # of 0.1, 0.2 and 0.4 times the side of 8
+
+
+def test_images_of_another_shape_or_without_labels_are_refused() -> None:
+    with pytest.raises(InputError, match=r"shape \(1, 8, 8\), and this one \(1, 9, 9\)"):
+        nearest(torch.zeros(1, 9, 9), 0, data.load("digits", "train"))
+    with pytest.raises(InputError, match="no labels"):
+        nearest(torch.zeros(1, 8, 8), 0, data.load(np.zeros((3, 1, 8, 8), np.float32), "train"))
+
+
+def test_radii_by_samples_are_those_of_the_binomial_bound_and_approach_their_limit() -> None:
+    budgets = [100, 1000, 12_345]
+    for k, n in ((990, 1000), (600, 1000), (1000, 1000), (501, 1000)):
+        got = radius_by_samples(k, n, budgets, alpha=0.001, sigma=0.25)
+        for radius, b in zip(got, budgets, strict=True):
+            lower = stats.beta.ppf(0.001, k * b // n, b - k * b // n + 1)
+            assert radius == pytest.approx(max(0.0, 0.25 * stats.norm.ppf(lower)), abs=1e-9), (k, b)
+    end = limit(990, 1000, 0.5)
+    radii = radius_by_samples(990, 1000, [10**i for i in range(2, 9)], alpha=0.001, sigma=0.5)
+    assert np.all(np.diff(radii) > 0) and radii[-1] < end < radii[-1] + 0.001
+    assert end == pytest.approx(0.5 * stats.norm.ppf(0.99))
+    assert math.isinf(limit(7, 7, 0.5)) and limit(4, 10, 0.5) == 0.0
+
+
+def test_enough_samples_certify_and_a_tenth_fewer_mostly_do_not() -> None:
+    for k, n in ((520, 1000), (5010, 10_000), (9, 10), (999, 1000)):
+        enough = enough_samples(k, n, 0.001)
+        assert enough is not None
+        certified = [float(bounds.lower_tail(k * b // n, b, 0.001)) < 0.5 for b in (enough, int(0.85 * enough))]
+        assert certified == [True, False], (k, n)
+        assert enough_samples(n // 2, n, 0.001) is None
