@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from randsmooth.papers.reproduction import write_cells
+from randsmooth.papers.output import write_cells
 from randsmooth.papers.table_coverage import survey
 from randsmooth.versions import versions
 

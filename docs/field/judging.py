@@ -15,7 +15,7 @@ from randsmooth.certificates import Certificates
 from randsmooth.certificates.repositories import REPOSITORIES
 from randsmooth.errors import InputError
 from randsmooth.metrics import Comparison
-from randsmooth.papers.log_settings import ARCHS
+from randsmooth.papers.find_certificates import ARCHS
 from randsmooth.report import Entry
 
 GAUSSIAN = "gaussian"

@@ -9,9 +9,9 @@ from functools import cache
 from docs.field.judging import Judged
 
 from randsmooth import certificates
+from randsmooth.papers.cell_comparison import Agreement, agreement_of, is_another_run
 from randsmooth.papers.find_certificates import SAME_IMAGES, CertificateFile, certificates_for
 from randsmooth.papers.objects import OBJECTS
-from randsmooth.papers.row_agreement import Agreement, agreement_of, is_another_run
 from randsmooth.papers.rows import PaperRow
 
 PAPER = {"eth-sri/acr-weakness": "acr", "alinlab/smoothing-catrs": "cat-rs"}  # which a repository is of
@@ -52,7 +52,7 @@ def printed(one: Judged) -> Printed | None:
     found = [
         (table, row, agreement_of(row, file))
         for table, row in _rows()
-        if row.sigma == file.sigma and certificates_for([file], [row.dataset], row.sigma, row.method, row.preset)
+        if row.sigma == file.sigma and certificates_for([file], row.dataset, row.sigma, row.method, row.preset)
     ]
     if not found:
         return None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pkgutil import resolve_name
 
-import pytest
-
-from randsmooth.papers import OBJECTS, PaperObject
+from randsmooth.papers import OBJECTS
 
 LISTS = """
 import sys
@@ -23,6 +22,6 @@ def test_listing_all_objects_and_their_rows_loads_nothing_heavy() -> None:
     assert printed.stdout.split() == ["True"]
 
 
-@pytest.mark.parametrize("one", [pytest.param(one, id=one.name) for one in OBJECTS])
-def test_every_object_has_a_function_that_draws_it(one: PaperObject) -> None:
-    assert callable(one.maker())
+def test_every_object_has_a_function_that_draws_it() -> None:
+    for one in OBJECTS:
+        assert callable(resolve_name(f"randsmooth.papers.{one.maker}")), one.name

@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from randsmooth import methods
-from randsmooth.papers import proposition
-from randsmooth.papers.proposition import derivatives, of_the_proof, searched, sharp, slope
 from randsmooth.papers.reproduction import reproduce
+from randsmooth.papers.theory import CLASSES, GAMMAS, derivatives, of_the_proof, searched, sharp, slope
 
 each_setting = pytest.mark.parametrize(("classes", "gamma"), [(2, 2), (2, 8), (10, 2), (10, 8), (1000, 4), (1000, 16)])
 
@@ -93,7 +92,7 @@ def test_the_object(tmp_path: Path) -> None:
     assert result.made is not None and result.missing == (0, 0)
     assert "within its least bound" in result.made.notes[0] and "at most 7,472" in result.made.notes[1]
     told = pd.read_csv(tmp_path / "macer-proposition1.csv")
-    assert len(told) == len(proposition.CLASSES) * len(proposition.GAMMAS)
+    assert len(told) == len(CLASSES) * len(GAMMAS)
     for p in ("p_1", "p_2"):
         assert (told[f"by {p}: largest found"] <= told[f"by {p}: least bound"] * (1 + 1e-9)).all()
         assert (told[f"by {p}: least bound"] <= told[f"by {p}: appendix B"] * (1 + 1e-9)).all()

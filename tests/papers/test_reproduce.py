@@ -19,11 +19,10 @@ from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import compare_cells, differences, findings
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import certificates_for, scan_folder
-from randsmooth.papers.image_counts import images_of
 from randsmooth.papers.objects import OBJECTS, find_object
 from randsmooth.papers.published_values import published_texts
 from randsmooth.papers.reproduction import reproduce
-from randsmooth.papers.rows import PaperRow, rows_of
+from randsmooth.papers.rows import PaperRow, images_of, rows_of
 from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.training import PRESETS
 
@@ -108,15 +107,15 @@ def test_certificates_are_found_by_what_they_say(folder: Path) -> None:
     found = scan_folder(folder).found
     assert {f.path.name for f in found} == {"main.parquet", "row.parquet"}
     row = PaperRow("cat-rs", "mnist", 1.0, "cat-rs", "lbd=1", "cat-rs/cat-rs/lbd=1")
-    (there,) = certificates_for(found, ["digits"], 1.0, row.method, row.preset)
+    (there,) = certificates_for(found, "digits", 1.0, row.method, row.preset)
     assert there.path.name == "row.parquet"
     assert (
-        certificates_for(found, ["digits"], 1.0, "cat-rs", "cat-rs/cat-rs/lbd=2") == []
+        certificates_for(found, "digits", 1.0, "cat-rs", "cat-rs/cat-rs/lbd=2") == []
     )  # another variation is another model
-    assert certificates_for(found, ["mnist"], 1.0, row.method, row.preset) == []
-    assert certificates_for(found, ["digits"], 0.5, row.method, row.preset) == []
+    assert certificates_for(found, "mnist", 1.0, row.method, row.preset) == []
+    assert certificates_for(found, "digits", 0.5, row.method, row.preset) == []
     (similar,) = certificates_for(
-        found, ["digits"], 1.0, "gaussian", "acr/gaussian"
+        found, "digits", 1.0, "gaussian", "acr/gaussian"
     )  # another paper's main preset of the method
     assert similar.path.name == "main.parquet"
 
@@ -293,9 +292,9 @@ def test_of_released_logs_only_those_of_a_rows_settings_are_drawn(tmp_path: Path
         log(tmp_path / "cifar10" / place, [(1.91, True)] * 3)
     found = scan_folder(tmp_path).found
     assert len(found) == 6
-    fit = certificates_for(found, ["mnist"], 0.5, "consistency", "cat-rs/consistency/table1")
+    fit = certificates_for(found, "mnist", 0.5, "consistency", "cat-rs/consistency/table1")
     assert sorted(f.path.name for f in fit) == ["noise_0.50_1", "noise_0.50_2"]
-    assert certificates_for(found, ["cifar10"], 0.5, "gaussian", "cat-rs/gaussian") == []
+    assert certificates_for(found, "cifar10", 0.5, "gaussian", "cat-rs/gaussian") == []
     result = reproduce("cat-rs/table1", source=tmp_path, out=tmp_path / "out")
     assert result.made is not None
     assert any("is shown of 2 logs that fit; the others: noise_0.50_" in note for note in result.made.notes)
@@ -340,17 +339,15 @@ def test_the_run_of_a_row_is_found_among_the_released_logs(logs: Path, tmp_path:
     assert "N_1000" in line and "num_256/predictions" in line
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        ("acr/table99", {}, "unknown object 'acr/table99'"),
-        ("acr/table2", {"scale": "huge"}, "unknown scale 'huge'"),
-        ("acr/table2", {"source": "nowhere"}, "nowhere is no folder"),
-    ],
-)
-def test_bad_input(name: str, options: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        reproduce(name, out=tmp_path, **options)
+def test_bad_input(tmp_path: Path) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("acr/table99", {}, "'acr/table99'"),
+        ("acr/table2", {"scale": "huge"}, "'huge'"),
+        ("acr/table2", {"source": "nowhere"}, "nowhere"),
+    ]
+    for name, options, value in cases:
+        with pytest.raises(InputError, match=value):
+            reproduce(name, out=tmp_path, **options)
 
 
 FORMULAS = [thing.name for thing in OBJECTS if not thing.rows()]

@@ -137,7 +137,7 @@ def survey_of(settings: Reproduce) -> Path | None:
 
 def surveyed(folder: Path, out: Path) -> str:
     """What a person reads of the tables that a folder fills; their cells are written to `out`."""
-    from randsmooth.papers.reproduction import write_cells
+    from randsmooth.papers.output import write_cells
     from randsmooth.papers.rows import named
     from randsmooth.papers.table_coverage import kinds, survey
 
@@ -177,7 +177,7 @@ def listing() -> str:
 
 def described(result: Reproduction) -> str:
     """What a person reads of it."""
-    from randsmooth.papers.table_formats import to_text
+    from randsmooth.papers.output import to_text
 
     lines = [f"{result.object.name}: {result.object.title}", ""]
     if result.made is not None:

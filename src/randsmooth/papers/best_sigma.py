@@ -14,10 +14,9 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.cell_comparison import IMAGES
-from randsmooth.papers.context import Context, Output
-from randsmooth.papers.figure_data import numbers
-from randsmooth.papers.row_agreement import ACCURACY, is_another_run
+from randsmooth.papers.cell_comparison import ACCURACY, IMAGES, is_another_run
+from randsmooth.papers.context import Context
+from randsmooth.papers.output import Output, numbers
 from randsmooth.papers.rows import PaperRow, metrics_of, named
 from randsmooth.report import Axes, Line, envelope_axes
 

@@ -1,18 +1,15 @@
-"""The certificates and models that a reproduction can use, and the output that it makes of them."""
+"""The certificates and models that a reproduction can use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
-
+from randsmooth.papers.cell_comparison import EXACT, agreement_of, is_another_run
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
-from randsmooth.papers.row_agreement import EXACT, agreement_of, is_another_run
 from randsmooth.papers.rows import PaperRow, named
 from randsmooth.papers.scales import Scale
-from randsmooth.report import Axes
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class Context:
         return f"{choice}; nearer to the paper is {nearer.path}, of which {len(agreed.unexplained)} cells differ"
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
-        return certificates_for(self.found, self._datasets(row), row.sigma, row.method, row.preset)
+        return certificates_for(self.found, self.scale.dataset_of(row), row.sigma, row.method, row.preset)
 
     def trained(self, row: PaperRow) -> bool:
         """Whether a run of `reproduce` has trained the row's model."""
@@ -78,28 +75,6 @@ class Context:
         neighbour = None if found is None else found.path.with_suffix("")
         own = self.folder / self.scale.model_folder_name(row)
         return next((path for path in (own, neighbour) if path is not None and (path / "config.json").exists()), None)
-
-    def _datasets(self, row: PaperRow) -> Sequence[str]:
-        return [self.scale.dataset] if self.scale.dataset else [row.dataset]
-
-
-@dataclass
-class Output:
-    """What was made of a table or figure, its parts by name; the only part of most objects is called "".
-
-    Attributes:
-        tables: figures as text, for a person to read.
-        data: the same at full precision, for programs.
-        panels: those of a figure.
-        notes: what a reader has to know.
-        footnotes: the notes that files print below their tables too.
-    """
-
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    data: dict[str, pd.DataFrame] = field(default_factory=dict)
-    panels: dict[str, list[Axes]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    footnotes: list[str] = field(default_factory=list)
 
 
 def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, bool, float, bool, float]:

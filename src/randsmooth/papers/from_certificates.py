@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 
 from randsmooth import metrics
-from randsmooth.papers.cell_comparison import compare_cells, findings, tidy, wide
-from randsmooth.papers.context import Context, Output
-from randsmooth.papers.figure_data import figure_output
+from randsmooth.papers.cell_comparison import ACCURACY, compare_cells, findings, tidy, wide
+from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.paper_object import Make
-from randsmooth.papers.row_agreement import ACCURACY
+from randsmooth.papers.output import Output, figure_output
 from randsmooth.papers.rows import PaperRow
 from randsmooth.report import Axes, Line
 from randsmooth.report.figures.curves import budget_curves, p_a_curve, p_a_grid
@@ -72,13 +70,15 @@ def p_a(context: Context, rows: list[PaperRow]) -> Output:
     return figure_output(panels, *notes)
 
 
-def trade_off(*measures: str) -> Make:
-    """Clean accuracy against each of the `measures`, one curve per method with its settings in order."""
+def trade_off_at_2(context: Context, rows: list[PaperRow]) -> Output:
+    """Clean accuracy against that at radius 2, one curve per method with its settings in order."""
+    return figure_output([_against("accuracy@2", rows, context)], *_crosses(context))
 
-    def make(context: Context, rows: list[PaperRow]) -> Output:
-        return figure_output([_against(measure, rows, context) for measure in measures], *_crosses(context))
 
-    return make
+def trade_offs(context: Context, rows: list[PaperRow]) -> Output:
+    """As `trade_off_at_2`, against ACR and accuracy at radii 1 and 2."""
+    measures = ("acr", "accuracy@1", "accuracy@2")
+    return figure_output([_against(measure, rows, context) for measure in measures], *_crosses(context))
 
 
 def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:

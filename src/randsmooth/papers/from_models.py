@@ -17,11 +17,10 @@ from randsmooth.documents import read_file, shown
 from randsmooth.errors import InputError
 from randsmooth.papers import theory
 from randsmooth.papers.cell_comparison import compare_cells, findings, tidy, wide
-from randsmooth.papers.context import Context, Output
-from randsmooth.papers.figure_data import figure_output
+from randsmooth.papers.context import Context
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, by_sigma
+from randsmooth.papers.output import Output, figure_output, table_output
 from randsmooth.papers.rows import PaperRow, metrics_of
-from randsmooth.papers.table_formats import legible
 from randsmooth.report import Axes, Line
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def theorem_1(context: Context, rows: list[PaperRow]) -> Output:
     acr = _certified_constant(n)
     verdict = "above" if acr > wanted else "NOT above"
     note = f"certified on digits with n = {n:,}: ACR {acr:.3f}, {verdict} {wanted:g}, right on one class in ten"
-    return _table_output(frame, note)
+    return table_output(frame, note)
 
 
 def _certified_constant(n: int) -> float:
@@ -69,7 +68,7 @@ def theorem_2(context: Context, rows: list[PaperRow]) -> Output:
     """Points of the same norm have the same density."""
     frame = theory.theorem_2()
     spread = float(np.ptp(frame["log density"]))
-    return _table_output(frame, f"the log densities differ by at most {spread:.1e}")
+    return table_output(frame, f"the log densities differ by at most {spread:.1e}")
 
 
 def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
@@ -84,7 +83,7 @@ def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
         lines += [(row.method, *value) for value in _pairs(row, ours)]
     frame = pd.DataFrame(lines, columns=["method", "metric", "published", "here"])
     note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
-    return _table_output(frame, note)
+    return table_output(frame, note)
 
 
 def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
@@ -116,7 +115,7 @@ def times(context: Context, rows: list[PaperRow]) -> Output:
         ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
         lines += [(row.dataset, row.name, *value) for value in _pairs(row, ours)]
     frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
-    return _table_output(frame, "times are of the machine that trained")
+    return table_output(frame, "times are of the machine that trained")
 
 
 def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
@@ -160,7 +159,7 @@ def remaining(context: Context, rows: list[PaperRow]) -> Output:
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
     frame = pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
-    return _table_output(frame)
+    return table_output(frame)
 
 
 def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
@@ -192,10 +191,6 @@ def _pairs(row: PaperRow, ours: dict[str, float]) -> list[tuple[str, float, floa
     """Each metric with the paper's figure and ours; NaN where one of them is missing."""
     names = dict.fromkeys([*row.figures, *ours])
     return [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
-
-
-def _table_output(frame: pd.DataFrame, *notes: str) -> Output:
-    return Output(tables={"": legible(frame)}, data={"": frame}, notes=[*notes])
 
 
 def _gradients(context: Context, row: PaperRow) -> GradientNorms:

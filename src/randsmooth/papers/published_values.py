@@ -1,4 +1,4 @@
-"""The numbers that the papers print, as one table.
+"""The numbers that the papers print, as one table; and where those of one row contradict each other.
 
 A row is a cell of a paper: what it is about, and the value printed there. `setting` distinguishes the rows of an
 ablation and is named as the presets are: PAPER/METHOD/SETTING. It is empty for a paper's main rows. Where one paper
@@ -14,14 +14,21 @@ table 13, beta 1 at sigma 0.5).
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
+from itertools import pairwise
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from randsmooth.errors import unknown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
+N, ALPHA = 100_000, 0.001  # what all three papers certify with
+ACCURACY = "accuracy@"
 
 
 class Cell(NamedTuple):
@@ -89,3 +96,71 @@ def cells(paper: str | None = None, object: str | None = None) -> list[Cell]:
 def _file() -> tuple[Cell, ...]:
     with resources.files("randsmooth.papers").joinpath("published.csv").open() as file:
         return tuple(Cell(**row) for row in csv.DictReader(file))
+
+
+def inconsistencies() -> pd.DataFrame:
+    """The contradictions in rows of the published tables, one per line.
+
+    Certified accuracy cannot rise with the radius, nor be above 0 where no count can certify, and ACR is the area under
+    its curve. Every number involved may be off by its rounding, half a unit of the last digit printed. The tables as
+    typed here contain no contradiction; a slip in typing them would be likely to introduce one.
+
+    Returns:
+        A table with the columns paper, object, version, dataset, sigma, method, setting and `what` contradicts itself.
+
+    Example:
+        >>> len(inconsistencies())
+        0
+    """
+    import pandas as pd
+
+    rows: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells():
+        rows.setdefault(cell[: len(ROW)], []).append(cell)
+    lines = [(*key, what) for key, row in rows.items() for what in _contradictions(row)]
+    found = pd.DataFrame(lines, columns=[*ROW, "what"], dtype=str)
+    return found.assign(sigma=pd.to_numeric(found["sigma"]))
+
+
+def _contradictions(row: Sequence[Cell]) -> Iterator[str]:
+    from randsmooth import bounds
+
+    printed = {float(c.metric.removeprefix(ACCURACY)): c.value for c in row if c.metric.startswith(ACCURACY)}
+    if not printed:
+        return
+    farthest = bounds.largest_radius(N, ALPHA, float(row[0].sigma))
+    for (r, value), (beyond, after) in pairwise(printed.items()):
+        if float(after) > float(value):
+            yield f"accuracy rises from {value} at {r:g} to {after} at {beyond:g}"
+    for r, value in printed.items():
+        if r > farthest and float(value) > 0.0:
+            yield f"accuracy {value} at {r:g}, but no radius beyond {farthest:.3f} can be certified"
+    within = {r: value for r, value in printed.items() if r <= farthest}
+    accuracy, slack = ([0.01 * of(v) for v in within.values()] for of in (float, _rounding))
+    low, high = area([*within], accuracy, farthest, slack)
+    for text in (cell.value for cell in row if cell.metric == "acr"):
+        if not low - _rounding(text) <= float(text) <= high + _rounding(text):
+            yield f"ACR {text} is outside [{low:.4f}, {high:.4f}], what the accuracies allow"
+
+
+def area(
+    radii: Sequence[float], accuracy: Sequence[float], farthest: float, slack: Sequence[float]
+) -> tuple[float, float]:
+    """The least and the largest ACR of a classifier whose certified accuracy is known at some radii.
+
+    Args:
+        radii: M, ascending from 0, none above `farthest`, the largest radius that can be certified.
+        accuracy: M, share of images certified at each, known to within `slack`, M.
+
+    Between two radii the curve lies between its values at both. It may fall right after the first, which gives the
+    least area, or only at the second, which gives the largest.
+    """
+    widths = [after - r for r, after in pairwise([*radii, farthest])]
+    low = [max(a - s, 0.0) for a, s in zip(accuracy, slack, strict=True)]
+    high = [min(a + s, 1.0) for a, s in zip(accuracy, slack, strict=True)]
+    return sum(map(mul, widths[:-1], low[1:])), sum(map(mul, widths, high))
+
+
+def _rounding(text: str) -> float:
+    """Half a unit of the last digit of a printed value."""
+    return float(0.5 * 10.0 ** -len(text.partition(".")[2]))

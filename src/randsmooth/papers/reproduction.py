@@ -6,27 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas as pd
-
-from randsmooth.atomic import claimed, sweep, write_atomically
+from randsmooth.atomic import claimed
 from randsmooth.errors import unknown
-from randsmooth.escape import to_csv
 from randsmooth.launch.chains import carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.steps import Step
 from randsmooth.launch.sweeping import jobs_of
 from randsmooth.launch.workers import Workers
-from randsmooth.papers.context import Context, Output
+from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import FolderScan, scan_folder
-from randsmooth.papers.objects import find_object
-from randsmooth.papers.paper_object import PaperObject
+from randsmooth.papers.objects import PaperObject, find_object
+from randsmooth.papers.output import Output, write
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.scales import SCALES, steps_for
-from randsmooth.papers.table_formats import FORMATS
 from randsmooth.progress import Progress, chosen_progress
-from randsmooth.report import draw
-
-FIGURES = ("png", "pdf", "html")
 
 
 @dataclass(frozen=True)
@@ -163,46 +156,3 @@ def steps_for_rows(missing: Sequence[PaperRow], context: Context) -> list[Step]:
         for step in steps_for(row, context.scale, context.folder):
             wanted.setdefault(step.name, step)
     return [*wanted.values()]
-
-
-def write(made: Output, stem: Path) -> list[Path]:
-    """Write all parts in all their formats; the paths. Raises InputError where another run is writing them."""
-    with claimed(stem):
-        return _write_parts(made, stem)
-
-
-def _write_parts(made: Output, stem: Path) -> list[Path]:
-    files = []
-    for part, frame in made.tables.items():
-        for suffix, render in FORMATS.items():
-            files.append(_write(_file(stem, part, suffix), render(frame, made.footnotes)))
-    for part, frame in made.data.items():
-        files.append(_write(_file(stem, part, "csv"), _csv(frame)))
-    for part, panels in made.panels.items():
-        for suffix in FIGURES if panels else ():
-            path = _file(stem, part, suffix)
-            sweep(path)
-            draw(panels, path)
-            files.append(path)
-    return files
-
-
-def write_cells(cells: pd.DataFrame, path: Path) -> Path:
-    """Write the cells of a survey as CSV; the path."""
-    with claimed(path.with_suffix("")):
-        return _write(path, _csv(cells))
-
-
-def _file(stem: Path, part: str, suffix: str) -> Path:
-    return stem.with_name(stem.name + (f"-{part}" if part else "") + f".{suffix}")
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    cells = frame.astype(object).where(frame.notna(), None)
-    return to_csv([list(frame.columns), *cells.itertuples(index=False, name=None)])
-
-
-def _write(path: Path, text: str) -> Path:
-    sweep(path)
-    write_atomically(path, text.encode())
-    return path

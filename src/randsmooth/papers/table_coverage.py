@@ -9,12 +9,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from randsmooth.papers.cell_comparison import CellComparison, compare_cells, tidy
+from randsmooth.papers.cell_comparison import (
+    Agreement,
+    CellComparison,
+    agreement_of,
+    compare_cells,
+    is_another_run,
+    tidy,
+)
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile, scan_folder
-from randsmooth.papers.objects import OBJECTS
-from randsmooth.papers.paper_object import PaperObject
-from randsmooth.papers.row_agreement import Agreement, agreement_of, is_another_run
+from randsmooth.papers.objects import OBJECTS, PaperObject
 from randsmooth.papers.rows import PaperRow
 from randsmooth.papers.scales import SCALES
 
