@@ -13,57 +13,59 @@ from randsmooth import methods
 from randsmooth.papers.reproduction import reproduce
 from randsmooth.papers.theory import CLASSES, GAMMAS, derivatives, of_the_proof, searched, sharp, slope
 
-each_setting = pytest.mark.parametrize(("classes", "gamma"), [(2, 2), (2, 8), (10, 2), (10, 8), (1000, 4), (1000, 16)])
+SETTINGS = ((2, 2), (2, 8), (10, 2), (10, 8), (1000, 4), (1000, 16))  # classes, gamma
 
 
 def probit(p: mpmath.mpf) -> mpmath.mpf:
     return mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1)
 
 
-@pytest.mark.parametrize("q", [0.5, 0.3, 1e-3, 1e-9, 1e-15])
-def test_the_slope_of_the_probit(q: float) -> None:
-    with mpmath.workdps(60):
-        for p in (mpmath.mpf(q), 1 - mpmath.mpf(q)):
-            assert float(slope(q)) == pytest.approx(float(mpmath.diff(probit, p, h=mpmath.mpf(q) / 10**20)), rel=1e-9)
+def test_the_slope_of_the_probit() -> None:
+    for q in (0.5, 0.3, 1e-3, 1e-9, 1e-15):
+        with mpmath.workdps(60):
+            for p in (mpmath.mpf(q), 1 - mpmath.mpf(q)):
+                assert float(slope(q)) == pytest.approx(
+                    float(mpmath.diff(probit, p, h=mpmath.mpf(q) / 10**20)), rel=1e-9
+                ), q
 
 
-@each_setting
-def test_the_least_bounds_are_reached_and_no_more(classes: int, gamma: float) -> None:
+def test_the_least_bounds_are_reached_and_no_more() -> None:
     """Among predictions with xi <= gamma, by bisection in mpmath."""
-    bound = sharp(classes, gamma)
-    with mpmath.workdps(60):
-        level = 1 / mpmath.mpf(classes)
-        far = mpmath.ncdf(-mpmath.mpf(gamma) / 2)  # q_1 of two classes that share everything
-        steepest = max(proposition_slope(far), proposition_slope(level))
-        low, high = mpmath.mpf(10) ** -80, level  # of p_2, the rest of the classes level with it
-        for _ in range(60):
-            middle = mpmath.sqrt(low * high)
-            xi = -probit((classes - 1) * middle) - probit(middle)
-            low, high = (middle, high) if xi > gamma else (low, middle)
-        assert bound.p_1 == pytest.approx(float(steepest), rel=1e-9)
-        assert bound.p_2 == pytest.approx(float(proposition_slope(high)), rel=1e-9)
-    found = searched(classes, gamma)
-    assert 0.9 * bound.p_1 < found.p_1 <= bound.p_1 * (1 + 1e-9)
-    assert 0.9 * bound.p_2 < found.p_2 <= bound.p_2 * (1 + 1e-9)
+    for classes, gamma in SETTINGS:
+        bound = sharp(classes, gamma)
+        with mpmath.workdps(60):
+            level = 1 / mpmath.mpf(classes)
+            far = mpmath.ncdf(-mpmath.mpf(gamma) / 2)  # q_1 of two classes that share everything
+            steepest = max(proposition_slope(far), proposition_slope(level))
+            low, high = mpmath.mpf(10) ** -80, level  # of p_2, the rest of the classes level with it
+            for _ in range(60):
+                middle = mpmath.sqrt(low * high)
+                xi = -probit((classes - 1) * middle) - probit(middle)
+                low, high = (middle, high) if xi > gamma else (low, middle)
+            assert bound.p_1 == pytest.approx(float(steepest), rel=1e-9), (classes, gamma)
+            assert bound.p_2 == pytest.approx(float(proposition_slope(high)), rel=1e-9), (classes, gamma)
+        found = searched(classes, gamma)
+        assert 0.9 * bound.p_1 < found.p_1 <= bound.p_1 * (1 + 1e-9), (classes, gamma)
+        assert 0.9 * bound.p_2 < found.p_2 <= bound.p_2 * (1 + 1e-9), (classes, gamma)
 
 
 def proposition_slope(p: mpmath.mpf) -> mpmath.mpf:
     return mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(probit(p) ** 2 / 2)
 
 
-@each_setting
-def test_random_predictions_stay_within_the_bounds(classes: int, gamma: float) -> None:
-    rng = np.random.default_rng(classes)
-    logits = rng.normal(size=(4000, classes)) * np.geomspace(0.01, 60, 4000)[:, None]
-    z = np.exp(logits - logits.max(axis=1, keepdims=True))
-    z = -np.sort(-z / z.sum(axis=1, keepdims=True), axis=1)
-    by_1, by_2 = derivatives(z[:, 1:].sum(axis=1), z[:, 1], gamma)
-    least, proof = sharp(classes, gamma), of_the_proof(classes, gamma)
-    assert (by_1 == 0).any() and (by_1 > 0).any()
-    assert by_1.max() <= least.p_1 * (1 + 1e-9) and by_2.max() <= least.p_2 * (1 + 1e-9)
-    assert least.p_1 <= proof.p_1 * (1 + 1e-9) and least.p_2 <= proof.p_2 * (1 + 1e-9)
-    free, _ = derivatives(z[:, 1:].sum(axis=1), z[:, 1], math.inf)
-    assert np.nanmax(free[np.isfinite(free)]) > 1e6 * min(least.p_1, 1e9)  # what the hinge is for
+def test_random_predictions_stay_within_the_bounds() -> None:
+    for classes, gamma in SETTINGS:
+        rng = np.random.default_rng(classes)
+        logits = rng.normal(size=(4000, classes)) * np.geomspace(0.01, 60, 4000)[:, None]
+        z = np.exp(logits - logits.max(axis=1, keepdims=True))
+        z = -np.sort(-z / z.sum(axis=1, keepdims=True), axis=1)
+        by_1, by_2 = derivatives(z[:, 1:].sum(axis=1), z[:, 1], gamma)
+        least, proof = sharp(classes, gamma), of_the_proof(classes, gamma)
+        assert (by_1 == 0).any() and (by_1 > 0).any(), (classes, gamma)
+        assert by_1.max() <= least.p_1 * (1 + 1e-9) and by_2.max() <= least.p_2 * (1 + 1e-9), (classes, gamma)
+        assert least.p_1 <= proof.p_1 * (1 + 1e-9) and least.p_2 <= proof.p_2 * (1 + 1e-9), (classes, gamma)
+        free, _ = derivatives(z[:, 1:].sum(axis=1), z[:, 1], math.inf)
+        assert np.nanmax(free[np.isfinite(free)]) > 1e6 * min(least.p_1, 1e9), (classes, gamma)  # what the hinge is for
 
 
 def test_the_loss_that_is_trained_keeps_the_bound() -> None:

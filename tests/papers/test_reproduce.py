@@ -50,13 +50,15 @@ def test_table_2_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
         assert (tmp_path / f"acr-table2.{suffix}") in result.files
 
 
-@pytest.mark.parametrize("name", ["acr/figure3", "acr/figure6", "acr/budget"])
-def test_figures_from_the_published_logs(name: str, logs: Path, tmp_path: Path) -> None:
-    result = reproduce(name, source=logs / "cifar10-sigma0.5", out=tmp_path)
-    assert result.made is not None
-    shown = [panel for panel in result.made.panels[""] if "0.5" in panel.title]
-    assert {line.name for line in shown[0].lines} >= {"gaussian", "amplify", "cat-rs"}
-    assert all(path.stat().st_size > 5000 for path in result.files if path.suffix in (".png", ".pdf", ".html"))
+def test_figures_from_the_published_logs(logs: Path, tmp_path: Path) -> None:
+    for name in ("acr/figure3", "acr/figure6", "acr/budget"):
+        result = reproduce(name, source=logs / "cifar10-sigma0.5", out=tmp_path)
+        assert result.made is not None, name
+        shown = [panel for panel in result.made.panels[""] if "0.5" in panel.title]
+        assert {line.name for line in shown[0].lines} >= {"gaussian", "amplify", "cat-rs"}, name
+        assert all(path.stat().st_size > 5000 for path in result.files if path.suffix in (".png", ".pdf", ".html")), (
+            name
+        )
 
 
 def test_every_object_has_rows_that_presets_train() -> None:
@@ -158,9 +160,14 @@ def row_of(paper: str, name: str, method: str, sigma: float) -> PaperRow:
     return row
 
 
+def percents(row: PaperRow) -> dict[float, float]:
+    """What the row prints above 0: radius -> certified accuracy in percent."""
+    return {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+
+
 def test_whole_percents_are_judged_as_whole_percents(tmp_path: Path) -> None:
     row = row_of("macer", "table1", "smoothadv", 0.5)
-    shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    shares = percents(row)
     near = {r: v + (0.4 if i % 2 else -0.4) for i, (r, v) in enumerate(shares.items())}
     path = with_accuracies(tmp_path / "cifar10-sigma0.5" / "smoothadv.tsv", near, 500, 1.91)
     (found,) = scan_folder(tmp_path).found
@@ -188,7 +195,7 @@ def test_zeros_beyond_the_largest_radius_count_for_nothing(tmp_path: Path) -> No
 
 def test_other_images_are_counted_and_marked(tmp_path: Path) -> None:
     row = row_of("acr", "table2", "gaussian", 0.5)
-    near = {float(m.removeprefix("accuracy@")): v + 2.0 for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    near = {r: v + 2.0 for r, v in percents(row).items()}
     with_accuracies(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", near, 500, 1.91)
     result = reproduce("acr/table2", source=tmp_path, out=tmp_path / "out")
     assert result.made is not None
@@ -208,7 +215,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(tmp_path: Path
     for paper, object, images in (("acr", "table2", 500), ("macer", "table1", 10_000)):
         row = row_of(paper, object, "gaussian", 0.5)
         folder = tmp_path / paper
-        far = {float(m.removeprefix("accuracy@")): v + 8.0 for m, v in row.figures.items() if m != "acr" and v > 0.0}
+        far = {r: v + 8.0 for r, v in percents(row).items()}
         with_accuracies(folder / "logs" / "cifar10-sigma0.5" / "gaussian.tsv", far, images, 1.91)
         result = reproduce(f"{paper}/{object}", source=folder / "logs", out=folder / "out")
         assert result.made is not None and result.missing[0] == result.missing[1]  # shown, and missing still
@@ -218,7 +225,7 @@ def test_chance_is_taken_into_account_where_the_images_are_others(tmp_path: Path
 
 def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) -> None:
     row = row_of("acr", "table2", "smoothadv", 0.5)
-    shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    shares = percents(row)
     with_accuracies(
         tmp_path / "cifar10-sigma0.5" / "smoothadv.tsv", {r: v + 2 for r, v in shares.items()}, 10_000, 1.91
     )
@@ -239,7 +246,7 @@ def test_a_log_of_another_run_is_not_shown_over_one_that_agrees(tmp_path: Path) 
 
 def test_few_images_that_agree_by_chance_do_not_stand_in_for_many(tmp_path: Path) -> None:
     row = row_of("acr", "table2", "gaussian", 0.5)
-    shares = {float(m.removeprefix("accuracy@")): v for m, v in row.figures.items() if m != "acr" and v > 0.0}
+    shares = percents(row)
     near, nearer = ({r: v + off for r, v in shares.items()} for off in (3.0, 1.0))
     with_accuracies(tmp_path / "cifar10" / "cohen" / "noise_0.5.tsv", near, 500, 1.91)  # within chance
     put = with_accuracies(tmp_path / "cifar10-sigma0.5" / "gaussian.tsv", nearer, 10_000, 1.91)

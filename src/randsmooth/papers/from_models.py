@@ -97,13 +97,11 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
         model, images, indices = _model_and_images(context, row)
         settings = named("acr/amplify")[0].hyperparameters(row.sigma)
         attack: Any = methods.create("amplify", **settings)
-        for title, norms in zip(
-            ("before the attack", "after the attack"),
-            before_and_after(model, attack, images, indices, row.sigma),
-            strict=True,
-        ):
+        both = before_and_after(model, attack, images, indices, row.sigma)
+        for when, norms in zip(("before", "after"), both, strict=True):
             lines = (Line(row.name, norms.p_a, np.maximum(norms.norms, 1e-12), "points"),)
-            panels.append(Axes(f"{title}, sigma = {row.sigma:g}", "p_A", "gradient norm", lines, log=True))
+            title = f"{when} the attack, sigma = {row.sigma:g}"
+            panels.append(Axes(title, "p_A", "gradient norm", lines, log=True))
     return figure_output(panels)
 
 
@@ -158,8 +156,7 @@ def remaining(context: Context, rows: list[PaperRow]) -> Output:
         discarded = history.get("discarded_share", pd.Series([math.nan])).iloc[-1]
         published = next(iter(row.figures.values()), math.nan)
         lines.append((row.sigma, published, 100.0 * (1.0 - float(discarded))))
-    frame = pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"])
-    return table_output(frame)
+    return table_output(pd.DataFrame(lines, columns=["sigma", "published (%)", "here (%)"]))
 
 
 def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:

@@ -83,12 +83,9 @@ def reproduce(
         >>> [path.name for path in result.files]
         ['acr-theorem2.txt', 'acr-theorem2.md', 'acr-theorem2.tex', 'acr-theorem2.csv']
     """
-    thing = find_object(name)
-    if scale not in SCALES:
-        raise unknown("scale", scale, SCALES)
     out = Path(out)
     folder = out / scale
-    context = _context(thing, source, folder, scale)
+    thing, context = _looked_for(name, source, out, scale)
     chains = chains_of(steps_for_rows(thing.unfinished(context), context), folder) if run_missing else []
     failed: Mapping[str, str] = {}
     if chains:
@@ -96,7 +93,7 @@ def reproduce(
         total = sum(len(chain.steps) for chain in chains)
         with claimed(folder / "runs", output=folder), chosen_progress(progress)(name, total, "steps") as reporter:
             failed = carry_out(chains, workers, reporter).failed
-        context = _context(thing, source, folder, scale)
+        thing, context = _looked_for(name, source, out, scale)
     missing = thing.missing(context)
     made = _made(thing, context, missing)
     files = [] if made is None else write(made, out / thing.name.replace("/", "-"))
@@ -130,29 +127,25 @@ def _made(thing: PaperObject, context: Context, missing: Sequence[PaperRow]) -> 
     return made
 
 
-def _context(thing: PaperObject, source: Path | str | None, folder: Path, scale: str) -> Context:
-    """The certificates in the folders; an object that formulas give needs none."""
-    if not thing.rows():
-        return Context((), SCALES[scale], folder)
-    there = FolderScan() if source is None else scan_folder(Path(source))
-    if folder.is_dir():
-        there += scan_folder(folder)
-    return Context(there.found, SCALES[scale], folder, there.skipped)
+def _looked_for(name: str, source: Path | str | None, out: Path | str, scale: str) -> tuple[PaperObject, Context]:
+    """The object, and the certificates in the folders; one that formulas give needs none."""
+    thing, folder = find_object(name), Path(out) / scale
+    if scale not in SCALES:
+        raise unknown("scale", scale, SCALES)
+    there = FolderScan()
+    if thing.rows():
+        there = FolderScan() if source is None else scan_folder(Path(source))
+        there += scan_folder(folder) if folder.is_dir() else FolderScan()
+    return thing, Context(there.found, SCALES[scale], folder, there.skipped)
 
 
 def missing_steps(name: str, source: Path | str | None, out: Path | str, scale: str) -> list[Step]:
     """The steps that `reproduce` with `run_missing` would carry out. Arguments and errors as there."""
-    thing = find_object(name)
-    if scale not in SCALES:
-        raise unknown("scale", scale, SCALES)
-    context = _context(thing, source, Path(out) / scale, scale)
+    thing, context = _looked_for(name, source, out, scale)
     return steps_for_rows(thing.unfinished(context), context)
 
 
 def steps_for_rows(missing: Sequence[PaperRow], context: Context) -> list[Step]:
     """The steps that make the missing rows, each once."""
-    wanted: dict[str, Step] = {}
-    for row in missing:
-        for step in steps_for(row, context.scale, context.folder):
-            wanted.setdefault(step.name, step)
-    return [*wanted.values()]
+    steps = [step for row in missing for step in steps_for(row, context.scale, context.folder)]
+    return [*{step.name: step for step in steps}.values()]

@@ -93,15 +93,8 @@ def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> 
         "set": {key: str(value) if isinstance(value, Path) else value for key, value in given.items()},
         "out": folder / scale.model_folder_name(row),
     }
-    name, teachers = options["out"].name, [Path(value).name for value in given.values() if isinstance(value, Path)]
-    return Step(
-        f"{name}/train",
-        "train",
-        scale.dataset_of(row),
-        {key: value for key, value in options.items() if value},
-        options["out"],
-        tuple(f"{teacher}/train" for teacher in teachers),
-    )
+    after = tuple(f"{value.name}/train" for value in given.values() if isinstance(value, Path))
+    return _step("train", scale.dataset_of(row), options["out"].name, options, after)
 
 
 def skip_of(row: PaperRow) -> int | None:
@@ -116,11 +109,9 @@ def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
     chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
     table = where.with_name(where.name + ".parquet")
     options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
-    return Step(
-        f"{where.name}/certify",
-        "certify",
-        str(where),
-        {key: value for key, value in options.items() if value},
-        table,
-        (f"{where.name}/train",),
-    )
+    return _step("certify", str(where), where.name, options, (f"{where.name}/train",))
+
+
+def _step(verb: str, subject: str, name: str, options: dict[str, Any], after: tuple[str, ...]) -> Step:
+    given = {key: value for key, value in options.items() if value}
+    return Step(f"{name}/{verb}", verb, subject, given, options["out"], after)
