@@ -64,7 +64,7 @@ def figures(run: Run, models: Path, seconds: float) -> list[Figure]:
         start, busy = time.perf_counter(), os.getloadavg()[0]
         table = certify(model, run.dataset, settings, take=run.take, out=Path(folder) / "run.parquet", progress=False)
         took = time.perf_counter() - start
-    pilot = f"pilot of {len(foretold.pilot.images)} of {run.take} images in {foretold.pilot.seconds:.0f} s"
+    pilot = f"pilot of {foretold.pilot['images']} of {run.take} images in {foretold.pilot['seconds']:.0f} s"
     load = f"load {busy:.1f} on {os.cpu_count()} cores at the beginning, {os.getloadavg()[0]:.1f} at the end"
     return [
         *compared(f"{run.name}: samples", foretold.samples, float(table.samples.sum()), pilot),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +12,29 @@ import torch
 from cli.run import Result, Run
 from randsmooth import methods
 from randsmooth.launch import Step
-from randsmooth.launch.graph_plan import NetworkSpeed, Speeds, plan_steps
-from randsmooth.launch.work import Work, work_of
+from randsmooth.launch.graph_plan import GraphPlan, Passes, plan_steps, speed_of, work_of
 
 DIGITS = ("small-cnn", (1, 8, 8), 10)
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "both"),
-    [
+def test_passes_are_those_of_the_method() -> None:
+    rows: list[tuple[str, dict[str, Any], int]] = [
         ("gaussian", {"m": 3}, 3),
         ("stability", {"m": 2}, 2 + 1),  # and the clean image
         ("consistency", {"m": 4}, 4),
         ("macer", {"k": 5}, 5),
         ("smoothadv", {"m": 2, "T": 4}, 2 * 4 + 2),  # every step of the attack, and the weights' gradient
         ("smoothadv", {"m": 2, "T": 8}, 2 * 8 + 2),
-    ],
-)
-def test_passes_are_those_of_the_method(name: str, values: dict[str, Any], both: int) -> None:
-    before = torch.get_rng_state()
-    found = work_of(methods.create(name, **values))
-    assert found.both == both
-    assert torch.equal(before, torch.get_rng_state())
+    ]
+    for name, values, both in rows:
+        before = torch.get_rng_state()
+        assert work_of(methods.create(name, **values)).both == both, name
+        assert torch.equal(before, torch.get_rng_state()), name
 
 
-def known() -> Speeds:
-    """Speeds that need no measuring: a millisecond forward, three there and back."""
-    return Speeds(torch.device("cpu"), {DIGITS: NetworkSpeed(0.001, 0.003)})
+def planned_of(steps: Sequence[Step]) -> GraphPlan:
+    """With speeds that need no measuring: a millisecond forward, three there and back."""
+    return plan_steps(steps, lambda *network: {DIGITS: Passes(0.001, 0.003)}[network])
 
 
 def steps(**options: Any) -> list[Step]:
@@ -47,41 +44,32 @@ def steps(**options: Any) -> list[Step]:
 
 
 def test_time_is_images_times_passes_times_speed() -> None:
-    planned = plan_steps(steps(take=200, set={"m": 1}), known())
-    assert planned.training == pytest.approx(2 * 200 * 0.003)
-    assert planned.certification == pytest.approx(10 * 1000 * 0.001)
-    assert planned.steps == {"a/train": pytest.approx(1.2), "a/n": pytest.approx(10.0)}
-    assert not planned.at_most and not planned.unknown
-    twice = plan_steps(steps(take=200, epochs=4, method="consistency", set={"m": 2}), known())
-    assert twice.training == pytest.approx(4 * planned.training)
+    planned = planned_of(steps(take=200, set={"m": 1}))
+    assert planned.steps == {"a/train": pytest.approx(2 * 200 * 0.003), "a/n": pytest.approx(10 * 1000 * 0.001)}
+    assert planned.sums == pytest.approx([1.2, 10.0, 11.2]) and not planned.unknown
+    assert planned.on_workers(1) == pytest.approx(11.2)
+    assert planned.on_workers(100) == pytest.approx(10.0)  # the longest step, which no two share
+    twice = planned_of(steps(take=200, epochs=4, method="consistency", set={"m": 2}))
+    assert twice.training["a/train"] == pytest.approx(4 * planned.training["a/train"])
 
 
 def test_all_images_are_certified_where_none_are_chosen() -> None:
     train, certify = steps()
     some = Step("a/some", "certify", "a", {"n": 900, "skip": 7, "rule": "grid"}, Path("b.parquet"), ("a/train",))
     every = Step("a/all", "certify", "a", {"n": 900}, Path("c.parquet"), ("a/train",))
-    planned = plan_steps([train, certify, some, every], known())
+    planned = planned_of([train, certify, some, every])
     assert planned.steps["a/all"] == pytest.approx(364.0) and planned.steps["a/some"] == pytest.approx(52.0)
-    assert planned.at_most
-
-
-def test_workers_share_steps_but_no_step() -> None:
-    planned = plan_steps(steps(take=200), known())
-    assert planned.on_workers(1) == planned.seconds
-    assert planned.on_workers(100) == max(planned.steps.values())
 
 
 def test_what_cannot_be_foretold_is_named() -> None:
     denoiser = Step("d/train", "train-denoiser", "digits", {"sigma": 0.5}, Path("d"))
-    assert plan_steps([denoiser, steps()[1]], known()).unknown == ("d/train", "a/n")
+    assert planned_of([denoiser, steps()[1]]).unknown == ["d/train", "a/n"]
 
 
 @pytest.mark.slow
 def test_a_network_is_measured_once() -> None:
-    speeds = Speeds(torch.device("cpu"))
-    plan_steps(steps(take=10), speeds)
-    assert [*speeds.known] == [DIGITS] and 0 < speeds.known[DIGITS].forward < speeds.known[DIGITS].both
-    assert work_of(methods.create("gaussian")) == Work(0.0, 1.0)
+    first = speed_of(*DIGITS)
+    assert 0 < first.forward < first.both and speed_of(*DIGITS) is first
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.planning import objects_plan, steps_plan
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.slurm_options import SlurmOptions
-from randsmooth.cli.step_plans import objects_plan, steps_plan
 from randsmooth.cli.where_option import Where
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.planning import steps_plan
 from randsmooth.cli.settings import argument, option
 from randsmooth.cli.slurm_options import SlurmOptions
-from randsmooth.cli.step_plans import steps_plan
 from randsmooth.cli.where_option import Where
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError

@@ -1,28 +1,207 @@
-"""What a certification will take: samples, time, memory and disk, known before it is started."""
+"""What a certification will take: a few images, chosen by chance, are certified to know samples, time and memory."""
 
 from __future__ import annotations
 
+import math
+import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
-from randsmooth.certificates import CONFIDENCE_BOUNDS, CertificationSettings, Header, rule_of
+from randsmooth.bounds import finite_mean_interval
+from randsmooth.certificates import CONFIDENCE_BOUNDS, CertificationSettings, JournalRow, Rule, rule_of
+from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps
+from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.order import Order
 from randsmooth.certification.prepared import Prepared
+from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
-from randsmooth.launch.pilot import Pilot, fly
-from randsmooth.launch.replay import Replay
-from randsmooth.launch.span import Span
-from randsmooth.launch.usage import Usage, usage_of
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.versions import versions
 
+Ints = NDArray[np.int64]
+ABOUT = ("dataset", "split", "selection", "rule", "sigma", "n0", "n", "alpha", "device", "backend")
 RIVALS = ("fixed", "tolerance=0.05", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
 USUAL_N0 = int(CertificationSettings.model_fields["n0"].default)
+ALPHA, NARROW = 0.05, 0.1  # of the limits; they are narrow enough when they lie within a tenth of their middle,
+FEWEST, TIMED = 8, 5.0  # so many images are known, and so many seconds have shown the speed
+AHEAD, PIECE = 256, 1024  # samples that are asked for at once, at least and at most: so often the clock is looked at
+PATIENCE = 1.5  # the images in hand may take so many times the seconds that the pilot was given
+GROUPS, LEAST_SPREAD, UNSURE = 10, 0.05, 0.3  # of images, whose speed is compared; how much it always or may differ
+REPLAYED = 240  # images that are drawn again for each rule
 WIDE = 3.0  # high over low, from which on a note says how to narrow the limits
+CHECKSUM, COLUMNS, FOOTER = 34, 72, 2**14  # bytes of a journal's line and a table's row besides counts; of a table
+
+
+@dataclass(frozen=True)
+class Span:
+    """A forecast, and the limits between which the figure is expected to lie.
+
+    Example:
+        >>> Span(10.0, 8.0, 13.0).times(2.0)
+        Span(middle=20.0, low=16.0, high=26.0)
+    """
+
+    middle: float
+    low: float
+    high: float
+
+    def times(self, factor: float) -> Span:
+        """Each of the three times `factor`."""
+        return Span(self.middle * factor, self.low * factor, self.high * factor)
+
+
+@dataclass
+class PilotImage:
+    """What the pilot saw of one image.
+
+    Attributes:
+        index: its position in the split.
+        label: the class that is tested where no samples pick one; None: the most frequent.
+        counts0, counts: (K,) class counts of the samples that picked the class, and of those that bound p_A.
+        path: how often the picked class had come out at each look that was completed.
+        samples: how many it takes, with those that pick the class; None where that is not known yet.
+        seconds: that its samples took.
+    """
+
+    index: int
+    label: int | None
+    counts0: Ints
+    counts: Ints
+    path: list[int] = field(default_factory=list)
+    samples: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def drawn(self) -> int:
+        """How many samples that bound p_A were drawn."""
+        return int(self.counts.sum())
+
+    def successes(self, counts: Ints) -> int:
+        """How often the class whose probability is bounded is among `counts`."""
+        return came_out(counts, int(self.counts0.argmax()) if self.counts0.any() else self.label)
+
+
+class Pilot:
+    """Certifies images of a run, in an order drawn by chance, until their mean samples are known or time is up.
+
+    Attributes:
+        images: those that were begun, in the order in which they were chosen.
+        low, high: 95% limits of the mean samples of an image.
+        seconds, sampled: how long the pilot took, and how many samples it drew.
+        sample_seconds, image_seconds: time that a sample takes, and an image besides its samples.
+        spread: share by which the speed differed, as 95% limits of its mean.
+    """
+
+    def __init__(self, prepared: Prepared, seconds: float, seed: int) -> None:
+        self.prepared, self.header, self.engine = prepared, prepared.facts.header, prepared.smoothed.engine
+        self.rule, self.n0 = rule_of(self.header), self.header.n0 or 0
+        self.order = np.random.default_rng(seed).permutation(prepared.facts.indices).tolist()
+        self.start, self.allowed, self.asked = time.perf_counter(), seconds, 0
+        self.images: list[PilotImage] = []
+
+    def run(self, progress: Progress) -> None:
+        """Certify, and find the figures."""
+        with progress("pilot", len(self.order), "images") as reporter:
+            for job in Scheduler[PilotImage](self.engine).run(self._jobs()):
+                assert job.result is not None
+                job.result.seconds = job.seconds
+                reporter.advance(1)
+        self.seconds, (self.low, self.high) = self._passed(), self._limits(self.images)
+        took = np.array([(image.seconds, image.counts0.sum() + image.drawn) for image in self.images])
+        busy, self.sampled = float(took[:, 0].sum()), int(took[:, 1].sum())
+        self.image_seconds = max(0.0, self.seconds - busy) / len(took)
+        groups = np.array([group.sum(axis=0) for group in np.array_split(took, min(GROUPS, len(took)))])
+        paces = groups[:, 0] / groups[:, 1]
+        self.sample_seconds, sure = float(np.median(paces)), len(took) >= 2 * GROUPS
+        self.spread = max(LEAST_SPREAD, 2.0 * paces.std() / paces.mean() / math.sqrt(GROUPS)) if sure else UNSURE
+
+    def time_of(self, samples: Span, start: float, k: int = 1) -> Span:
+        """Seconds of k workers with so many samples: all wait for the last, whose last image may take all of them."""
+        besides, last = self.image_seconds * len(self.order), (k > 1) * self.sample_seconds
+        middle, low, high = (self.sample_seconds * each for each in (samples.middle, samples.low, samples.high))
+        return Span(
+            start + (besides + middle) / k + last * samples.middle / len(self.order),
+            start + (besides + low) / k * (1.0 - min(self.spread, 0.5)),
+            start + (besides + high) / k * (1.0 + self.spread) + last * self.rule.n,
+        )
+
+    def _passed(self) -> float:
+        return time.perf_counter() - self.start
+
+    def _jobs(self) -> Iterator[Job[PilotImage]]:
+        """A job an image, as the scheduler has room for them."""
+        batches = self.prepared.images.batches([torch.tensor([index]) for index in self.order])
+        for index, (x, y) in zip(self.order, batches, strict=True):
+            label = int(y[0]) if self.header.label_aware else None
+            self.images.append(PilotImage(index, label, *np.zeros((2, self.engine.classes), np.int64)))
+            yield Job(index, x[0], self._watched(self.images[-1], certify_steps(self.rule, self.n0, label)))
+            if self._enough():
+                break
+
+    def _enough(self) -> bool:
+        """Whether no other image is to be begun: time is up, or the mean is known by the images that are finished."""
+        known = [image for image in self.images if image.samples is not None]
+        if self._passed() > self.allowed or len(known) < max(FEWEST, 2 * self.asked):
+            return self._passed() > self.allowed
+        self.asked, (low, high) = len(known), self._limits(known)
+        return high - low <= NARROW * (high + low) and self._passed() >= min(self.allowed, TIMED)
+
+    def _limits(self, images: Sequence[PilotImage]) -> tuple[float, float]:
+        """The interval of the mean. Where an image's samples are unknown, they lie between its last look and n0 + n."""
+        most = self.n0 + self.rule.n
+        if self.rule.next_look([]) == self.rule.n and not self.header.gives_up_others:
+            return float(most), float(most)
+        least = [image.samples or self.n0 + self.rule.samples(image.path) for image in images]
+        largest = [image.samples or most for image in images]
+        limits = [finite_mean_interval(x, len(self.order), ALPHA, largest=most) for x in (least, largest)]
+        return limits[0][0], limits[1][1]
+
+    def _watched(self, image: PilotImage, steps: Steps[ImageEvidence]) -> Steps[PilotImage]:
+        """Answer `steps` from samples that are drawn in pieces, until it is known how many they take, or time is up.
+
+        Some are drawn ahead, so that few images are in hand at a time and most of them are finished when time is up.
+        Of a last look, whose samples are known by their number, few are drawn, which measure p_A.
+        """
+        asked, counted = next(steps), {0: image.counts}  # by the number of samples, wherever the rule may look next
+        while True:
+            answers = []
+            for part in asked:
+                if part.name == SELECT:
+                    (image.counts0,) = yield [part]
+                    answers.append(image.counts0)
+                    continue
+                last = part.stop >= self.rule.n
+                image.samples = self.n0 + part.stop if last else None
+                while part.stop not in counted:
+                    late = self._passed() > PATIENCE * self.allowed
+                    if image.drawn and (late or (last and image.drawn >= PIECE)):
+                        return image
+                    ranges = self._ranges(image.drawn, part)
+                    for piece, more in zip(ranges, (yield ranges), strict=True):
+                        counted[piece.stop] = image.counts = image.counts + more
+                image.path.append(image.successes(counted[part.stop]))
+                answers.append(counted[part.stop] - counted[part.start])
+                counted = {stop: counts for stop, counts in counted.items() if stop >= part.stop}
+            try:
+                asked = steps.send(np.array(answers))
+            except StopIteration:
+                image.samples = self.n0 + self.rule.samples(image.path)
+                return image
+
+    def _ranges(self, drawn: int, part: SampleRange) -> list[SampleRange]:
+        """What to draw next for `part`: up to every place where the rule may look, the more the more were drawn."""
+        step, end = (part.block, self.rule.n) if part.block else (PIECE, part.stop)
+        reach = min(end, drawn + max(step, min(PIECE, max(AHEAD, drawn)) // step * step))
+        stops = [*range(drawn, reach, step), reach]
+        return [SampleRange(part.name, start, stop, part.block) for start, stop in pairwise(stops)]
 
 
 @dataclass(frozen=True)
@@ -30,77 +209,40 @@ class Plan:
     """What a certification is expected to take.
 
     Attributes:
-        header: of the run: model, data set, settings.
-        images: how many are to be certified.
-        pilot: the images that were certified to know.
-        start: seconds until the first image: opening model and data, and trying the model out.
-        samples: of the run.
-        seconds: of the run in one process like this one, with `start`.
-        on_workers: the same on k workers, for each k that was asked for.
-        rules: samples of the run under other rules.
-        usage: memory and disk.
+        samples, seconds: of the run in one process like this one, from opening model and data on.
+        workers: seconds of the run on k workers, for each k that was asked for.
+        rules: samples and seconds of the run under this rule and others.
+        pilot: images, of how many of them the samples are known, their samples and seconds, and the seed of the choice.
+        about: data set, split, selection and settings, as in the header of the table, and these figures:
+            images: how many are to be certified.
+            start_seconds: until the first image: opening model and data, and trying the model out.
+            sample_seconds, image_seconds: time that a sample takes, and an image besides its samples.
+            memory_bytes, device_memory_bytes: of each process and each GPU so far; None: unknown, or without one.
+            journal_bytes: at most, of the file OUT.parquet.partial, which is there while the run lasts.
+            table_bytes: at most, of the finished file. For a moment both are there.
         notes: on the run, and on what the forecast cannot know.
 
     Example:
         >>> from torch import nn
-        >>> from randsmooth.certificates import CertificationSettings
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> order = Order(model=model, dataset="digits", settings=CertificationSettings(sigma=0.5, n=1000), take=10)
         >>> planned: Plan = plan(order, seconds=0.2)
-        >>> planned.images, planned.samples.middle, planned.to_dict()["rule"]
-        (10, 11000.0, 'fixed')
+        >>> planned.samples.middle, planned.to_dict()["images"], planned.to_dict()["rule"]
+        (11000.0, 10, 'fixed')
     """
 
-    header: Header
-    images: int
-    pilot: Pilot
-    pilot_seed: int
-    start: float
     samples: Span
     seconds: Span
-    on_workers: dict[int, Span]
-    rules: dict[str, Span]
-    usage: Usage
-    notes: tuple[str, ...] = ()
-
-    def seconds_of(self, samples: Span) -> Span:
-        """The time of the run in one process, if it took so many samples."""
-        return self.pilot.time_of(samples, self.images).plus(Span(self.start, self.start, self.start))
+    workers: dict[int, Span]
+    rules: dict[str, dict[str, Span]]
+    pilot: dict[str, float]
+    about: dict[str, Any]
+    notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain numbers and words."""
-        header, pilot = self.header, self.pilot
-        asked = {name: getattr(header, name) for name in ("dataset", "split", "selection", "rule", "sigma", "n0", "n")}
-        return {
-            **asked,
-            "alpha": header.alpha,
-            "images": self.images,
-            "samples": self.samples._asdict(),
-            "seconds": self.seconds._asdict(),
-            "workers": {str(k): span._asdict() for k, span in self.on_workers.items()},
-            "start_seconds": self.start,
-            "sample_seconds": pilot.sample_seconds,
-            "image_seconds": pilot.image_seconds,
-            "rules": {
-                rule: {"samples": span._asdict(), "seconds": self.seconds_of(span)._asdict()}
-                for rule, span in self.rules.items()
-            },
-            "memory_bytes": self.usage.memory,
-            "device_memory_bytes": self.usage.device_memory,
-            "journal_bytes": self.usage.journal,
-            "table_bytes": self.usage.table,
-            "pilot": {
-                "images": len(pilot.images),
-                "known": sum(image.samples is not None for image in pilot.images),
-                "samples": pilot.sampled,
-                "seconds": pilot.seconds,
-                "seed": self.pilot_seed,
-            },
-            "device": header.device,
-            "backend": header.backend,
-            "versions": versions(),
-            "notes": list(self.notes),
-        }
+        figures = asdict(self)
+        return {**figures.pop("about"), **figures, "versions": versions()}
 
 
 def plan(
@@ -130,74 +272,98 @@ def plan(
 
     Example:
         >>> from torch import nn
-        >>> from randsmooth.certificates import CertificationSettings
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
         >>> order = Order(model=model, dataset="digits", settings=CertificationSettings(sigma=0.5, n=1000), take=10)
         >>> planned = plan(order, seconds=0.2, workers=[4])
-        >>> planned.samples.middle, planned.rules["fixed"].middle, [*planned.on_workers]
+        >>> planned.samples.middle, planned.rules["fixed"]["samples"].middle, [*planned.workers]
         (11000.0, 11000.0, [4])
     """
-    if not seconds > 0.0:
+    if not 0.0 < seconds < math.inf:
         raise InputError(f"seconds={seconds!r} must be a time above 0 for the pilot; 30 is usual")
-    for k in workers:
-        if k < 1:
-            raise InputError(f"workers={k} must be a whole number from 1")
+    if min(workers, default=1) < 1:
+        raise InputError(f"workers={min(workers)} must be a whole number from 1")
     start = time.perf_counter()
     prepared = order.prepare()
     start = time.perf_counter() - start
-    many = len(prepared.facts.indices)
-    if not many:
+    if not prepared.facts.indices:
         raise InputError("there are no images to certify, so there is nothing to plan")
-    with chosen_progress(progress)("pilot", many, "images") as reporter:
-        pilot = fly(prepared, seconds=seconds, seed=seed, reporter=reporter)
-    return _planned(prepared, pilot, start, seed, workers)
+    pilot = Pilot(prepared, seconds, seed)
+    pilot.run(chosen_progress(progress))
+    return _planned(pilot, start, workers, np.random.default_rng(seed), seed)
 
 
-def _planned(prepared: Prepared, pilot: Pilot, start: float, seed: int, workers: Sequence[int]) -> Plan:
-    header, many = prepared.facts.header, len(prepared.facts.indices)
-    rule, replay = rule_of(header), Replay(pilot.images, seed)
-    taken = [float(i.samples) if i.samples is not None else replay.rest(rule, i) for i in pilot.images]
-    mean = min(max(float(np.mean(taken)), pilot.low), pilot.high)
-    samples = Span(mean, pilot.low, pilot.high).times(many)
-    rules = _rivals(header, replay, many) | {header.rule: Span(mean, pilot.low, pilot.high)}
-    begin = Span(start, start, start)
-    alone = pilot.time_of(samples, many)
+def _planned(pilot: Pilot, start: float, workers: Sequence[int], rng: np.random.Generator, seed: int) -> Plan:
+    total, took = len(pilot.order), {"seconds": pilot.seconds, "samples": pilot.sampled, "images": len(pilot.images)}
     known = sum(image.samples is not None for image in pilot.images)
-    notes = [*prepared.facts.notes]
-    if pilot.high > WIDE * pilot.low:
-        notes.append(f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds")
+    taken = [i.samples or pilot.n0 + _replayed(pilot.rule, i, i.path, rng, FEWEST).mean() for i in pilot.images]
+    mean = min(max(float(np.mean(taken)), pilot.low), pilot.high)
+    samples = Span(mean, pilot.low, pilot.high).times(total)
+    rules = _rivals(pilot, rng) | {pilot.header.rule: samples}
+    about = {name: getattr(pilot.header, name) for name in ABOUT} | {"images": total, "start_seconds": start}
+    about |= {name: getattr(pilot, name) for name in ("sample_seconds", "image_seconds")} | _bytes(pilot)
+    wide = f"the limits are wide: the pilot knows the samples of {known} images; give it more seconds"
     return Plan(
-        header,
-        many,
-        pilot,
-        seed,
-        start,
         samples,
-        alone.plus(begin),
-        {k: _shared(alone, pilot, rule.n, min(k, many)).plus(begin) for k in workers},
-        {name: span.times(many) for name, span in rules.items()},
-        usage_of(header, many, taken, pilot),
-        tuple(notes),
+        pilot.time_of(samples, start),
+        {k: pilot.time_of(samples, start, min(k, total)) for k in workers},
+        {rule: {"samples": span, "seconds": pilot.time_of(span, start)} for rule, span in rules.items()},
+        {**took, "known": known, "seed": seed},
+        about,
+        (*pilot.prepared.facts.notes, *[wide] * (pilot.high > WIDE * pilot.low)),
     )
 
 
-def _shared(alone: Span, pilot: Pilot, n: int, k: int) -> Span:
-    """The time of k workers: at the end all wait for the slowest, whose last image may take all of its samples."""
-    last = pilot.sample_seconds * n * (k > 1)
-    mean = alone.middle / pilot.total * (k > 1)
-    shared = alone.times(1.0 / k)
-    return Span(shared.middle + mean, shared.low, shared.high + last)
-
-
-def _rivals(header: Header, replay: Replay, many: int) -> dict[str, Span]:
-    """Mean samples of an image under other rules, for those that the budget allows."""
-    found = {}
-    for text in (*RIVALS, f"radius={header.sigma:g}"):
-        for n0 in (header.n0 or 0, USUAL_N0):  # a rule may need samples to pick the class where this one needs none
-            try:
-                rule = header.settings.having(rule=text, bound=CONFIDENCE_BOUNDS[0], n0=n0).stopping_rule()
-            except InputError:
-                continue  # such as a tolerance that so few samples cannot keep
-            found[text] = replay.of_rule(rule, many, n0)
-            break
+def _rivals(pilot: Pilot, rng: np.random.Generator) -> dict[str, Span]:
+    """Samples of the run under other rules, of those that its settings allow: the pilot's images are drawn again."""
+    found, header, times = dict[str, Span](), pilot.header, -(-REPLAYED // len(pilot.images))
+    for text, n0 in product((*RIVALS, f"radius={header.sigma:g}"), (pilot.n0, USUAL_N0)):
+        with suppress(InputError):  # such as of a rule that needs samples to pick the class, where this one needs none
+            rule = header.settings.having(rule=text, bound=CONFIDENCE_BOUNDS[0], n0=n0).stopping_rule()
+            if text not in found:
+                samples = np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])
+                chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(pilot.order)
+                mean, reach = float(samples.mean()), 1.96 * float(np.sqrt(chance))  # of the choice, and of the run
+                span = Span(n0 + mean, n0 + max(0.0, mean - reach), n0 + min(float(rule.n), mean + reach))
+                found[text] = span.times(len(pilot.order))
     return found
+
+
+def _replayed(rule: Rule, image: PilotImage, path: Sequence[int], rng: np.random.Generator, times: int) -> Ints:
+    """How many samples of an image are drawn in all after `path` (times,); p_A is drawn from Jeffreys' posterior.
+
+    None where labels are looked at and the image is of another class.
+    """
+    drawn, successes, ends = image.drawn, image.successes(image.counts), []
+    for p in rng.beta(0.5 + successes, 0.5 + drawn - successes, times):
+        looks, reached = list(path), rule.samples(path)
+        while drawn and (look := rule.next_look(looks)) is not None:
+            looks.append((looks[-1] if looks else 0) + int(rng.binomial(look - reached, p)))
+            reached = look
+        ends.append(reached)
+    return np.array(ends)
+
+
+def _bytes(pilot: Pilot) -> dict[str, Any]:
+    """Memory so far, and disk at most: as if the counts of every image had grown to n samples."""
+    written, numbers = 0, 0
+    for image in pilot.images:
+        counts, path = image.counts * (pilot.rule.n // max(1, image.drawn)), np.array([*image.path, 0])
+        written += len(JournalRow(image.index, 0, image.counts0, counts, path, 0.123456).to_json()) + CHECKSUM
+        numbers += 2 * len(counts) + len(path)
+    head, share = len(pilot.header.model_dump_json()), len(pilot.order) / len(pilot.images)
+    return {
+        "memory_bytes": _memory(),
+        "device_memory_bytes": torch.cuda.max_memory_reserved() if torch.cuda.is_initialized() else None,
+        "journal_bytes": round(head + written * share),
+        "table_bytes": round(head + FOOTER + (COLUMNS * len(pilot.images) + 8 * numbers) * share),
+    }
+
+
+def _memory() -> int | None:
+    """The most that this process has held so far; None on Windows, which does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,83 +1,116 @@
-"""How long the steps of a graph take on this machine, by what their networks take and how often they are asked."""
+"""What the steps of a sweep take here, by how often a method asks its network, and how fast that is."""
 
 from __future__ import annotations
 
 import math
-import statistics
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import torch
+from torch import nn
+from torch.utils.benchmark import Timer
 
 from randsmooth import data, models
 from randsmooth.certificates import CertificationSettings
-from randsmooth.data import DatasetSpec
 from randsmooth.launch.steps import Step
-from randsmooth.launch.work import work_of
+from randsmooth.methods import LossInputs, Method
 from randsmooth.training import Recipe, TrainingSettings, resolve
 
 TRIALS = 3
 VALUES = 2**18  # of the images that a network is measured with: 85 of CIFAR-10, two of ImageNet
+IMAGES, SHAPE, CLASSES = 6, (1, 4, 4), 3  # of the problem on which passes are counted
 
 
-@dataclass(frozen=True)
-class NetworkSpeed:
-    """Seconds that an image takes: through the network, and through it and back."""
+class Passes(NamedTuple):
+    """Of each image, through a network alone and there and back: how many, or how many seconds one takes."""
 
     forward: float
     both: float
 
 
-@dataclass
-class Speeds:
-    """What networks take here, each measured once with random weights, in float32.
+@lru_cache(maxsize=1024)
+def work_of(method: Method) -> Passes:
+    """The passes of a training step for each image of the batch, the attack and the weights' gradient included.
 
-    Attributes:
-        device: where to measure.
+    Example:
+        >>> from randsmooth import methods
+        >>> work_of(methods.create("gaussian", m=2))
+        Passes(forward=0.0, both=2.0)
+        >>> work_of(methods.create("smoothadv", m=2, T=4)).both > 8
+        True
     """
+    passed = {"forward": 0, "both": 0}
 
-    device: torch.device
-    known: dict[tuple[str, tuple[int, ...], int], NetworkSpeed] = field(default_factory=dict)
+    def count(module: nn.Module, given: Any, logits: torch.Tensor) -> None:
+        passed["forward"] += len(logits)
+        if logits.requires_grad:
+            logits.register_hook(lambda gradient: passed.update(both=passed["both"] + len(gradient)))
 
-    def of(self, arch: str, spec: DatasetSpec) -> NetworkSpeed:
-        key = (arch, tuple(spec.shape), spec.num_classes)
-        if key not in self.known:
-            self.known[key] = _measured(*key, self.device)
-        return self.known[key]
+    with torch.random.fork_rng(devices=[]):
+        model = nn.Sequential(nn.Flatten(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, CLASSES))
+        model.register_forward_hook(count)
+        x, y = torch.rand(IMAGES, *SHAPE), torch.arange(IMAGES) % CLASSES
+        noise, target = 0.5 * torch.randn(method.m, IMAGES, *SHAPE), torch.rand(IMAGES, CLASSES).softmax(dim=1)
+        loss = method.loss(model, x, y, noise, LossInputs(u=torch.rand(IMAGES), target=target, sigma=0.5))
+        loss.total.backward()
+    return Passes((passed["forward"] - passed["both"]) / IMAGES, passed["both"] / IMAGES)
 
 
-@dataclass(frozen=True)
+@lru_cache(maxsize=1024)
+def speed_of(arch: str, shape: tuple[int, ...], num_classes: int) -> Passes:
+    """Seconds of a network with random weights on this machine's GPU, or else its CPU, in float32."""
+    device = models.pick_device("auto")
+    made = models.build(arch, in_channels=shape[0], image_size=shape[1], num_classes=num_classes).to(device)
+    x = torch.rand(max(2, VALUES // math.prod(shape)), *shape, device=device)
+
+    def forward() -> None:
+        with torch.inference_mode():
+            made.eval()(x)
+
+    def both() -> None:
+        made.train()(x.clone().requires_grad_()).logsumexp(1).sum().backward()
+
+    timers = (Timer("run()", globals={"run": run}, num_threads=torch.get_num_threads()) for run in (forward, both))
+    return Passes(*(timer.timeit(TRIALS).median / len(x) for timer in timers))
+
+
+@dataclass
 class GraphPlan:
-    """Seconds of the steps of a graph, one after the other on this machine.
+    """Seconds of steps, one after the other on this machine.
 
     Attributes:
-        training, certification: of all steps that train and certify.
-        steps: of each of them, by its name.
-        at_most: whether some certify by a rule that may stop early, which takes at most this long.
+        training, certification: of each step that trains and certifies, by its name.
         unknown: the names of steps that cannot be foretold, such as those that train denoisers.
     """
 
-    training: float
-    certification: float
-    steps: Mapping[str, float]
-    at_most: bool
-    unknown: tuple[str, ...]
+    training: dict[str, float] = field(default_factory=dict)
+    certification: dict[str, float] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
 
     @property
-    def seconds(self) -> float:
-        return self.training + self.certification
+    def steps(self) -> dict[str, float]:
+        return self.training | self.certification
+
+    @property
+    def sums(self) -> list[float]:
+        """Of training, certification and both."""
+        return [sum(of.values()) for of in (self.training, self.certification, self.steps)]
 
     def on_workers(self, k: int) -> float:
         """Seconds on k workers like this machine: no less than the longest step, which no two can share."""
-        return max([self.seconds / k, *self.steps.values()])
+        return max([self.sums[-1] / k, *self.steps.values()])
 
 
-def plan_steps(steps: Iterable[Step], speeds: Speeds) -> GraphPlan:
+def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int], Passes] = speed_of) -> GraphPlan:
     """What `steps` take, those of one model together: a step that certifies comes after the one that trains.
 
     Steps that evaluate and rank take seconds, and count as none.
+
+    Args:
+        steps: in an order in which they can be carried out.
+        speed: of a network, by architecture, shape of the images (C, H, W) and number of classes.
 
     Raises:
         InputError: settings with which a step could not run.
@@ -86,85 +119,43 @@ def plan_steps(steps: Iterable[Step], speeds: Speeds) -> GraphPlan:
         >>> from pathlib import Path
         >>> train = Step("a/train", "train", "digits", {"sigma": 0.25, "epochs": 1}, Path("a"))
         >>> certify = Step("a/certify", "certify", "a", {"n": 1000, "take": 10}, Path("a.parquet"), ("a/train",))
-        >>> planned = plan_steps([train, certify], Speeds(torch.device("cpu")))
-        >>> planned.training > 0, planned.certification > 0, planned.unknown
-        (True, True, ())
+        >>> planned = plan_steps([train, certify])
+        >>> [*planned.training], [*planned.certification], planned.unknown
+        (['a/train'], ['a/certify'], [])
     """
-    recipes: dict[str, Recipe] = {}
-    found, unknown, at_most = dict[str, dict[str, float]](train={}, certify={}), list[str](), False
+    recipes, planned = dict[str, Recipe](), GraphPlan()
     for step in steps:
-        if step.verb == "train":
-            recipes[step.name] = _recipe(step)
-            found["train"][step.name] = _training(recipes[step.name], speeds)
-        elif step.verb == "certify":
-            recipe = next((recipes[name] for name in step.needs if name in recipes), None)
-            if recipe is None:
-                unknown.append(step.name)
-                continue
-            found["certify"][step.name] = _certification(step, recipe, speeds)
-            at_most |= str(step.options.get("rule", "fixed")) != "fixed"
-        elif step.verb == "train-denoiser":
-            unknown.append(step.name)
-    sums = {verb: sum(seconds.values()) for verb, seconds in found.items()}
-    return GraphPlan(sums["train"], sums["certify"], found["train"] | found["certify"], at_most, tuple(unknown))
+        recipe = _recipe(step) if step.verb == "train" else next((recipes[n] for n in step.needs if n in recipes), None)
+        if step.verb == "train-denoiser" or (step.verb == "certify" and recipe is None):
+            planned.unknown.append(step.name)
+        elif step.verb in ("train", "certify") and recipe is not None:
+            spec = data.describe(recipe.dataset, **recipe.reading)
+            passes = speed(recipe.arch, tuple(spec.shape), spec.num_classes)
+            if step.verb == "train":
+                recipes[step.name] = recipe
+                planned.training[step.name] = _training(recipe, recipe.take or spec.sizes["train"], passes)
+            else:
+                planned.certification[step.name] = _samples(step, recipe) * passes.forward
+    return planned
 
 
 def _recipe(step: Step) -> Recipe:
     known = {key: value for key, value in step.options.items() if key in TrainingSettings.model_fields}
-    dataset = str(step.argument)
     reading = {key: known[key] for key in ("image_column", "label_column", "resize", "crop") if key in known}
-    return resolve(dataset, TrainingSettings(**known), data.describe(dataset, **reading))[0]
+    return resolve(str(step.argument), TrainingSettings(**known), data.describe(str(step.argument), **reading))[0]
 
 
-def _training(recipe: Recipe, speeds: Speeds) -> float:
-    """Every epoch as the method is at full strength, on all images."""
-    spec = data.describe(recipe.dataset, **recipe.reading)
-    images = recipe.take or spec.sizes["train"]
-    speed, work = speeds.of(recipe.arch, spec), work_of(recipe.build_method())
-    step = work.forward * speed.forward + work.both * speed.both
+def _training(recipe: Recipe, images: int, speed: Passes) -> float:
+    """Every epoch as the method is at full strength."""
+    work = work_of(recipe.build_method())
     noises = recipe.hyperparameters.get("teacher_noises") or 0
     teacher = noises * speed.forward if recipe.hyperparameters.get("teacher") else 0.0
-    return images * (recipe.epochs * step + teacher)
+    return images * (recipe.epochs * (work.forward * speed.forward + work.both * speed.both) + teacher)
 
 
-def _certification(step: Step, recipe: Recipe, speeds: Speeds) -> float:
-    """All samples that the images may take."""
-    name = str(step.options.get("dataset") or recipe.dataset)
-    spec, take, skip = data.describe(name), step.options.get("take"), step.options.get("skip")
-    total = spec.sizes[str(step.options.get("split", "test"))]
-    images = take or (math.ceil(total / skip) if skip else total)
-    usual = CertificationSettings.model_fields
-    n0, n = (int(step.options.get(key, usual[key].default)) for key in ("n0", "n"))
-    return float(images * (n0 + n) * speeds.of(recipe.arch, spec).forward)
-
-
-def _measured(arch: str, shape: tuple[int, ...], num_classes: int, device: torch.device) -> NetworkSpeed:
-    """The median of a few batches, after one to warm up."""
-    made = models.build(arch, in_channels=shape[0], image_size=shape[1], num_classes=num_classes).to(device)
-    number = max(2, VALUES // math.prod(shape))
-    x = torch.rand(number, *shape, device=device)
-
-    def forward() -> Any:
-        with torch.inference_mode():
-            return made(x)
-
-    def both() -> Any:
-        loss = made(x.clone().requires_grad_()).logsumexp(1).sum()
-        loss.backward()
-        return loss
-
-    made.eval()
-    once = _median(forward, device) / number
-    made.train()
-    return NetworkSpeed(once, _median(both, device) / number)
-
-
-def _median(run: Callable[[], Any], device: torch.device) -> float:
-    times = []
-    for _ in range(1 + TRIALS):
-        start = time.perf_counter()
-        run()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times[1:])
+def _samples(step: Step, recipe: Recipe) -> int:
+    """All that the images may take."""
+    options, usual = step.options, CertificationSettings.model_fields
+    total = data.describe(str(options.get("dataset") or recipe.dataset)).sizes[str(options.get("split", "test"))]
+    images = options.get("take") or math.ceil(total / (options.get("skip") or 1))
+    return int(images * sum(int(options.get(key, usual[key].default)) for key in ("n0", "n")))
