@@ -158,4 +158,4 @@ def test_a_system_that_tells_no_memory_has_a_plan_without_it(monkeypatch: pytest
 def test_no_time_and_no_workers_are_refused() -> None:
     for given in ({"seconds": 0.0}, {"seconds": float("nan")}, {"workers": [0]}):
         with pytest.raises(InputError):
-            plan(ordered(), **given)  # type: ignore[arg-type]
+            plan(ordered(), **given)
