@@ -43,7 +43,7 @@ def certified(order: Order, folder: Path) -> Certificates:
 
 QUICK = [
     *((rule, False, 100) for rule in ("fixed", "grid", "dense=1")),
-    *((rule, True, 100) for rule in ("fixed", "grid", "tolerance=0.2")),
+    *((rule, True, 100) for rule in ("fixed", "grid", "tolerance=0.3")),
     *((rule, aware, 0) for rule in ("fixed", "radius=0.25") for aware in (True, False)),
 ]
 SLOW = [(rule, False, 100) for rule in ("radius=0.25", "tolerance=0.2", "anytime=0.1")]

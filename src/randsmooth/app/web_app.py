@@ -169,7 +169,8 @@ class Guarded:
 
     Example:
         >>> from randsmooth import models
-        >>> served = Served.of(models.Classifier(arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8]), "x", sigma=0.5)
+        >>> model = models.Classifier(arch="small-cnn", classes=["a", "b"], shape=[1, 8, 8]).eval()
+        >>> served = Served.of(model, "x", sigma=0.5)
         >>> Guarded(None, None, served).check(NAMED, b"[]")
         Traceback (most recent call last):
         randsmooth.errors.InputError: a call is {"data": [...]}
