@@ -7,7 +7,7 @@ import time
 import torch
 from torch import nn
 
-from randsmooth.models.residual import Block
+from randsmooth.models.architectures.residual import Block
 
 # Bytes a second, by a part of the device's name.
 BANDWIDTHS = {"H200": 4.8e12, "H100 80GB HBM3": 3.35e12, "H100 PCIe": 2.04e12, "A100-SXM4-80GB": 2.04e12}

@@ -206,7 +206,7 @@ UNSAFE = {
     *("yaml.load", "yaml.unsafe_load", "yaml.full_load"),
 }
 # Where a user names a program to be run, as with `file.py:NAME`; docs/security.md says so.
-PROGRAMS = {"models/programs.py": {"torch.jit.load", "torch.export.load"}}
+PROGRAMS = {"models/adapters/programs.py": {"torch.jit.load", "torch.export.load"}}
 # What a process of ours hands to another that it started.
 HANDED_OVER = {"training/rank.py": {"pickle.loads"}}
 

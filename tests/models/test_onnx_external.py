@@ -12,7 +12,7 @@ import pytest
 
 from randsmooth.errors import InputError
 from randsmooth.models import OnnxModel, identity_of, weights_hash
-from randsmooth.models.onnx_external import external_files
+from randsmooth.models.adapters.onnx_external import external_files
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from randsmooth.models.pool import MaxPool2x2
+from randsmooth.models.architectures.pool import MaxPool2x2
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])

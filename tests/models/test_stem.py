@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from randsmooth.models.stem import Stem
+from randsmooth.models.architectures.stem import Stem
 
 
 def both(channels: int, side: int, kernel: int, dtype: torch.dtype) -> tuple[Stem, nn.Conv2d, Tensor, Tensor]:

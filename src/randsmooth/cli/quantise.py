@@ -16,7 +16,7 @@ from randsmooth.escape import printable, say
 from randsmooth.urls import is_url, name_of
 
 if TYPE_CHECKING:
-    from randsmooth.certification.calibration import Agreement
+    from randsmooth.certification.conversion.calibration import Agreement
 
 
 class Quantise(Settings):

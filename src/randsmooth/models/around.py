@@ -8,8 +8,8 @@ from typing import Any, Self, TypeVar, cast
 
 from torch import nn
 
+from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.adapters.registry import BaseClassifier
-from randsmooth.models.foreign_model import ForeignModel
 
 M = TypeVar("M", bound=BaseClassifier)
 

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
+from randsmooth.models.adapters.foreign_part import ForeignPart, as_module, is_traced
 from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.denoiser_sources import load_denoiser
 from randsmooth.models.diffusion import DiffusionDenoiser
-from randsmooth.models.foreign_part import ForeignPart, as_module, is_traced
 from randsmooth.models.weights import weights_hash
 
 

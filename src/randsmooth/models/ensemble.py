@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+from randsmooth.models.adapters.foreign_part import as_module, foreign_parts
 from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
-from randsmooth.models.foreign_part import as_module, foreign_parts
 
 RULES = {
     "logits": "the mean of the members' logits",

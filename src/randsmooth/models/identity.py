@@ -9,9 +9,9 @@ from torch import fx, nn
 from torch.utils._pytree import TreeSpec
 
 from randsmooth.errors import InputError
+from randsmooth.models.adapters.foreign_model import ForeignModel, NoIdentity
 from randsmooth.models.around import Around
 from randsmooth.models.canonical import Reader, Unreadable, digest, plain_names
-from randsmooth.models.foreign_model import ForeignModel, NoIdentity
 from randsmooth.models.weights import weights_hash
 
 LONGEST = 200  # characters of a name that a user gives

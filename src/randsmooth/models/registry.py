@@ -45,14 +45,17 @@ ARCHITECTURES: Registry[Architecture] = Registry(
     "architecture",
     "randsmooth.architectures",
     {
-        "lenet": "randsmooth.models.lenet:LENET",
-        **{f"resnet{depth}": f"randsmooth.models.cifar_resnet:RESNET{depth}" for depth in (8, 20, 32, 44, 56, 110)},
-        "resnet50": "randsmooth.models.imagenet_resnet:RESNET50",
-        "cifar-resnet50": "randsmooth.models.cifar_resnet:RESNET50",
-        "densenet40": "randsmooth.models.densenet:DENSENET40",
-        "wrn28-10": "randsmooth.models.wide_resnet:WRN28_10",
-        "wrn40-2": "randsmooth.models.wide_resnet:WRN40_2",
-        "small-cnn": "randsmooth.models.small_cnn:SMALL_CNN",
+        "lenet": "randsmooth.models.architectures.lenet:LENET",
+        **{
+            f"resnet{depth}": f"randsmooth.models.architectures.cifar_resnet:RESNET{depth}"
+            for depth in (8, 20, 32, 44, 56, 110)
+        },
+        "resnet50": "randsmooth.models.architectures.imagenet_resnet:RESNET50",
+        "cifar-resnet50": "randsmooth.models.architectures.cifar_resnet:RESNET50",
+        "densenet40": "randsmooth.models.architectures.densenet:DENSENET40",
+        "wrn28-10": "randsmooth.models.architectures.wide_resnet:WRN28_10",
+        "wrn40-2": "randsmooth.models.architectures.wide_resnet:WRN40_2",
+        "small-cnn": "randsmooth.models.architectures.small_cnn:SMALL_CNN",
     },
 )
 
@@ -103,11 +106,11 @@ def _find(arch: str) -> Architecture:
     """The entry called `arch`, or the CIFAR or wide ResNet of a size that has no entry of its own."""
     if arch not in ARCHITECTURES:
         if match := re.fullmatch(RESNET, arch):
-            from randsmooth.models.cifar_resnet import of_depth
+            from randsmooth.models.architectures.cifar_resnet import of_depth
 
             return of_depth(int(match[1]))
         if match := re.fullmatch(WRN, arch):
-            from randsmooth.models.wide_resnet import of_size
+            from randsmooth.models.architectures.wide_resnet import of_size
 
             return of_size(int(match[1]), int(match[2]))
     return ARCHITECTURES[arch]

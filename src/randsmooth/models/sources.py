@@ -51,7 +51,7 @@ def _check_python(source: str) -> None:
 
 
 def _check_module(source: str) -> None:
-    from randsmooth.models.factories import check_module
+    from randsmooth.models.adapters.factories import check_module
 
     check_module(source)
 
@@ -87,14 +87,14 @@ FORMS: tuple[Form, ...] = (
         "a function in a Python file that returns the model, or the model itself",
         lambda source: re.search(r"\.py:[A-Za-z_][\w.]*$", source) is not None,
         _check_python,
-        "randsmooth.models.factories:from_file",
+        "randsmooth.models.adapters.factories:from_file",
     ),
     Form(
         "package.module:NAME",
         "the same in a module that can be imported, from the current folder too",
         lambda source: FUNCTION.fullmatch(source) is not None,
         _check_module,
-        "randsmooth.models.factories:from_module",
+        "randsmooth.models.adapters.factories:from_module",
     ),
     Form("NET.onnx", "an ONNX file", _ends_in(".onnx"), _check_file("ONNX file"), "randsmooth.models:OnnxModel"),
     Form("NET.xml", "an OpenVINO IR, with NET.bin beside it", _ends_in(".xml"), _check_ir, "randsmooth.models:IrModel"),
@@ -103,14 +103,14 @@ FORMS: tuple[Form, ...] = (
         "a program of torch.export",
         _ends_in(".pt2"),
         _check_file("exported program"),
-        "randsmooth.models.programs:exported",
+        "randsmooth.models.adapters.programs:exported",
     ),
     Form(
         "NET.pt or NET.torchscript",
         "a TorchScript file",
         _ends_in(".pt", ".torchscript", ".ts", ".jit"),
         _check_file("TorchScript file"),
-        "randsmooth.models.programs:scripted",
+        "randsmooth.models.adapters.programs:scripted",
     ),
     Form(
         "user/name",

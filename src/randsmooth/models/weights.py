@@ -7,8 +7,8 @@ import hashlib
 import torch
 from torch import Tensor, nn
 
+from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.canonical import Reader, Unreadable, raw
-from randsmooth.models.foreign_model import ForeignModel
 
 
 def weights_hash(model: nn.Module | ForeignModel) -> str:

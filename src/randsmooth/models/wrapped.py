@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from randsmooth.errors import InputError
 from randsmooth.models import steps
+from randsmooth.models.adapters.foreign_part import as_module
 from randsmooth.models.around import Around, for_classes, notes_of, provenance_of
-from randsmooth.models.foreign_part import as_module
 
 
 class Wrapped(Around):

@@ -15,9 +15,9 @@ from torch import Tensor
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.models.adapters.estimator_content import ContentReader
+from randsmooth.models.adapters.foreign_model import NoIdentity, votes
 from randsmooth.models.adapters.python_model import PythonModel
 from randsmooth.models.canonical import Unreadable, digest
-from randsmooth.models.foreign_model import NoIdentity, votes
 
 METHODS = ("predict_proba", "decision_function", "predict")  # in the order in which they are preferred
 NEVER = -1e30  # the logit of a class that the estimator does not know

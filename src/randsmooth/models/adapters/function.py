@@ -12,9 +12,9 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+from randsmooth.models.adapters.foreign_model import NoIdentity, votes
 from randsmooth.models.adapters.python_model import PythonModel
 from randsmooth.models.canonical import digest
-from randsmooth.models.foreign_model import NoIdentity, votes
 
 ARRAYS = ("numpy", "torch")
 OTHER_ARRAY = (TypeError, AttributeError)  # what code raises that was written for the other kind of array

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from torch import Tensor
 
-from randsmooth.models.foreign_model import ForeignModel
+from randsmooth.models.adapters.foreign_model import ForeignModel
 
 
 class PythonModel(ForeignModel):

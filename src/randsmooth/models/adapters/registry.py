@@ -10,7 +10,7 @@ from torch import nn
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, article
 from randsmooth.models.adapters import estimator, exported, function
-from randsmooth.models.foreign_model import ForeignModel
+from randsmooth.models.adapters.foreign_model import ForeignModel
 
 BaseClassifier: TypeAlias = nn.Module | ForeignModel
 

@@ -9,10 +9,10 @@ from typing import Any
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models.graph_file import GraphFile, Port, asked, chosen
-from randsmooth.models.graph_record import KEY, parse_record
-from randsmooth.models.image_input import ImageInput
-from randsmooth.models.onnx_external import external_files
+from randsmooth.models.adapters.graph_file import GraphFile, Port, asked, chosen
+from randsmooth.models.adapters.graph_record import KEY, parse_record
+from randsmooth.models.adapters.image_input import ImageInput
+from randsmooth.models.adapters.onnx_external import external_files
 from randsmooth.models.place import check_file
 
 # ONNX Runtime's names of types -> NumPy's.

@@ -11,8 +11,8 @@ from functools import partial
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
+from randsmooth.models.architectures.residual import he_normal
 from randsmooth.models.registry import Architecture
-from randsmooth.models.residual import he_normal
 
 
 class PreActivationBlock(nn.Module):

@@ -9,9 +9,9 @@ from typing import Any
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.models.graph_file import GraphFile, Port, asked, chosen
-from randsmooth.models.graph_record import KEY, WEIGHTS, parse_record
-from randsmooth.models.image_input import LAYOUTS, ImageInput
+from randsmooth.models.adapters.graph_file import GraphFile, Port, asked, chosen
+from randsmooth.models.adapters.graph_record import KEY, WEIGHTS, parse_record
+from randsmooth.models.adapters.image_input import LAYOUTS, ImageInput
 from randsmooth.models.place import check_file
 
 TAKEN = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8"}  # OpenVINO's names of types -> NumPy's

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import nn
 
-from randsmooth.models.pool import MaxPool2x2
+from randsmooth.models.architectures.pool import MaxPool2x2
+from randsmooth.models.architectures.stem import Stem
 from randsmooth.models.registry import Architecture
-from randsmooth.models.stem import Stem
 
 
 def lenet(*, in_channels: int, image_size: int, num_classes: int) -> nn.Module:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from randsmooth.errors import unknown
+from randsmooth.models.adapters.foreign_model import ForeignModel
+from randsmooth.models.adapters.graph_record import provenance_in
+from randsmooth.models.adapters.image_input import ImageInput
 from randsmooth.models.canonical import digest
-from randsmooth.models.foreign_model import ForeignModel
-from randsmooth.models.graph_record import provenance_in
-from randsmooth.models.image_input import ImageInput
 
 
 class Port(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from randsmooth.models.pool import MaxPool2x2
+from randsmooth.models.architectures.pool import MaxPool2x2
 from randsmooth.models.registry import Architecture
 
 

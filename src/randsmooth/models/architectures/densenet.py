@@ -11,8 +11,8 @@ from collections import OrderedDict
 import torch
 from torch import Tensor, nn
 
+from randsmooth.models.architectures.residual import he_normal
 from randsmooth.models.registry import Architecture
-from randsmooth.models.residual import he_normal
 
 GROWTH = 12  # channels that each layer adds
 LAYERS = 6  # of a block

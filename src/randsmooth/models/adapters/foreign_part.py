@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError, article
+from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.adapters.python_model import PythonModel
 from randsmooth.models.adapters.registry import adapt
 from randsmooth.models.around import Around
-from randsmooth.models.foreign_model import ForeignModel
 from randsmooth.models.sources import open_source
 
 

@@ -15,8 +15,14 @@ import torch
 from randsmooth import models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend, make_backend, usual_backend
-from randsmooth.certification.calibration import Agreement, compared, noisy_batches, other_images, training_images
-from randsmooth.certification.int8_files import WRITERS, Calibration
+from randsmooth.certification.conversion.calibration import (
+    Agreement,
+    compared,
+    noisy_batches,
+    other_images,
+    training_images,
+)
+from randsmooth.certification.conversion.int8_files import WRITERS, Calibration
 from randsmooth.certification.opening import opened
 from randsmooth.certification.order import completed
 from randsmooth.certification.run_identity import check_fit

@@ -11,8 +11,8 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from randsmooth.errors import InputError
+from randsmooth.models.architectures.residual import Block, he_normal, stage
 from randsmooth.models.registry import Architecture
-from randsmooth.models.residual import Block, he_normal, stage
 
 
 class BasicBlock(Block):
