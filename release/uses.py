@@ -17,8 +17,8 @@ COUNTS = "idx,label,picked,counts_0,counts_1\n" + "".join(
 JUDGED = ("--sigma", "0.5", "--n", "1000", "--alpha", "0.001")
 ALL_VERBS = """
 import json
-from randsmooth.cli.verbs import DATA_VERBS, SUBMIT_VERBS, VERBS
-groups = ([], VERBS), (["data"], DATA_VERBS), (["submit"], SUBMIT_VERBS)
+from randsmooth.cli.verbs import DATA_VERBS, VERBS
+groups = ([], VERBS), (["data"], DATA_VERBS)
 print(json.dumps([[*group, verb] for group, verbs in groups for verb in verbs]))
 """
 # Every module of the package can be imported, but for those that need a package of an extra that is not there.

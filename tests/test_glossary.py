@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from randsmooth.certificates import CONFIDENCE_BOUNDS
-from randsmooth.cli.attack import ABSTAINED, FAILED, HELD, OUTSIDE
-from randsmooth.cli.verify import STATES
+from randsmooth.cli.verbs.attack import ABSTAINED, FAILED, HELD, OUTSIDE
+from randsmooth.cli.verbs.verify import STATES
 
 ROOT = Path(__file__).parent.parent
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()

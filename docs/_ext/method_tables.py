@@ -14,7 +14,7 @@ from markdown_rows import cell, table
 from torch import Tensor, nn
 
 from randsmooth import metrics
-from randsmooth.cli.listing import values_by_sigma
+from randsmooth.cli.verbs.presets import values_by_sigma
 from randsmooth.methods import METHODS, LossInputs, create
 from randsmooth.training import presets
 from randsmooth.training.presets import Preset

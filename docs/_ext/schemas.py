@@ -20,8 +20,8 @@ from randsmooth.certificates import Header
 from randsmooth.certificates.journal_row import ADDRESS, EVIDENCE, MOST, OPTIONAL, JournalRow
 from randsmooth.certificates.machine import Machine
 from randsmooth.cli.certification import Certify
-from randsmooth.cli.train import Train
-from randsmooth.cli.train_denoiser import TrainDenoiser
+from randsmooth.cli.verbs.train import Train
+from randsmooth.cli.verbs.train_denoiser import TrainDenoiser
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.training.denoiser_recipe import DenoiserRecipe

@@ -12,9 +12,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from randsmooth.cli.command import make_command
-from randsmooth.cli.verbs import DATA_VERBS, SUBMIT_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
 
-GROUPS: dict[str, Mapping[str, Verb]] = {"": VERBS, "data ": DATA_VERBS, "submit ": SUBMIT_VERBS}
+GROUPS: dict[str, Mapping[str, Verb]] = {"": VERBS, "data ": DATA_VERBS}
 
 
 class Verbs(SphinxDirective):

@@ -28,7 +28,7 @@ VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "ex
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a trained `model`, and its certificates in `a.parquet`."""
     from randsmooth.cli.certification import Certify
-    from randsmooth.cli.certify import run as certify
+    from randsmooth.cli.verbs.certify import run as certify
     from randsmooth.progress import silent
     from randsmooth.training import train
 

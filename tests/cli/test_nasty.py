@@ -18,8 +18,8 @@ from cli.run import Run
 from nasty import NASTY
 from randsmooth import escape, progress
 from randsmooth.certificates import Header, from_evidence, write_parquet
-from randsmooth.cli import attack
 from randsmooth.cli.print_answers import FORMATS, Answers, show
+from randsmooth.cli.verbs import attack
 from randsmooth.errors import InputError, Note
 
 EACH = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in NASTY.items()])

@@ -11,7 +11,7 @@ import yaml
 
 from cli.run import Run
 from randsmooth import methods, models
-from randsmooth.cli.train import Train, default_folder
+from randsmooth.cli.verbs.train import Train, default_folder
 from randsmooth.training import PRESETS
 
 

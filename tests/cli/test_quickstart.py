@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from randsmooth.cli import quickstart as verb
+from randsmooth.cli.verbs import quickstart as verb
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.training import TrainingSettings, duration, train

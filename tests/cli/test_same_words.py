@@ -12,9 +12,9 @@ import randsmooth as rs
 from certification.runs import StopAfter
 from cli.run import Run
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cli.attack import Attack
-from randsmooth.cli.predict import Predict
 from randsmooth.cli.settings import Settings
+from randsmooth.cli.verbs.attack import Attack
+from randsmooth.cli.verbs.predict import Predict
 from randsmooth.errors import InputError
 
 CERTIFY: dict[str, Any] = {"sigma": 0.25, "take": 2, "n": 50, "n0": 10}

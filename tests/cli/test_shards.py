@@ -191,5 +191,7 @@ def test_workers_make_a_shard_too(cli: Run) -> None:
 
 @pytest.mark.slow
 def test_shards_need_no_torch_to_be_merged(tmp_path: Path) -> None:
-    code = "import sys, randsmooth as rs; rs.merge; import randsmooth.cli.merge; assert 'torch' not in sys.modules"
+    code = (
+        "import sys, randsmooth as rs; rs.merge; import randsmooth.cli.verbs.merge; assert 'torch' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)

@@ -16,9 +16,9 @@ import pytest
 import randsmooth
 from randsmooth.cli.command import make_command, paragraphs, settings_of
 from randsmooth.cli.groups import AllVerbs, DataVerbs, VerbGroup
-from randsmooth.cli.methods import summary_of, written_summary
 from randsmooth.cli.settings import Settings
 from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.cli.verbs.methods import summary_of, written_summary
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 

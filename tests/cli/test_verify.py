@@ -28,7 +28,7 @@ READ = {"model/run.yaml", "a.tsv", "net.onnx", "config.yaml"}
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of every kind."""
     from randsmooth.cli.certification import Certify
-    from randsmooth.cli.certify import run as certify
+    from randsmooth.cli.verbs.certify import run as certify
     from randsmooth.progress import silent
     from randsmooth.training import answers, train
 

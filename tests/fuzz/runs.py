@@ -22,9 +22,9 @@ from fuzz.torch_archive import inflating, records, rezipped, zipped
 from randsmooth import data, models
 from randsmooth.cli.certification import Certify
 from randsmooth.cli.configuration import read_config, validate
-from randsmooth.cli.evaluate import Evaluate
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.train import Train
+from randsmooth.cli.verbs.evaluate import Evaluate
+from randsmooth.cli.verbs.train import Train
 from randsmooth.progress import Silent, silent
 from randsmooth.training import TrainingSettings, resolve, train
 from randsmooth.training import checkpoint as checkpoints

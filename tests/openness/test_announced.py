@@ -11,10 +11,10 @@ import pytest
 from openness.plugin import POINTS, PROJECT, REGISTRIES, SOURCE, announce, forget_packages
 from randsmooth import testing
 from randsmooth.certificates import make_rule
-from randsmooth.cli.data import List
-from randsmooth.cli.data import list_ as list_data
-from randsmooth.cli.methods import Methods
-from randsmooth.cli.methods import methods as list_methods
+from randsmooth.cli.verbs.data import List
+from randsmooth.cli.verbs.data import list_ as list_data
+from randsmooth.cli.verbs.methods import Methods
+from randsmooth.cli.verbs.methods import methods as list_methods
 from randsmooth.errors import InputError
 
 CHECKS: dict[str, Any] = {

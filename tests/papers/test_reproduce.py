@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from randsmooth import certify, models
-from randsmooth.cli.reproduce import described, listing
 from randsmooth.cli.settings import Settings
+from randsmooth.cli.verbs.reproduce import described, listing
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import compare_cells, differences, findings
@@ -71,7 +71,7 @@ def test_every_object_has_rows_that_presets_train() -> None:
 
 def test_what_is_missing_is_told_as_commands_that_parse() -> None:
     from randsmooth.cli.certification import Certify
-    from randsmooth.cli.train import Train
+    from randsmooth.cli.verbs.train import Train
 
     settings: dict[str, type[Settings]] = {"train": Train, "certify": Certify}
     for thing in OBJECTS:

@@ -8,7 +8,7 @@ import yaml
 
 from randsmooth import models
 from randsmooth.cli.configuration import read_config, validate
-from randsmooth.cli.train import Train
+from randsmooth.cli.verbs.train import Train
 from randsmooth.errors import InputError
 from randsmooth.training import TrainingSettings, train
 

@@ -20,7 +20,7 @@ class Verb(NamedTuple):
 
     def load(self) -> Callable[[Any], None]:
         """The function, which takes the verb's settings."""
-        function: Callable[[Any], None] = pkgutil.resolve_name(f"randsmooth.cli.{self.function}")
+        function: Callable[[Any], None] = pkgutil.resolve_name(f"randsmooth.cli.verbs.{self.function}")
         return function
 
 

@@ -135,7 +135,7 @@ def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
 
 def _pictures(tables: Sequence[Certificates]) -> Pictures | None:
     """The images, or None where they cannot be shown: the page is then made without them."""
-    from randsmooth.cli.pictures import pictures_of
+    from randsmooth.cli.verbs.pictures import pictures_of
 
     try:
         return pictures_of(tables)

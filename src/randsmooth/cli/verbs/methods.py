@@ -42,7 +42,7 @@ def methods(settings: Methods) -> None:
     if settings.name is None and not settings.presets:
         say("\n".join(listing()))
         return
-    from randsmooth.cli.listing import by_name, by_paper
+    from randsmooth.cli.verbs.presets import by_name, by_paper
 
     if settings.name and "/" in settings.name:
         say("\n".join(by_name(settings.name)))
@@ -116,7 +116,7 @@ def explanation(name: str) -> Iterator[str]:
 
 def _used_by_train(name: str) -> Iterator[str]:
     """The preset that `train digits` takes, and its values at each sigma; nothing for a method without presets."""
-    from randsmooth.cli.listing import values_by_sigma
+    from randsmooth.cli.verbs.presets import values_by_sigma
     from randsmooth.training.presets import PRESETS, default
 
     served = [preset for preset in PRESETS if preset.method == name and preset.main and preset.serves("digits")]
