@@ -21,8 +21,7 @@ from randsmooth import escape
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.report import Axes, Line, comparison_page, draw, draw_radius_accuracy, leaderboard_page, measure
 from randsmooth.report import formats as tables
-from randsmooth.report.leaderboard.board import to_json
-from randsmooth.report.leaderboard.grouping import by_setting
+from randsmooth.report.leaderboard.board import by_setting, to_json
 from randsmooth.report.sheet import build_sheet
 from report.reading import Read
 

@@ -11,7 +11,7 @@ from markdown_rows import table
 
 from randsmooth import metrics
 from randsmooth.papers import published
-from randsmooth.papers.objects import OBJECTS
+from randsmooth.papers.published_values import OBJECTS
 
 
 def objects(paper: str) -> str:

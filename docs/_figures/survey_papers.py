@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 
 from randsmooth.papers.output import write_cells
-from randsmooth.papers.table_coverage import survey
+from randsmooth.papers.reproduction import survey
 from randsmooth.versions import versions
 
 RESULTS = Path(__file__).parents[2] / "results" / "papers"

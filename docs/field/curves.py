@@ -12,7 +12,7 @@ from docs.field.pairs import FINEST, LEVELS, judged_of, measure_pairs
 from docs.field.rows import Row
 
 from randsmooth.progress import Progress
-from randsmooth.report.leaderboard import entries
+from randsmooth.report.leaderboard import board
 
 Curves = dict[str, Any]
 
@@ -33,9 +33,9 @@ def curves_of(judged: Sequence[Judged], rows: Sequence[Row], progress: Progress)
         "end": [float(f"{one.entry.curves.end:.4g}") for one in judged],
         "accuracy": [one.entry.curves.accuracy for one in judged],
         "pairs": measure_pairs(judged, known, progress),
-        "p_a_axis": entries.LEVELS.tolist(),
-        "steps": entries.STEPS,
-        "unit": entries.UNIT,
+        "p_a_axis": board.LEVELS.tolist(),
+        "steps": board.STEPS,
+        "unit": board.UNIT,
         "levels": list(LEVELS),
         "finest": FINEST,
     }

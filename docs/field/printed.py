@@ -11,8 +11,7 @@ from docs.field.judging import Judged
 from randsmooth import certificates
 from randsmooth.papers.cell_comparison import Agreement, agreement_of, is_another_run
 from randsmooth.papers.find_certificates import SAME_IMAGES, CertificateFile, certificates_for
-from randsmooth.papers.objects import OBJECTS
-from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.published_values import OBJECTS, PaperRow
 
 PAPER = {"eth-sri/acr-weakness": "acr", "alinlab/smoothing-catrs": "cat-rs"}  # which a repository is of
 AGREES, WITHIN_CHANCE, DIFFERS, ANOTHER_RUN = "as printed", "within chance", "differs", "another run"

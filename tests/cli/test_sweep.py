@@ -12,8 +12,7 @@ from cli.run import Result, Run
 from randsmooth.atomic import claimed
 from randsmooth.launch import Grid
 from randsmooth.launch.chains import chains_of
-from randsmooth.launch.sweep_steps import steps_of
-from randsmooth.launch.sweeping import begun
+from randsmooth.launch.sweeping import begun, steps_of
 
 BASE: dict[str, Any] = {
     "datasets": "digits",

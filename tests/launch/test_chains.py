@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import carry_out, chains_of, levels
-from randsmooth.launch.steps import Step, command_words, run_words
+from randsmooth.launch.chains import Step, carry_out, chains_of, command_words, levels, run_words
 from randsmooth.launch.sweeping import difference
 from randsmooth.progress import Silent
 

@@ -12,7 +12,7 @@ import torch
 from cli.run import Result, Run
 from randsmooth import methods
 from randsmooth.launch import Step
-from randsmooth.launch.graph_plan import GraphPlan, Passes, plan_steps, speed_of, work_of
+from randsmooth.launch.forecast import GraphPlan, Passes, plan_steps, speed_of, work_of
 
 DIGITS = ("small-cnn", (1, 8, 8), 10)
 

@@ -11,8 +11,7 @@ import pytest
 
 from randsmooth.errors import InputError
 from randsmooth.launch import Grid
-from randsmooth.launch.sweep_steps import steps_of
-from randsmooth.launch.sweeping import begun
+from randsmooth.launch.sweeping import begun, steps_of
 
 BASE: dict[str, Any] = {"datasets": "digits", "methods": "gaussian", "sigmas": 0.25}
 

@@ -17,13 +17,10 @@ from randsmooth.cli.verbs.reproduce import described, listing
 from randsmooth.errors import InputError
 from randsmooth.models import Classifier
 from randsmooth.papers.cell_comparison import compare_cells, differences, findings
-from randsmooth.papers.context import Context
+from randsmooth.papers.context import SCALES, Context, steps_for
 from randsmooth.papers.find_certificates import certificates_for, scan_folder
-from randsmooth.papers.objects import OBJECTS, find_object
-from randsmooth.papers.published_values import published_texts
+from randsmooth.papers.published_values import OBJECTS, PaperRow, find_object, images_of, published_texts, rows_of
 from randsmooth.papers.reproduction import reproduce
-from randsmooth.papers.rows import PaperRow, images_of, rows_of
-from randsmooth.papers.scales import SCALES, steps_for
 from randsmooth.training import PRESETS
 
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from randsmooth.certificates import PathFacts, path_facts
+from randsmooth.papers.context import SCALES, steps_for
 from randsmooth.papers.find_certificates import certificates_for
-from randsmooth.papers.rows import PaperRow, is_main, rows_of
-from randsmooth.papers.scales import SCALES, steps_for
+from randsmooth.papers.published_values import PaperRow, is_main, rows_of
 from randsmooth.training import PRESETS
 
 BASELINES = ("gaussian", "stability", "smoothadv", "macer", "consistency", "smoothmix")

@@ -16,8 +16,7 @@ from randsmooth import escape
 from randsmooth.certificates import NO_LABEL, Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import Axes, Line, draw, draw_p_a_curves, draw_radius_accuracy
-from randsmooth.report.figures.charts import Chart, Look, Scale, Series, plot
-from randsmooth.report.figures.multi_panel import looks_by_name
+from randsmooth.report.figures.charts import Chart, Look, Scale, Series, looks_by_name, plot
 from report import reading
 
 Make = Callable[..., Certificates]

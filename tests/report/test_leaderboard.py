@@ -13,9 +13,17 @@ from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.report import leaderboard_page, measure, write_leaderboard
 from randsmooth.report.against_baseline import joint_scope
-from randsmooth.report.leaderboard.board import to_json
-from randsmooth.report.leaderboard.entries import LEVELS, STEPS, Entry, curves_of
-from randsmooth.report.leaderboard.grouping import MOST_COMPARED, MOST_RADII, by_setting, usual_radii
+from randsmooth.report.leaderboard.board import (
+    LEVELS,
+    MOST_COMPARED,
+    MOST_RADII,
+    STEPS,
+    Entry,
+    by_setting,
+    curves_of,
+    to_json,
+    usual_radii,
+)
 from report import reading
 from report.browser import opened
 

@@ -144,7 +144,7 @@ def out_file(settings: Certify) -> Place:
 
 def command_of(settings: Certify) -> list[str]:
     """The words of the command that certifies with these `settings`, but for its file, its shard and secrets."""
-    from randsmooth.launch.steps import command_words
+    from randsmooth.launch.chains import command_words
 
     of_a_shard = {"model", "shard", "out", "resume", "overwrite", *NOT_OF_A_SHARD}
     given = settings.model_dump(exclude=of_a_shard, exclude_defaults=True)

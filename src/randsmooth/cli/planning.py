@@ -69,7 +69,7 @@ def _time(span: Span) -> str:
 
 def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
     """The lines of a plan: each step that is not done, and all together."""
-    from randsmooth.launch.graph_plan import plan_steps
+    from randsmooth.launch.forecast import plan_steps
 
     planned = plan_steps(step for step in steps if not step.is_done())
     width = max(map(len, planned.steps), default=0)
@@ -85,11 +85,10 @@ def steps_plan(steps: Iterable[Step], workers: int = 1) -> Iterator[str]:
 
 def objects_plan(scale: str) -> Iterator[str]:
     """A line for each table and figure of the papers: the hours of all that it needs, made from nothing."""
-    from randsmooth.launch.graph_plan import plan_steps
-    from randsmooth.papers.context import Context
-    from randsmooth.papers.objects import OBJECTS
+    from randsmooth.launch.forecast import plan_steps
+    from randsmooth.papers.context import SCALES, Context
+    from randsmooth.papers.published_values import OBJECTS
     from randsmooth.papers.reproduction import steps_for_rows
-    from randsmooth.papers.scales import SCALES
 
     nowhere, every = Context((), SCALES[scale], Path("reproduced") / scale), dict[str, "Step"]()
     yield f"{'object':18} {'models':>6} {'training':>14} {'certification':>14} {'together':>14}"

@@ -1,11 +1,11 @@
 from .chains import Chain as Chain
 from .chains import Outcome as Outcome
+from .chains import Step as Step
 from .forecast import Plan as Plan
 from .forecast import Span as Span
 from .forecast import plan as plan
 from .grid import Grid as Grid
 from .slurm import Resources as Resources
-from .steps import Step as Step
 from .sweeping import Status as Status
 from .sweeping import Swept as Swept
 from .sweeping import status as status

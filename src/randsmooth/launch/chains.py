@@ -1,16 +1,212 @@
-"""Chains of steps, such as one model from training to its metrics: each is a unit of work."""
+"""Chains of steps: commands of randsmooth that make one thing each, one after the other, as a unit of work."""
 
 from __future__ import annotations
 
+import re
+import runpy
+import shlex
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from randsmooth.atomic import InUse, claimed
+from randsmooth.atomic import InUse, claimed, write_atomically
+from randsmooth.certificates import journal_header
+from randsmooth.certificates.partial import journal_path
 from randsmooth.errors import InputError
-from randsmooth.launch.steps import Step, progress_of
+from randsmooth.escape import printable, shortened
 from randsmooth.launch.workers import Workers, looking
 from randsmooth.progress import Reporter
+
+RESUMED = ("train", "train-denoiser", "certify")  # verbs that go on with what a killed run has left
+TRAINING = ("train", "train-denoiser")
+OURS = "randsmooth: "  # begins the sentence of an error
+LAST = 2**16  # bytes of a log in which its last sentence is looked for
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of randsmooth, which makes one thing and goes on with it where it was interrupted.
+
+    Attributes:
+        name: CHAIN/STEP.
+        verb, argument, options: the command; `argument` may be several, options are settings by their names.
+        makes: the model folder or the file that is there when the step is done.
+        needs: the names of the steps that must be done before.
+        reads: files that `makes` must not be older than; those of a step that takes seconds.
+
+    Example:
+        >>> step = Step("a/train", "train", "digits", {"sigma": 0.25, "set": {"lr": 0.1}, "out": Path("a")}, Path("a"))
+        >>> step.command()
+        'randsmooth train digits --sigma 0.25 --set lr=0.1 --out a --resume'
+        >>> step.is_done()
+        False
+    """
+
+    name: str
+    verb: str
+    argument: str | Sequence[str]
+    options: Mapping[str, Any]
+    makes: Path
+    needs: tuple[str, ...] = ()
+    reads: tuple[Path, ...] = ()
+
+    @property
+    def chain(self) -> str:
+        """The chain that it belongs to."""
+        return self.name.partition("/")[0]
+
+    def words(self, device: str = "auto") -> list[str]:
+        """The words of the command line, after `randsmooth`; on `device`, unless the step names one."""
+        own = self.options if device == "auto" or self.verb not in RESUMED else {"device": device, **self.options}
+        words = command_words(self.verb, self.argument, own)
+        return [*words, "--resume"] if self.verb in RESUMED else words
+
+    def command(self) -> str:
+        """The command as a user would type it."""
+        return shlex.join(["randsmooth", *self.words()])
+
+    def is_done(self) -> bool:
+        """Whether what it makes is there, whole."""
+        if self.verb in TRAINING:
+            return (self.makes / "config.json").exists()  # which is written last
+        if self.verb == "certify":  # a kill may have come between the table and the removal of its journal
+            return self.makes.exists() and not journal_path(self.makes).exists()
+        return self.makes.exists() and all(_age(self.makes) >= _age(path) for path in self.reads if path.exists())
+
+    def begun(self) -> bool:
+        """Whether there is anything of what it makes."""
+        return self.makes.exists() or journal_path(self.makes).exists()
+
+    def beside(self, suffix: str) -> Path:
+        """The file beside its output with this suffix."""
+        return self.makes.with_name(f"{self.makes.name}{suffix}")
+
+    def failure(self) -> str:
+        """Why it failed when it last ran; empty if it did not."""
+        path = self.beside(".failed")
+        return path.read_text(errors="replace").strip() if path.exists() and not self.is_done() else ""
+
+    def run(self, device: str = "auto") -> str:
+        """Run it in this process, what it says going to a log beside its output; why it failed, or nothing."""
+        log, failed = self.beside(".log"), self.beside(".failed")
+        failed.unlink(missing_ok=True)
+        error = run_words(self.words(device), log)
+        if not error and not self.is_done():
+            error = f"it ended without writing {self.makes}"
+        if error:
+            write_atomically(failed, f"{error}\n".encode(errors="backslashreplace"))
+        return error
+
+
+def _age(path: Path) -> int:
+    return path.stat().st_mtime_ns
+
+
+def run_words(words: Sequence[str], log: Path) -> str:
+    """Run `randsmooth WORDS` in this process; the last sentence that it said where it failed, or nothing."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as said:
+        said.write(f"$ {shlex.join(['randsmooth', *words])}\n")
+        begins, before = said.tell(), sys.argv
+        sys.argv = ["randsmooth", *words]
+        try:
+            with redirect_stdout(said), redirect_stderr(said):
+                runpy.run_module("randsmooth", run_name="__main__")
+        except SystemExit as end:
+            return last_sentence(log, begins) if end.code else ""
+        except Exception as error:
+            return f"{type(error).__name__}: {shortened(printable(str(error)))}; see {log}"
+        finally:
+            sys.argv = before
+    return ""
+
+
+def last_sentence(log: Path, begins: int = 0) -> str:
+    """The last sentence of ours in a log, or else its last line."""
+    with log.open("rb") as said:
+        said.seek(max(begins, log.stat().st_size - LAST))
+        lines = [line for line in said.read().decode(errors="replace").splitlines() if line.strip()]
+    own = [line.removeprefix(OURS) for line in lines if line.startswith(OURS)]
+    return shortened(printable((own or lines or [f"it said nothing; see {log}"])[-1]), 2_000)
+
+
+def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    """The words of a command line, after `randsmooth`: one argument or several, and settings by their names.
+
+    Example:
+        >>> command_words("certify", "a", {"n": 1000, "sound": True, "model_arg": {"depth": 20}})
+        ['certify', 'a', '--n', '1000', '--sound', '--model-arg', 'depth=20']
+    """
+    words = [verb, *([argument] if isinstance(argument, str) else argument)]
+    for key, value in options.items():
+        flag = "--" + key.replace("_", "-")
+        if isinstance(value, Mapping):
+            words += [word for name, set_to in value.items() for word in (flag, f"{name}={_as_yaml(set_to)}")]
+        elif value is True:
+            words.append(flag)
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words
+
+
+def _as_yaml(value: Any) -> str:
+    """A value of --set, which is read as YAML: a list as [1, 2], words that mean something else quoted."""
+    import yaml
+
+    if isinstance(value, str | float):
+        return _quoted(value) if isinstance(value, str) else repr(value)
+    return str(yaml.safe_dump(value, default_flow_style=True, width=10**6)).removesuffix("\n").removesuffix("\n...")
+
+
+def _quoted(text: str) -> str:
+    """Text that YAML reads as this text."""
+    from randsmooth.documents import parse_yaml
+
+    try:
+        float(text)
+    except ValueError:
+        try:
+            return text if parse_yaml(text, "the value") == text else f'"{text}"'
+        except InputError:  # no YAML at all, which stays the text that it is
+            return text
+    return f'"{text}"'
+
+
+def progress_of(step: Step) -> str:
+    """How far an unfinished step is, in words, by what it has written; empty if it has written nothing."""
+    if step.verb in TRAINING:
+        epochs = _lines(step.makes / "history.csv") - 1
+        of = f" of {step.options['epochs']}" if "epochs" in step.options else ""
+        return f"epoch {epochs}{of} done" if epochs > 0 else ""
+    if step.verb != "certify":
+        return ""
+    journal = journal_path(step.makes)
+    images = _lines(journal) - 1
+    return f"{images:,}{_of_all(journal)} images done" if images >= 0 else ""
+
+
+def _lines(path: Path) -> int:
+    """How many whole lines a file has; 0 where there is none."""
+    try:
+        with path.open("rb") as file:
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
+    except OSError:
+        return 0
+
+
+def _of_all(journal: Path) -> str:
+    """` of 500`, as the journal's header says how many images were chosen."""
+    try:
+        header = journal_header(journal)
+    except (InputError, OSError):
+        return ""
+    found = re.match(r"(take|all|one in) (\d+)(?: of (\d+))?", (header.selection or "") if header else "")
+    if not found:
+        return ""
+    return f" of {-(-int(found[3]) // int(found[2])) if found[1] == 'one in' else int(found[2]):,}"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.extras import needs
-from randsmooth.launch.steps import last_sentence
+from randsmooth.launch.chains import last_sentence
 
 if TYPE_CHECKING:
     from submitit.helpers import DelayedSubmission

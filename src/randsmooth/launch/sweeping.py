@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,256 @@ import yaml
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import Chain, Outcome, carry_out, chains_of, levels
-from randsmooth.launch.grid import Grid
+from randsmooth.launch.chains import TRAINING, Chain, Outcome, Step, carry_out, chains_of, levels, progress_of
+from randsmooth.launch.grid import Cell, Certification, Grid, Reference, slug
 from randsmooth.launch.slurm import Job, Jobs, Resources, Submitted, check_slurm
-from randsmooth.launch.steps import Step, progress_of
-from randsmooth.launch.sweep_checks import check_steps
-from randsmooth.launch.sweep_steps import steps_of
 from randsmooth.launch.workers import Workers
 from randsmooth.progress import Progress, chosen_progress
+
+
+def steps_of(grid: Grid, out: Path | str) -> list[Step]:
+    """The steps of a sweep into the folder `out`, those of one model together, in the order of the grid.
+
+    Every model has a folder below `out` with its name: `model/`, a table for each certification, `metrics.json`.
+
+    Raises:
+        InputError: models that wait for each other, or a reference that may mean several.
+
+    Example:
+        >>> grid = Grid.read({"datasets": "digits", "methods": "gaussian", "sigmas": 0.25, "certify": {"n": 1000}})
+        >>> for step in steps_of(grid, Path("runs")):
+        ...     print(step.name)
+        digits-gaussian-0.25-seed0/train
+        digits-gaussian-0.25-seed0/n=1000
+        digits-gaussian-0.25-seed0/evaluate
+    """
+    steps = _Steps(grid, Path(out))
+    for cell in grid.cells:
+        steps.add_cell(cell)
+    return [*steps.found.values()]
+
+
+class _Steps:
+    """Collects steps by name, each once, what another needs before it."""
+
+    def __init__(self, grid: Grid, out: Path) -> None:
+        self.grid, self.out, self.found = grid, out, dict[str, Step]()
+        self.titles: dict[str, Cell] = dict(grid.by_title)
+
+    def add_cell(self, cell: Cell) -> None:
+        train = self.training(cell, ())
+        certified = [self.certification(cell, train, one) for one in self.grid.certifications]
+        if certified:
+            self.add(_evaluation(self.out / cell.title, cell, certified))
+
+    def add(self, step: Step) -> Step:
+        return self.found.setdefault(step.name, step)
+
+    def training(self, cell: Cell, asked_by: tuple[str, ...]) -> Step:
+        """The step that trains a model, after those of the models that its hyperparameters refer to."""
+        if cell.title in asked_by:
+            circle = " needs ".join([*asked_by[asked_by.index(cell.title) :], cell.title])
+            raise InputError(f"models wait for each other: {circle}")
+        name = f"{cell.title}/train"
+        if name in self.found:
+            return self.found[name]
+        values, needs = dict[str, Any](), list[str]()
+        for key, value in cell.own.items():
+            if isinstance(value, Reference):
+                other = self.training(self._named_once(self.grid.meant(cell, key, value)), (*asked_by, cell.title))
+                value, needs = str(other.makes), [*needs, other.name]
+            values[key] = value
+        options = {**replace(cell, own=values).options(), "out": self.out / cell.title / "model"}
+        return self.add(Step(name, "train", cell.dataset, options, options["out"], tuple(needs)))
+
+    def _named_once(self, cell: Cell) -> Cell:
+        """The cell; InputError where a model that is only referred to has the name of another."""
+        there = self.titles.setdefault(cell.title, cell)
+        if there.values != cell.values:
+            raise InputError(
+                f"{cell.title} is two models, with {dict(there.values)} and with {dict(cell.values)}: say in the "
+                "reference what tells it from the other"
+            )
+        return there
+
+    def certification(self, cell: Cell, train: Step, one: Certification) -> Step:
+        folder = self.out / cell.title
+        options: dict[str, Any] = {"dataset": cell.dataset, **cell.reading(), **one.values}
+        needs = [train.name]
+        denoiser = options.get("denoiser")
+        if isinstance(denoiser, Mapping):
+            step = self.denoiser(cell, train, denoiser, float(options.get("sigma", cell.sigma)))
+            options["denoiser"], needs = step.makes, [*needs, step.name]
+        table = folder / f"{one.title}.parquet"
+        return self.add(
+            Step(
+                f"{cell.title}/{one.title}",
+                "certify",
+                str(train.makes),
+                {**options, "out": table},
+                table,
+                tuple(needs),
+            )
+        )
+
+    def denoiser(self, cell: Cell, train: Step, said: Mapping[str, Any], sigma: float) -> Step:
+        """The step that trains a denoiser; one that is about a classifier's answers is of the cell's own."""
+        values, needs = dict(said), list[str]()
+        if values.get("objective") == "stability" and "classifier" not in values:
+            values["classifier"], needs = str(train.makes), [train.name]
+        if isinstance(values.get("start"), Mapping):
+            before = self.denoiser(cell, train, values["start"], sigma)
+            values["start"], needs = str(before.makes), [*needs, before.name]
+        words = [f"{key}={Path(str(value)).name}" for key, value in said.items() if not isinstance(value, Mapping)]
+        of = [cell.title] if train.name in needs else [Path(cell.dataset).name]
+        title = slug("-".join([*of, "denoiser", *words, f"{sigma:g}"]))
+        folder = self.out / title / "model"
+        return self.add(
+            Step(
+                f"{title}/train",
+                "train-denoiser",
+                cell.dataset,
+                {"sigma": sigma, **values, "out": folder},
+                folder,
+                tuple(needs),
+            )
+        )
+
+
+def _evaluation(folder: Path, cell: Cell, certified: list[Step]) -> Step:
+    tables = tuple(step.makes for step in certified)
+    out = folder / "metrics.json"
+    return Step(
+        f"{cell.title}/evaluate",
+        "evaluate",
+        [str(table) for table in tables],
+        {"format": "json", "out": out, "overwrite": True},
+        out,
+        tuple(step.name for step in certified),
+        tables,
+    )
+
+
+READING = ("image_column", "label_column", "resize", "crop")
+
+
+def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
+    """Check every step that trains or certifies, and that its data can be opened.
+
+    Args:
+        steps: those of the sweep, whose models need not be there yet.
+        here: the steps will run on this machine, so that their devices are looked for as well.
+
+    Raises:
+        InputError: a step could not run; the message begins with its name.
+    """
+    images = _Data()
+    trained = {str(step.makes): step for step in steps if step.verb in TRAINING}
+    for step in steps:
+        if step.is_done() or step.verb not in CHECKS:
+            continue
+        with _called(step):
+            if here:
+                _check_device(step.options.get("device", "auto"))
+            CHECKS[step.verb](step, images, trained)
+
+
+@contextmanager
+def _called(step: Step) -> Iterator[None]:
+    """Let an error name the step."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{step.name}: {error}") from error
+
+
+class _Data:
+    """The data sets of a sweep, each opened once."""
+
+    def __init__(self) -> None:
+        self.opened = dict[tuple[Any, ...], Any]()
+
+    def split(self, dataset: str, split: str, options: Mapping[str, Any]) -> Any:
+        from randsmooth import data
+
+        reading: dict[str, Any] = {key: options.get(key) for key in READING}
+        key = (dataset, split, *reading.values())
+        if key not in self.opened:
+            self.opened[key] = data.load(dataset, split, stream=True, **reading)
+        return self.opened[key]
+
+
+def _check_device(device: str) -> None:
+    from randsmooth import models
+
+    models.pick_device(device)
+
+
+def _check_training(step: Step, images: _Data, trained: Mapping[str, Step]) -> None:
+    from randsmooth import data
+    from randsmooth.models.registry import check_arch
+    from randsmooth.training import TrainingSettings, resolve
+    from randsmooth.training.run import weights_of_other_models
+    from randsmooth.training.source import require_labels
+
+    options = {key: value for key, value in step.options.items() if key in TrainingSettings.model_fields}
+    settings = TrainingSettings(**options)
+    dataset = str(step.argument)
+    images.split(dataset, "train", settings.reading)
+    spec = data.describe(dataset, **settings.reading)
+    require_labels(spec)
+    recipe, _ = resolve(dataset, settings, spec)
+    check_arch(recipe.arch)
+    to_come = {key: None for key in recipe.folders() if str(recipe.hyperparameters.get(key)) in trained}
+    there = recipe.model_copy(update={"hyperparameters": recipe.hyperparameters | to_come})
+    weights_of_other_models(there, spec)
+
+
+def _check_denoiser_training(step: Step, images: _Data, trained: Mapping[str, Step]) -> None:
+    from randsmooth.models.place import check_place
+    from randsmooth.training import DenoiserSettings
+
+    settings = DenoiserSettings(**{key: value for key, value in step.options.items() if key not in ("out", "device")})
+    for folder in (settings.classifier, settings.start):
+        if folder is not None and folder not in trained:
+            check_place(folder)
+    images.split(str(step.argument), "train", {})
+
+
+def _check_certification(step: Step, images: _Data, trained: Mapping[str, Step]) -> None:
+    from randsmooth.certificates import CertificationSettings
+    from randsmooth.certification.backends import check_backend
+    from randsmooth.certification.order import choose
+    from randsmooth.models.place import check_place
+
+    options = dict(step.options)
+    model = trained[str(step.argument)]
+    sigma = options.get("sigma", model.options.get("sigma"))
+    if not sigma:
+        raise InputError("the model is trained without noise: give certify a sigma")
+    fields = {key: value for key, value in options.items() if key in CertificationSettings.model_fields}
+    settings = CertificationSettings(**fields | {"sigma": sigma})
+    settings.stopping_rule()
+    check_backend(settings.backend)
+    denoiser = options.get("denoiser")
+    if denoiser is not None and str(denoiser) not in trained:
+        check_place(str(denoiser))
+    found = images.split(options["dataset"], options.get("split", "test"), options)
+    choose(len(found), *(_count(key, options.get(key)) for key in ("take", "skip")))
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is not None and type(value) is not int:
+        raise InputError(f"{name}={value!r} must be a whole number")
+    return value
+
+
+CHECKS = {
+    "train": _check_training,
+    "train-denoiser": _check_denoiser_training,
+    "certify": _check_certification,
+}
+
 
 RECORD = "sweep.yaml"
 HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"

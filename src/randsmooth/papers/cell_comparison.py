@@ -13,7 +13,7 @@ from scipy import special
 from randsmooth import metrics
 from randsmooth.metrics.estimate import wilson
 from randsmooth.papers.find_certificates import CertificateFile
-from randsmooth.papers.rows import PaperRow, metrics_of, named
+from randsmooth.papers.published_values import PaperRow, metrics_of, named
 
 ACCURACY = "accuracy@"
 # Decimal digits of our figures where the paper prints none. All other metrics have one.

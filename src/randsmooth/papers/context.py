@@ -1,15 +1,123 @@
-"""The certificates and models that a reproduction can use."""
+"""What a reproduction works with: the certificates and models at hand, how large its runs are, and their steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from randsmooth.launch.chains import Step
 from randsmooth.papers.cell_comparison import EXACT, agreement_of, is_another_run
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
-from randsmooth.papers.rows import PaperRow, named
-from randsmooth.papers.scales import Scale
+from randsmooth.papers.published_values import PaperRow, named
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How far the runs of a reproduction are reduced from those of the paper.
+
+    Attributes:
+        help: the scale in a few words.
+        dataset, arch: used in place of the paper's; None keeps the paper's.
+        epochs: None keeps the paper's; with fewer the schedule is compressed.
+        train_images: how many to train on; None for all.
+        images: how many to certify; 0 for as many as the paper.
+        n0, n: samples per image, to pick the class and to bound its probability.
+        teacher_noises: noisy copies of each image that a teacher sees; None keeps the paper's number.
+
+    Example:
+        >>> from randsmooth.papers import SCALES
+        >>> SCALES["cpu"].epochs, SCALES["cpu"].n
+        (8, 10000)
+    """
+
+    help: str
+    dataset: str | None
+    arch: str | None
+    epochs: int | None
+    train_images: int | None
+    images: int
+    n0: int
+    n: int
+    teacher_noises: int | None = None
+
+    def dataset_of(self, row: PaperRow) -> str:
+        return self.dataset or row.dataset
+
+    def model_folder_name(self, row: PaperRow) -> str:
+        """Name of the row's model folder."""
+        return f"{self.dataset_of(row)}-{row.preset.replace('/', '-')}-{row.sigma:g}"
+
+
+SCALES = {
+    "tiny": Scale("digits, 2 epochs, 40 images: shows that it runs", "digits", "small-cnn", 2, None, 40, 50, 500, 64),
+    "cpu": Scale(
+        "the paper's data, 8 epochs of 20,000 images, 500 certified", None, None, 8, 20_000, 500, 100, 10_000, 1000
+    ),
+    "paper": Scale("as published, n = 100,000", None, None, None, None, 0, 100, 100_000),
+}
+# Every k-th test image of these data sets is certified, as in the literature; of the others, every image.
+SKIPPED = {"imagenet": 100, "svhn": 20}
+ABLATED = 20  # CAT-RS's ablations on CIFAR-10, tables 3 and 5 to 7, have 500 of its images (section 4.3)
+TEACHER_SIGMA = 0.25  # the released CAT-RS code: one Gaussian-trained teacher for every sigma, under 10,000 noises
+
+
+def steps_for(row: PaperRow, scale: Scale, folder: Path) -> list[Step]:
+    """The steps that train and certify a row's model in `folder`, preceded by that of its teacher if any."""
+    wanted = _teacher(row)
+    sigma = TEACHER_SIGMA if wanted == "teacher" else row.sigma
+    teacher = PaperRow(row.paper, row.dataset, sigma, "gaussian", "", f"{row.paper}/gaussian")
+    before = [_train(teacher, scale, folder, {})] if wanted else []
+    given: dict[str, Any] = {wanted: folder / scale.model_folder_name(teacher)} if wanted else {}
+    if wanted == "teacher" and scale.teacher_noises:
+        given["teacher_noises"] = scale.teacher_noises
+    return [*before, _train(row, scale, folder, given), _certify(row, scale, folder)]
+
+
+def _teacher(row: PaperRow) -> str:
+    """The name of the setting that names another model, for a row that needs one; else empty."""
+    from randsmooth.training.presets import named
+
+    preset = named(row.preset)[0]
+    if preset.method == "cat-rs" and preset.hyperparameters(row.sigma).get("variant") == "released":
+        return "teacher"
+    return "p_A_from" if preset.method == "amplify" and row.dataset == "imagenet" else ""
+
+
+def _train(row: PaperRow, scale: Scale, folder: Path, given: dict[str, Any]) -> Step:
+    options: dict[str, Any] = {
+        "preset": row.preset,
+        "sigma": row.sigma,
+        "anywhere": scale.dataset is not None,
+        "arch": scale.arch,
+        "epochs": scale.epochs,
+        "take": scale.train_images,
+        "set": {key: str(value) if isinstance(value, Path) else value for key, value in given.items()},
+        "out": folder / scale.model_folder_name(row),
+    }
+    after = tuple(f"{value.name}/train" for value in given.values() if isinstance(value, Path))
+    return _step("train", scale.dataset_of(row), options["out"].name, options, after)
+
+
+def skip_of(row: PaperRow) -> int | None:
+    """k where every k-th test image is certified for the row; None where all are."""
+    if row.setting and (row.paper, row.dataset) == ("cat-rs", "cifar10"):
+        return ABLATED
+    return SKIPPED.get(row.dataset)
+
+
+def _certify(row: PaperRow, scale: Scale, folder: Path) -> Step:
+    where = folder / scale.model_folder_name(row)
+    chosen = {"take": scale.images} if scale.images else {"skip": skip_of(row)}
+    table = where.with_name(where.name + ".parquet")
+    options = {**chosen, "n0": scale.n0, "n": scale.n, "out": table}
+    return _step("certify", str(where), where.name, options, (f"{where.name}/train",))
+
+
+def _step(verb: str, subject: str, name: str, options: dict[str, Any], after: tuple[str, ...]) -> Step:
+    given = {key: value for key, value in options.items() if value}
+    return Step(f"{name}/{verb}", verb, subject, given, options["out"], after)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from randsmooth import certificates
 from randsmooth.certificates import Certificates, FolderFile, PathFacts
 from randsmooth.certificates.folder import grouped, names_of
 from randsmooth.errors import InputError
-from randsmooth.papers.rows import is_main
+from randsmooth.papers.published_values import is_main
 
 if TYPE_CHECKING:
     from randsmooth.training.presets import Preset

@@ -20,7 +20,7 @@ from randsmooth.papers.cell_comparison import compare_cells, findings, tidy, wid
 from randsmooth.papers.context import Context
 from randsmooth.papers.from_certificates import ACCURATE, RADIUS, by_sigma
 from randsmooth.papers.output import Output, figure_output, table_output
-from randsmooth.papers.rows import PaperRow, metrics_of
+from randsmooth.papers.published_values import PaperRow, metrics_of
 from randsmooth.report import Axes, Line
 
 if TYPE_CHECKING:

@@ -1,30 +1,25 @@
-"""The numbers that the papers print, as one table; and where those of one row contradict each other.
-
-A row is a cell of a paper: what it is about, and the value printed there. `setting` distinguishes the rows of an
-ablation and is named as the presets are: PAPER/METHOD/SETTING. It is empty for a paper's main rows. Where one paper
-prints two numbers for the same thing, both are kept, each under the object (a table, or the text of a section) that
-prints it: Gaussian training on CIFAR-10 at sigma 0.5 has an ACR of .562 in table 2 of Sun et al. 2025, and of .525 in
-table 3.
-
-`version` is the text that was read. For Sun et al. it is the arXiv version; the ICLR submission has the same numbers,
-except that its table 3 lacks "reweight+attack". Left out are hyperparameters, and one ACR that is illegible (MACER,
-table 13, beta 1 at sigma 0.5).
-"""
+"""What the papers print: each number, the rows that numbers of one model make, and the tables and figures by name."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from itertools import pairwise
 from operator import mul
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from randsmooth.errors import unknown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from randsmooth.papers.context import Context
+    from randsmooth.papers.output import Output
+
 
 ROW = ["paper", "object", "version", "dataset", "sigma", "method", "setting"]
 N, ALPHA = 100_000, 0.001  # what all three papers certify with
@@ -164,3 +159,244 @@ def area(
 def _rounding(text: str) -> float:
     """Half a unit of the last digit of a printed value."""
     return float(0.5 * 10.0 ** -len(text.partition(".")[2]))
+
+
+ALL = 10_000  # of the test sets of MNIST and CIFAR-10
+
+# By paper and object; by paper alone for its other objects.
+IMAGES: dict[tuple[str, ...], int] = {
+    ("acr",): ALL,  # the released logs, which give the figures of table 2
+    ("acr", "imagenet"): 500,  # likewise
+    ("cat-rs",): ALL,  # the released logs
+    **{("cat-rs", name): 500 for name in ("table3", "table5", "table6", "table7")},  # section 4.3
+    ("macer",): 500,  # the default of the released code; the text does not say
+}
+
+
+def images_of(paper: str, object: str) -> int | None:
+    """Images that the figures of `object` rest on; None where nothing says."""
+    return IMAGES.get((paper, object), IMAGES.get((paper,)))
+
+
+# Rows that print another paper's run: (paper, object, dataset, sigma, method) -> the preset of that run.
+# Table 3 of Sun et al. repeats the Gaussian row of CAT-RS's table 2 (m = 1) at sigma 0.5, all nine figures of it.
+REPEATED = {("acr", "table3", "cifar10", "0.5", "gaussian"): "cat-rs/gaussian"}
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """One model of a published table.
+
+    Attributes:
+        paper: "acr", "macer" or "cat-rs".
+        setting: what an ablation changes; empty for a main row.
+        preset: the preset that trains the model.
+        figures: metric -> published value.
+        decimals: metric -> number of decimals printed.
+        images: how many images the figures are measured on; None where neither text nor code says.
+
+    Example:
+        >>> PaperRow("acr", "cifar10", 0.5, "amplify", "E_t=50", "acr/amplify/E_t=50").name
+        'amplify, E_t=50'
+    """
+
+    paper: str
+    dataset: str
+    sigma: float
+    method: str
+    setting: str
+    preset: str
+    figures: dict[str, float] = field(default_factory=dict, compare=False)
+    decimals: dict[str, int] = field(default_factory=dict, compare=False)
+    images: int | None = field(default=None, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What to call the row in a legend."""
+        return f"{self.method}, {self.setting}" if self.setting else self.method
+
+
+def rows_of(paper: str, object: str, version: str | None = None) -> list[PaperRow]:
+    """The rows of a published object in the paper's order.
+
+    Args:
+        paper: "acr", "macer" or "cat-rs".
+        object: such as "table2".
+        version: of the text, where two versions of it differ; by default the first.
+
+    Raises:
+        InputError: no such object.
+
+    Example:
+        >>> row = rows_of("acr", "table2")[7]
+        >>> row.name, row.sigma, row.preset
+        ('gaussian', 0.5, 'acr/gaussian')
+        >>> row.figures["acr"], row.figures["accuracy@1"]
+        (0.562, 23.7)
+    """
+    printed = cells(paper, object)
+    version = version or printed[0].version
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in printed:
+        if cell.version == version:
+            groups.setdefault((cell.dataset, cell.sigma, cell.method, cell.setting), []).append(cell)
+    return [_row(part) for part in groups.values()]
+
+
+def _row(printed: Sequence[Cell]) -> PaperRow:
+    """The row that a table's cells of one data set, sigma, method and setting make."""
+    paper, object, _, dataset, sigma, method, setting = printed[0][:7]
+    repeated = REPEATED.get((paper, object, dataset, sigma, method))
+    texts = {cell.metric: cell.value for cell in printed}
+    return PaperRow(
+        paper,
+        dataset,
+        float(sigma or "nan"),
+        method,
+        setting,
+        repeated or preset_of(paper, dataset, method, setting),
+        figures={metric: float(text) for metric, text in texts.items()},
+        decimals={metric: len(text.partition(".")[2]) for metric, text in texts.items()},
+        images=images_of(paper, object),
+    )
+
+
+def preset_of(paper: str, dataset: str, method: str, setting: str) -> str:
+    """The preset that trains a row: the variation that the setting names, else the method's main one.
+
+    On MNIST the figures of CAT-RS's baselines are of released logs: "table1" trains them, not the text's preset.
+    """
+    logged = (paper, dataset) == ("cat-rs", "mnist") and method != "cat-rs"
+    variation = setting or ("table1" if logged else "")
+    return f"{paper}/{method}" + (f"/{variation}" if variation else "")
+
+
+def is_main(preset: str) -> bool:
+    """Whether a preset is that of a main row, not of an ablation."""
+    return preset.count("/") == 1 or preset.endswith(("/table1", "/prose"))
+
+
+def named(rows: Sequence[PaperRow]) -> str:
+    """`gaussian, macer at sigma 0.5; macer at sigma 1`."""
+    sigmas = dict.fromkeys(row.sigma for row in rows)
+    names = {sigma: ", ".join(row.name for row in rows if row.sigma == sigma) for sigma in sigmas}
+    return "; ".join(f"{name} at sigma {sigma:g}" for sigma, name in names.items())
+
+
+def metrics_of(rows: Sequence[PaperRow]) -> list[str]:
+    """The metrics that any row has, in the first row's order."""
+    return list(dict.fromkeys(metric for row in rows for metric in row.figures))
+
+
+SIGMAS = (0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class PaperObject:
+    """A table or figure of a paper.
+
+    Attributes:
+        name: PAPER/OBJECT.
+        title: what it shows.
+        maker: MODULE:FUNCTION of `papers`, imported only when it draws. It takes context and rows; that of a formula,
+            nothing, and gives panels.
+        rows: the models that it is about; none where formulas alone give it.
+        needs_models: whether the models themselves are needed, not only their certificates.
+        more_rows: further models, shown where there are certificates of them.
+        formula: whether formulas alone give it.
+        note: what a reader of such a figure has to know.
+
+    Example:
+        >>> from randsmooth.papers import find_object
+        >>> table = find_object("acr/table2")
+        >>> table.title, len(table.rows()), table.needs_models
+        ('certified accuracy and ACR on CIFAR-10, all methods', 21, False)
+    """
+
+    name: str
+    title: str
+    maker: str
+    rows: Callable[[], list[PaperRow]] = list
+    needs_models: bool = False
+    more_rows: Callable[[Context], list[PaperRow]] = lambda context: []
+    formula: bool = False
+    note: str = ""
+
+    def make(self, context: Context, rows: list[PaperRow]) -> Output:
+        """Draw the object from the certificates and models at hand, for the rows that can be shown."""
+        from randsmooth.papers.output import figure_output
+
+        function = resolve_name(f"randsmooth.papers.{self.maker}")
+        made: Output = (
+            figure_output(function(), *filter(None, [self.note])) if self.formula else function(context, rows)
+        )
+        return made
+
+    def missing(self, context: Context) -> list[PaperRow]:
+        """The rows without certificates of their own run, or without a model where the object needs one."""
+        if self.needs_models:
+            return [row for row in self.rows() if context.model(row) is None]
+        return [row for row in self.rows() if context.lacks(row)]
+
+    def unfinished(self, context: Context) -> list[PaperRow]:
+        """The rows for which `--run` has work left: the missing ones, and models of its own not yet certified."""
+        missing = self.missing(context)
+        return [
+            row
+            for row in self.rows()
+            if row in missing or (context.trained(row) and context.certificates_of(row) is None)
+        ]
+
+
+def _on_imagenet(sigma: float, method: str) -> PaperRow:
+    return PaperRow("acr", "imagenet", sigma, method, "", preset_of("acr", "imagenet", method, ""))
+
+
+def _imagenet() -> list[PaperRow]:
+    return [_on_imagenet(sigma, method) for sigma in SIGMAS for method in ("gaussian", "amplify")]
+
+
+def _more_imagenet(context: Context) -> list[PaperRow]:
+    """Every other method that there are main certificates of on ImageNet: the released logs have seven."""
+    known = {(row.sigma, row.method) for row in _imagenet()}
+    more = {(f.sigma, f.method) for f in context.found if f.dataset == "imagenet"} - known
+    rows = [_on_imagenet(*each) for each in sorted(more)]
+    return [row for row in rows if context.certificates_of(row) is not None]
+
+
+def _described(line: dict[str, str]) -> PaperObject:
+    """The object of a line of objects.csv."""
+    paper, shows = line["name"].partition("/")[0], line["shows"].split()
+
+    def rows() -> list[PaperRow]:
+        every = [row for table in line["tables"].split() for row in rows_of(paper, table)]
+        own = [r for r in every if line["sigma"] in ("", f"{r.sigma:g}") and line["method"] in ("", r.method)]
+        return [replace(row, figures={}) for row in own] if "alone" in shows else own
+
+    found = PaperObject(line["name"], line["title"], line["maker"], rows, "models" in shows)
+    found = replace(found, formula="formula" in shows, note=line["note"])
+    return replace(found, rows=_imagenet, more_rows=_more_imagenet) if found.name == "acr/imagenet" else found
+
+
+def _objects() -> tuple[PaperObject, ...]:
+    with resources.files("randsmooth.papers").joinpath("objects.csv").open() as file:
+        return tuple(_described(line) for line in csv.DictReader(file))
+
+
+OBJECTS = _objects()
+
+
+def find_object(name: str) -> PaperObject:
+    """The table or figure called PAPER/OBJECT.
+
+    Raises:
+        InputError: no such object.
+
+    Example:
+        >>> find_object("acr/theorem1").title
+        'budget at which a constant classifier passes any ACR'
+    """
+    for candidate in OBJECTS:
+        if candidate.name == name:
+            return candidate
+    raise unknown("object", name, [candidate.name for candidate in OBJECTS])

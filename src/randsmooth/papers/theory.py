@@ -23,7 +23,7 @@ from randsmooth import bounds
 from randsmooth.errors import InputError
 from randsmooth.papers.context import Context
 from randsmooth.papers.output import Output, legible, numbers
-from randsmooth.papers.rows import PaperRow
+from randsmooth.papers.published_values import PaperRow
 from randsmooth.report import Axes, Line
 
 Floats = NDArray[np.float64]

@@ -74,7 +74,7 @@ def reproduce(settings: Reproduce) -> None:
         raise InputError(
             "no table or figure named: give one such as acr/table2; randsmooth reproduce --list prints them all"
         )
-    from randsmooth.papers.objects import find_object
+    from randsmooth.papers.published_values import find_object
 
     workers = settings.where() if settings.run else None
     find_object(settings.object)  # refuses an unknown name before pandas is loaded
@@ -138,8 +138,8 @@ def survey_of(settings: Reproduce) -> Path | None:
 def surveyed(folder: Path, out: Path) -> str:
     """What a person reads of the tables that a folder fills; their cells are written to `out`."""
     from randsmooth.papers.output import write_cells
-    from randsmooth.papers.rows import named
-    from randsmooth.papers.table_coverage import kinds, survey
+    from randsmooth.papers.published_values import named
+    from randsmooth.papers.reproduction import kinds, survey
 
     found = survey(folder)
     lines = []
@@ -164,7 +164,7 @@ def surveyed(folder: Path, out: Path) -> str:
 
 def listing() -> str:
     """A line an object: its name, what it shows and what it needs."""
-    from randsmooth.papers.objects import OBJECTS
+    from randsmooth.papers.published_values import OBJECTS
 
     lines = []
     for thing in OBJECTS:

@@ -62,8 +62,7 @@ def sweep(settings: Sweep) -> None:
     resources = settings.resources() if settings.slurm else None
     workers = settings.where()
     from randsmooth.launch import Grid
-    from randsmooth.launch.sweep_steps import steps_of
-    from randsmooth.launch.sweeping import submit_sweep
+    from randsmooth.launch.sweeping import steps_of, submit_sweep
 
     grid, out = Grid.read(Path(first)), settings.out or Path("runs") / Path(first).stem
     if settings.plan:

@@ -1,18 +1,40 @@
-"""The curves of tables: by radius, by p_A, and by the number of samples, as points with 95% bands and as charts."""
+"""Curves of tables: accuracy by radius, shares by p_A, ACR by samples; as lines, and as figures of several panels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds, metrics
+from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
+from randsmooth.certificates.log_budgets import ROUNDED
 from randsmooth.errors import InputError
-from randsmooth.report.figures.charts import Chart, Look, Scale, Series
+from randsmooth.report.figures import curves
+from randsmooth.report.figures.charts import (
+    LINE_STYLES,
+    PAPER_FORMATS,
+    Axes,
+    Chart,
+    Line,
+    Look,
+    Scale,
+    Series,
+    as_text,
+    draw,
+    legend_name,
+    looks,
+    new_figure,
+    plain_axes,
+    saved,
+    suffix_of,
+)
+from randsmooth.report.sheet import find_baseline, with_distinct_names
 
 Floats = NDArray[np.float64]
 
@@ -153,3 +175,198 @@ def _stacked(tables: Sequence[Certificates]) -> Certificates:
         column: np.concatenate([getattr(table, column) for table in tables]) for column in columns
     }
     return replace(tables[0], paths=None, **joined)
+
+
+P_A = "p_A (share of noisy copies given the true label)"
+
+
+def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+    """Draw certified accuracy against the radius, with pointwise 95% bands.
+
+    Args:
+        path: of a PNG, PDF or SVG file.
+        baseline: name of the table that is drawn in grey; None looks for the Gaussian one.
+
+    Raises:
+        InputError: no table, none with labels, an unknown baseline, or another suffix.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_radius_accuracy([table], Path(folder) / "radius.svg")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['radius.svg']
+    """
+    named, by_row = _named(tables, baseline)
+    chart = curves.radius_chart(named, by_row)
+    if not chart.series:
+        raise InputError("the images have no labels, so that there is no accuracy to draw")
+    axes = _drawn(chart, chart.x.label)
+    axes.set_xlim(0.0, max((chart.x.span or (0.0, 0.0))[1], curves.STEPS[-1]))
+    _write(axes.figure, path)
+
+
+def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
+    """Draw the share of images whose p_A reaches each value, with pointwise 95% bands.
+
+    A log gives p_A from 1/2 upward only; the figure says so rather than drawing the rest.
+
+    Args:
+        path, baseline: as in `draw_radius_accuracy`.
+
+    Raises:
+        InputError: as `draw_radius_accuracy`, or a log whose sigma, n or alpha is not known.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> header = Header(sigma=0.5, n0=10, n=100, alpha=0.001)
+        >>> counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[90, 10], [40, 60]])
+        >>> idx = np.arange(2)
+        >>> table = from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_p_a_curves([table], Path(folder) / "p_a.png")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['p_a.png']
+    """
+    named, by_row = _named(tables, baseline)
+    chart = curves.p_a_chart(dict(enumerate(named)), by_row)
+    axes = _drawn(chart, P_A)
+    starts = [float(series.x[0]) for series in chart.series]
+    _limit(axes, min(starts), unknown=max(starts) > 0.0)
+    _write(axes.figure, path)
+
+
+def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[Certificates], list[Look]]:
+    """The tables under distinct names, and the looks of their curves."""
+    named = with_distinct_names(tables)
+    return named, looks(len(named), find_baseline(named, baseline))
+
+
+def _drawn(chart: Chart, x: str) -> Any:
+    """The only axes of a new figure, with `chart` drawn in them and a legend beside them."""
+    figure = new_figure((7.2, 4.0))
+    axes = figure.add_subplot()
+    axes.set_xlabel(x)
+    axes.set_ylabel(chart.y.label)
+    plain_axes(axes)
+    for series in chart.series:
+        style = {"color": series.look.colour, "linestyle": LINE_STYLES[series.look.dash], "linewidth": 1.6}
+        axes.plot(series.x, series.y, drawstyle="steps-pre", label=legend_name(series.name), **style)
+        band = {"color": series.look.colour, "alpha": 0.13, "linewidth": 0}
+        axes.fill_between(series.x, series.low, series.high, step="pre", **band)
+    highest = max(float(np.max(np.asarray(series.high))) for series in chart.series) / 100.0
+    axes.set_ylim(0.0, min(100.0, 10.0 * np.ceil(10.0 * highest + 0.3)))
+    figure.set_figheight(max(4.0, 0.4 + 0.21 * len(chart.series)))  # room for every line of the legend
+    as_text(*figure.legend(loc="outside right upper", frameon=False).get_texts())
+    return axes
+
+
+def _limit(axes: Any, start: float, *, unknown: bool) -> None:
+    left = max(0.0, start - curves.MARGIN)
+    axes.set_xlim(left, 1.0)
+    if unknown:
+        axes.axvspan(left, 0.5, color="#eeeeee", linewidth=0, zorder=0)
+        place = {"ha": "center", "va": "center", "rotation": 90, "color": "#555555", "fontsize": 8}
+        axes.text((left + 0.5) / 2, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place)
+
+
+def _write(figure: Any, path: Path | str) -> None:
+    path = Path(path)
+    write_atomically(path, saved(figure, suffix_of(path, *PAPER_FORMATS), dpi=200))
+
+
+def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:
+    """The tables of each method that has tables at several sigma.
+
+    A method goes by the preset in the header, or by its name where there is no preset. A log names neither.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> {method: len(group) for method, group in group_by_method(tables).items()}
+        {'macer': 2}
+    """
+    groups: dict[str, list[Certificates]] = {}
+    for table in tables:
+        model = table.header.model or {}
+        name = model.get("preset") or model.get("method")
+        if name:
+            groups.setdefault(str(name), []).append(table)
+    return {name: group for name, group in groups.items() if len({table.header.sigma for table in group}) > 1}
+
+
+def draw_envelopes(groups: Mapping[str, Sequence[Certificates]], path: Path | str) -> None:
+    """Draw each method's best certified accuracy over its tables, and the sigma that gives it, against the radius.
+
+    Raises:
+        InputError: no method, a suffix that is no figure's, or as `metrics.envelope`.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     draw_envelopes({"macer": tables}, Path(folder) / "best.svg")
+        ...     [file.name for file in Path(folder).iterdir()]
+        ['best.svg']
+    """
+    draw(envelope_axes(groups), path)
+
+
+def envelope_axes(groups: Mapping[str, Sequence[Certificates]]) -> list[Axes]:
+    """The two panels of `draw_envelopes`; none for no method.
+
+    A curve falls to 0 where no image is certified any more, and ends where the tables' sigma can certify no farther.
+
+    Raises:
+        InputError: as `metrics.envelope`.
+
+    Example:
+        >>> import numpy as np
+        >>> from randsmooth.certificates import Header, from_evidence
+        >>> def certified(sigma, right):
+        ...     header = Header(sigma=sigma, n0=10, n=100, alpha=0.001, model={"method": "macer"})
+        ...     counts0, counts = np.array([[9, 1], [4, 6]]), np.array([[right, 100 - right], [40, 60]])
+        ...     idx = np.arange(2)
+        ...     return from_evidence(header, idx=idx, label=idx, counts0=counts0, counts=counts, seconds=idx * 1.0)
+        >>> tables = [certified(0.25, 99), certified(1.0, 90)]
+        >>> [panel.title for panel in envelope_axes({"macer": tables})]
+        ["The best sigma at each radius: no one classifier's", 'That sigma']
+    """
+    shares, sigmas = [], []
+    for name, tables in groups.items():
+        found = metrics.envelope(tables)
+        ends = max(map(metrics.farthest, tables)) > (1.0 + ROUNDED) * found.radii[-1]
+        fall = ([found.radii[-1]], [0.0]) if ends else ([], [])
+        x, y = np.append(found.radii, fall[0]), np.append(found.share, fall[1])
+        shares.append(Line(name, x, 100.0 * y, "step"))
+        held = found.best >= 0
+        of = np.array([np.nan if table.header.sigma is None else table.header.sigma for table in tables])
+        sigmas.append(Line(name, found.radii[held], of[found.best[held]], "step"))
+    if not shares:
+        return []
+    radius = "certified L2 radius"
+    return [
+        Axes("The best sigma at each radius: no one classifier's", radius, "certified accuracy (%)", tuple(shares)),
+        Axes("That sigma", radius, "sigma", tuple(sigmas)),
+    ]

@@ -10,8 +10,7 @@ import pytest
 from randsmooth import models
 from randsmooth.errors import InputError
 from randsmooth.launch import Grid
-from randsmooth.launch.sweep_checks import check_steps
-from randsmooth.launch.sweep_steps import steps_of
+from randsmooth.launch.sweeping import check_steps, steps_of
 from randsmooth.models import Classifier
 
 RELEASED: dict[str, Any] = {"variant": "released", "teacher_noises": 16}
