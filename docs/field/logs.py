@@ -19,10 +19,10 @@ from randsmooth.certificates import (
     possible_budgets,
     tells_p_a,
 )
-from randsmooth.certificates.inferred import COMMON_ALPHA
-from randsmooth.certificates.log_budgets import beyond
-from randsmooth.certificates.logs import PredictionLog
-from randsmooth.certificates.repositories import split_at_repository
+from randsmooth.certificates.logs.budgets import beyond
+from randsmooth.certificates.logs.inferred import COMMON_ALPHA
+from randsmooth.certificates.logs.repositories import split_at_repository
+from randsmooth.certificates.logs.tsv import PredictionLog
 from randsmooth.data.registry import HOME
 from randsmooth.errors import InputError
 

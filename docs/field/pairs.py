@@ -13,7 +13,7 @@ from docs.field.judging import Judged, network, p_a_values
 from docs.field.rows import JUDGED, Row
 
 from randsmooth import metrics
-from randsmooth.certificates.log_paths import CORRUPTED
+from randsmooth.certificates.logs.paths import CORRUPTED
 from randsmooth.progress import Progress
 
 LEVELS = (0.5, 0.75, 0.9)  # of p_A, at which pairs of logs are compared

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from randsmooth import data
-from randsmooth.certificates import infer, read, tsv_cells
-from randsmooth.certificates.log_paths import CLASSES, DATASETS
+from randsmooth.certificates import infer, read
+from randsmooth.certificates.logs import cells
+from randsmooth.certificates.logs.paths import CLASSES, DATASETS
 from randsmooth.errors import InputError
 
 HEAD = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n"
@@ -103,8 +104,8 @@ def test_a_radius_beyond_reach_is_refused(known: dict[str, float], within: str, 
 
 
 def test_what_is_no_log_takes_neither_time_nor_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tsv_cells, "MOST_LINES", 1000)
-    monkeypatch.setattr(tsv_cells, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(cells, "MOST_LINES", 1000)
+    monkeypatch.setattr(cells, "MOST_BYTES", 10**6)
     floods = {
         "more than 100 columns": "\t".join(map(str, range(100_000))) + "\n",
         "more cells than its header": HEAD + "\t" * 500_000 + "\n",

@@ -18,7 +18,7 @@ import randsmooth as rs
 from certification.runs import StopAfter, same
 from models.test_identity import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates, Header, parse_header
-from randsmooth.certificates.partial import journal_path
+from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
 from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.checks import made_up

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 import randsmooth as rs
-from randsmooth.certificates.partial import shards_path
+from randsmooth.certificates.journal import shards_path
 from randsmooth.errors import InputError
 from randsmooth.launch.shards import ShardFolder
 from randsmooth.launch.workers import Dask, Processes, Ray, Workers

@@ -23,30 +23,30 @@ from .guarantee_text import BATCH_MATTERS as BATCH_MATTERS
 from .guarantee_text import guarantee_of as guarantee_of
 from .guarantee_text import rule_of as rule_of
 from .header import Header as Header
-from .inferred import COMMON_ALPHA as COMMON_ALPHA
-from .inferred import infer as infer
-from .inferred import log_at_alpha as log_at_alpha
-from .inferred import tells_p_a as tells_p_a
 from .journal import Journal as Journal
 from .journal import journal_header as journal_header
 from .journal_row import JournalRow as JournalRow
-from .log_budgets import name_images as name_images
-from .log_budgets import possible_budgets as possible_budgets
-from .log_budgets import require_reachable as require_reachable
-from .log_paths import PathFacts as PathFacts
-from .log_paths import method_named as method_named
-from .log_paths import path_facts as path_facts
-from .logs import PredictionLog as PredictionLog
-from .logs import looks_like_log as looks_like_log
-from .logs import read_tsv as read_tsv
+from .logs.budgets import name_images as name_images
+from .logs.budgets import possible_budgets as possible_budgets
+from .logs.budgets import require_reachable as require_reachable
+from .logs.inferred import COMMON_ALPHA as COMMON_ALPHA
+from .logs.inferred import infer as infer
+from .logs.inferred import log_at_alpha as log_at_alpha
+from .logs.inferred import tells_p_a as tells_p_a
+from .logs.paths import PathFacts as PathFacts
+from .logs.paths import method_named as method_named
+from .logs.paths import path_facts as path_facts
+from .logs.repositories import REPOSITORIES as REPOSITORIES
+from .logs.repositories import in_repository as in_repository
+from .logs.tsv import PredictionLog as PredictionLog
+from .logs.tsv import looks_like_log as looks_like_log
+from .logs.tsv import read_tsv as read_tsv
 from .machine import Machine as Machine
 from .merging import NotWhole as NotWhole
 from .merging import merge as merge
 from .own_counts import from_counts as from_counts
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
-from .repositories import REPOSITORIES as REPOSITORIES
-from .repositories import in_repository as in_repository
 from .rules import (
     CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS,
 )

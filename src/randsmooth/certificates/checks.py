@@ -9,9 +9,8 @@ import numpy as np
 from randsmooth.certificates.columns import open_parquet
 from randsmooth.certificates.derived import derived
 from randsmooth.certificates.files import read
-from randsmooth.certificates.journal import read_journal
+from randsmooth.certificates.journal import UNFINISHED, read_journal
 from randsmooth.certificates.parquet import DIGESTS, read_parquet
-from randsmooth.certificates.partial import UNFINISHED
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import images_planned
 from randsmooth.documents import shown

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from randsmooth.certificates.tsv_cells import Lines, read_text
+from randsmooth.certificates.logs.cells import Lines, read_text
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
 

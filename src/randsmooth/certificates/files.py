@@ -10,9 +10,9 @@ from pathlib import Path
 
 from randsmooth import bounds
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates import matlab
-from randsmooth.certificates.logs import TSV_COLUMNS, looks_like_log, read_tsv
-from randsmooth.certificates.partial import UNFINISHED
+from randsmooth.certificates.journal import UNFINISHED
+from randsmooth.certificates.logs import matlab
+from randsmooth.certificates.logs.tsv import TSV_COLUMNS, looks_like_log, read_tsv
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import read_unfinished
 from randsmooth.errors import InputError, Note

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from randsmooth.certificates.files import find_certificates, read_all
-from randsmooth.certificates.inferred import infer
-from randsmooth.certificates.logs import PredictionLog
-from randsmooth.certificates.repositories import in_repository
+from randsmooth.certificates.logs.inferred import infer
+from randsmooth.certificates.logs.repositories import in_repository
+from randsmooth.certificates.logs.tsv import PredictionLog
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import ForeignFile, InputError, about
 

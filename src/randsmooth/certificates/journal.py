@@ -22,7 +22,28 @@ from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, Ints, from_evidence
 from randsmooth.errors import InputError, NoDigest
 
+UNFINISHED = ".partial"  # suffix of a journal
 AT_ONCE = 4096  # rows whose counts are checked together: of a thousand classes they take 64 MiB
+
+
+def journal_path(out: Path) -> Path:
+    """The journal of a run into the table `out`.
+
+    Example:
+        >>> journal_path(Path("runs/mine.parquet")).name
+        'mine.parquet.partial'
+    """
+    return out.with_name(out.name + UNFINISHED)
+
+
+def shards_path(out: Path) -> Path:
+    """The folder of the shards of a run into the table `out` that is shared out.
+
+    Example:
+        >>> shards_path(Path("runs/mine.parquet")).as_posix()
+        'runs/mine.shards'
+    """
+    return out.with_suffix(".shards")
 
 
 @dataclass

@@ -13,11 +13,11 @@ from randsmooth.atomic import held, naming, sweep
 from randsmooth.certificates.digest import hashed_images
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.image_lists import named
+from randsmooth.certificates.journal import journal_path
 from randsmooth.certificates.machine import NumberedMachines
 from randsmooth.certificates.missing import commands_for
 from randsmooth.certificates.parquet import write_parquet
 from randsmooth.certificates.part import Part, read_parts
-from randsmooth.certificates.partial import journal_path
 from randsmooth.certificates.same_run import evidence_difference
 from randsmooth.certificates.selection import Listed
 from randsmooth.certificates.table import Certificates, from_evidence

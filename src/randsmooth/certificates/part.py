@@ -10,10 +10,9 @@ import numpy as np
 
 from randsmooth.certificates.digest import hashed_images
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.journal import read_journal, table_of
+from randsmooth.certificates.journal import UNFINISHED, journal_path, read_journal, table_of
 from randsmooth.certificates.machine import OF_THE_MACHINE, Machine, NumberedMachines
 from randsmooth.certificates.parquet import read_parquet
-from randsmooth.certificates.partial import UNFINISHED, journal_path
 from randsmooth.certificates.selection import Listed, Selection, Shard
 from randsmooth.certificates.table import Certificates, Ints
 from randsmooth.errors import InputError, SeveralErrors

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from randsmooth.certificates import Certificates, CertificationSettings, Shard
-from randsmooth.certificates.partial import shards_path
+from randsmooth.certificates.journal import shards_path
 from randsmooth.certification.backends import check_backend
 from randsmooth.certification.order import Order
 from randsmooth.certification.resumable_run import certify_images, check_flags, header_of

@@ -18,7 +18,7 @@ from randsmooth.certificates import (
     read_parquet,
     write_parquet,
 )
-from randsmooth.certificates.partial import journal_path, shards_path
+from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certificates.same_run import as_begun
 from randsmooth.certification.crew import Crew, RunFacts
 from randsmooth.errors import InputError, setting

@@ -14,7 +14,7 @@ from typing import Any
 
 from randsmooth.atomic import InUse, claimed, write_atomically
 from randsmooth.certificates import journal_header
-from randsmooth.certificates.partial import journal_path
+from randsmooth.certificates.journal import journal_path
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
 from randsmooth.launch.workers import Workers, looking

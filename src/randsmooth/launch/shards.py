@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from randsmooth.atomic import InUse, claimed, write_atomically
 from randsmooth.certificates import Certificates, Header, Shard, merge, read_parquet
-from randsmooth.certificates.partial import journal_path, shards_path
+from randsmooth.certificates.journal import journal_path, shards_path
 from randsmooth.certificates.same_run import check_same_run
 from randsmooth.certification.order import Opened, Order
 from randsmooth.certification.resumable_run import certify_images, check_flags

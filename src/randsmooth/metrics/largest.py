@@ -7,8 +7,8 @@ import numpy as np
 from randsmooth import bounds
 from randsmooth.bounds.randomised import CAP
 from randsmooth.certificates import Certificates, Header, rule_of
-from randsmooth.certificates.log_budgets import LOOSEST
-from randsmooth.certificates.logs import LARGEST
+from randsmooth.certificates.logs.budgets import LOOSEST
+from randsmooth.certificates.logs.tsv import LARGEST
 from randsmooth.certificates.rules import MOST_SAMPLES
 
 

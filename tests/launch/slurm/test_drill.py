@@ -18,7 +18,7 @@ import pytest
 
 from launch.slurm.conftest import CERTIFY, Command, assert_same, say_how_slow, wait
 from randsmooth import read
-from randsmooth.certificates.partial import shards_path
+from randsmooth.certificates.journal import shards_path
 from randsmooth.launch.shards import ShardFolder
 from randsmooth.launch.slurm import Jobs
 

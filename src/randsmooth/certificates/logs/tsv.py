@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from randsmooth.certificates import matlab
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.log_paths import CLASSES, PathFacts, path_facts
+from randsmooth.certificates.logs import matlab
+from randsmooth.certificates.logs.cells import CELL, Lines, read_lines
+from randsmooth.certificates.logs.paths import CLASSES, PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
-from randsmooth.certificates.tsv_cells import CELL, Lines, read_lines
 from randsmooth.documents import shown
 from randsmooth.errors import ForeignFile, InputError
 
@@ -48,7 +48,7 @@ class PredictionLog(ForeignFile):
         >>> read_tsv("predictions")
         Traceback (most recent call last):
             ...
-        randsmooth.certificates.logs.PredictionLog: predictions is a log of predictions, not of certificates: ...
+        randsmooth.certificates.logs.tsv.PredictionLog: predictions is a log of predictions, not ...
     """
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
-from randsmooth.certificates.log_budgets import least_alpha, possible_budgets, require_reachable
-from randsmooth.certificates.log_paths import PathFacts, path_facts
+from randsmooth.certificates.logs.budgets import least_alpha, possible_budgets, require_reachable
+from randsmooth.certificates.logs.paths import PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates
 from randsmooth.errors import InputError
 

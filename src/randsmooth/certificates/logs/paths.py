@@ -9,8 +9,8 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
-from randsmooth.certificates.path_settings import Settings, settings_in
-from randsmooth.certificates.repositories import Repository, split_at_repository
+from randsmooth.certificates.logs.path_settings import Settings, settings_in
+from randsmooth.certificates.logs.repositories import Repository, split_at_repository
 from randsmooth.escape import printable, shortened
 
 # Names that logs and papers use for a method, where its name here is another.

@@ -1,0 +1,1 @@
+"""Logs of certificates that other programs wrote, as the field publishes them. No torch here."""
