@@ -18,9 +18,10 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth import data, methods, models
+from randsmooth.attacks import DAMP, ball_attack, ddn, noisy_logits, on_images, pgd
+from randsmooth.attacks.geometry import norms, within_ball
 from randsmooth.data import Images
-from randsmooth.noise import DAMP, Stream, ball_attack, ddn, draw, noisy_logits, on_images, pgd
-from randsmooth.noise.geometry import norms, within_ball
+from randsmooth.noise import Stream, draw
 from randsmooth.training.probe import make_probe
 
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from randsmooth import bounds
-from randsmooth.certificates import Rule
-from randsmooth.certificates.rules import Dense
+from randsmooth.rules import Dense, Rule
 from randsmooth.testing.walks import walks
 
 PRICES = np.geomspace(0.02, 1.0, 60)  # of n samples, in sigma: those at which the n of each image is chosen

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from harness import Figure, finish
 from mean_radius import fewest_samples, known_p, mean_radii, of_dense
 from randsmooth import bounds, read
-from randsmooth.certificates import CertificationSettings, Rule, make_rule
-from randsmooth.certificates.rules import Dense
+from randsmooth.certificates import CertificationSettings
+from randsmooth.rules import Dense, Rule, make_rule
 
 N0, N, ALPHA, STEP = 100, 100_000, 0.001, 0.25
 DENSE = 0.1  # width of the strip of p_A above the smallest certifiable one, whose density is carried on below

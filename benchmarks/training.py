@@ -29,11 +29,12 @@ import plain_step
 from bandwidth import against_bound, bytes_a_step
 from harness import Figure, finish, rate, ratio
 from randsmooth import data
+from randsmooth.attacks import sphere_attack
 from randsmooth.data import TensorImages
 from randsmooth.errors import InputError
 from randsmooth.methods import create
 from randsmooth.models import Classifier
-from randsmooth.noise import Stream, draw, sphere_attack
+from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.joining import make_fabric

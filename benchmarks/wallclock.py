@@ -22,10 +22,10 @@ import torch
 import published_loop
 from harness import ROUNDS, Figure, finish, rate
 from randsmooth import SmoothedClassifier, data, models, train
-from randsmooth.certificates import make_rule
 from randsmooth.certification.algorithm import certify_steps
 from randsmooth.certification.jobs import Job
 from randsmooth.certification.scheduler import Scheduler
+from randsmooth.rules import make_rule
 
 SIGMA, N0, N, ALPHA, LOOP = 0.5, 100, 100_000, 0.001, 20_000
 

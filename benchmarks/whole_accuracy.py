@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from harness import Figure, finish
 from randsmooth import bounds
-from randsmooth.certificates import make_rule
-from randsmooth.certificates.rules import OneRadius, Screen
+from randsmooth.rules import OneRadius, Screen, make_rule
 from savings import ALPHA, RADII, N, beside_the_data, figure, read_log, recovered
 
 LEVEL, FEW = 0.95, 500

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from randsmooth.certificates import CONFIDENCE_BOUNDS
 from randsmooth.cli.verbs.attack import ABSTAINED, FAILED, HELD, OUTSIDE
 from randsmooth.cli.verbs.verify import STATES
+from randsmooth.rules import CONFIDENCE_BOUNDS
 
 ROOT = Path(__file__).parent.parent
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()

@@ -20,12 +20,12 @@ from PIL import Image
 import randsmooth
 from pages import DOCS, PAGES, ROOT, blocks, commands, prose, run, same_meaning
 from randsmooth import data, models
-from randsmooth.certificates import RULES
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.cli import command
 from randsmooth.cli.main import app
 from randsmooth.methods import METHODS
 from randsmooth.report.page.panels import PANELS
+from randsmooth.rules import RULES
 
 # The pages whose Python runs in `make test`; that of all others runs in `make docs` and `make test-slow`.
 QUICK = {

@@ -24,25 +24,30 @@ URLS = {"extras", "atomic", "leases", "caches", "urls", "stores"}
 
 ALLOWED: dict[str, set[str]] = {
     "bounds": set(),
-    "certificates": {"bounds"},
-    "metrics": {"certificates", "bounds"},
     "noise": set(),
+    "rules": {"bounds"},
+    "certificates": {"rules", "bounds"},
+    "metrics": {"certificates", "rules", "bounds"},
+    "attacks": set(),
     "data": set(),
     "models": {"noise", "data"},
-    "methods": {"noise", "bounds"},
-    "training": {"data", "models", "methods", "noise", "bounds", "certification", "certificates"},
-    "certification": {"models", "noise", "data", "bounds", "certificates", "metrics"},
+    "methods": {"attacks", "noise", "bounds"},
+    "training": {"data", "models", "methods", "attacks", "noise", "bounds", "certification", "certificates"},
+    "certification": {"models", "attacks", "noise", "data", "bounds", "rules", "certificates", "metrics"},
     "papers": {
-        *("training", "certification", "metrics", "certificates", "report", "bounds", "launch"),
+        *("training", "certification", "metrics", "certificates", "rules", "report", "bounds", "launch"),
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
-    "report": {"metrics", "certificates", "bounds"},
+    "report": {"metrics", "certificates", "rules", "bounds"},
     "app": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
-    "launch": {"training", "certification", "certificates", "bounds", "models", "methods", "data"},
-    "testing": {"methods", "models", "data", "certificates", "certification", "report", "metrics", "noise", "bounds"},
+    "launch": {"training", "certification", "certificates", "rules", "bounds", "models", "methods", "data"},
+    "testing": {
+        *("methods", "models", "data", "certificates", "rules", "certification", "report", "metrics"),
+        *("attacks", "noise", "bounds"),
+    },
 }
 ROOMS = {*ALLOWED, "cli"}
-TORCH_FREE = {"bounds", "certificates", "metrics", "report", "cli", *LEAVES}
+TORCH_FREE = {"bounds", "rules", "certificates", "metrics", "report", "cli", *LEAVES}
 PLOTTING = {"matplotlib", "plotly", "jinja2"}
 TORCH = {"torch", "lightning_fabric"}
 

@@ -12,7 +12,7 @@ import look
 import numpy as np
 from scipy.stats import norm
 
-from randsmooth.certificates import Rule, make_rule
+from randsmooth.rules import Rule, make_rule
 
 SIGMA, N, ALPHA = 0.5, 100_000, 0.001
 RULES = ("fixed", "tolerance=0.05", "dense=0.27", "grid", "radius=0.5")

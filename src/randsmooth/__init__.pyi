@@ -1,4 +1,5 @@
 from . import app as app
+from . import attacks as attacks
 from . import bounds as bounds
 from . import certificates as certificates
 from . import certification as certification
@@ -10,6 +11,7 @@ from . import models as models
 from . import noise as noise
 from . import papers as papers
 from . import report as report
+from . import rules as rules
 from . import testing as testing
 from . import training as training
 from .app import explain as explain

@@ -10,8 +10,8 @@ from scipy import special, stats
 from randsmooth.bounds import any_class_boundary, boundary, crossing_probability, looks
 from randsmooth.bounds.any_class_crossing import PREMIUM, _grows, price
 from randsmooth.bounds.binomial import Ints
-from randsmooth.certificates import make_rule
 from randsmooth.errors import InputError
+from randsmooth.rules import make_rule
 
 
 def tail(r: float) -> float:

@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from randsmooth import bounds
-from randsmooth.certificates import ABSTAIN, Evidence, decide, make_rule
+from randsmooth.certificates import ABSTAIN, decide
+from randsmooth.rules import Evidence, make_rule
 
 ALPHA, SIGMA, PATHS = 0.05, 0.5, 20_000
 ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)

@@ -10,17 +10,9 @@ import pytest
 
 from certificates.walks import HEADER, table_of
 from randsmooth import bounds, metrics
-from randsmooth.certificates import (
-    RULES,
-    Claim,
-    Rule,
-    RuleEntry,
-    make_rule,
-    read,
-    rule_origin,
-    write_parquet,
-)
+from randsmooth.certificates import read, write_parquet
 from randsmooth.errors import InputError
+from randsmooth.rules import RULES, Claim, Rule, RuleEntry, make_rule, rule_origin
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ def test_rules_are_listed_without_numpy() -> None:
     """Which is what `randsmooth certify --help` does."""
     code = """
 import sys
-from randsmooth.certificates import CONFIDENCE_BOUNDS, RULES
+from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 assert "grid[=STEP]" in [rule.usage for rule in RULES.values()] and all(rule.help for rule in RULES.values())
 assert not {"numpy", "scipy", "pandas", "pyarrow", "torch"} & sys.modules.keys()
 """

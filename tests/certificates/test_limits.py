@@ -20,7 +20,6 @@ from randsmooth.certificates import (
     check_budget,
     from_evidence,
     guarantee_of,
-    make_rule,
     parse_header,
     read,
     write_parquet,
@@ -29,6 +28,7 @@ from randsmooth.certificates.limits import DEEP, LONG
 from randsmooth.certificates.limits import HEADER as MOST_BYTES
 from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError, Note
+from randsmooth.rules import make_rule
 
 Make = Callable[..., Certificates]
 

@@ -14,18 +14,10 @@ from numpy.typing import NDArray
 
 from certificates.walks import HEADER, table_of
 from randsmooth import bounds, metrics
-from randsmooth.certificates import (
-    Certificates,
-    Header,
-    check_file,
-    from_counts,
-    make_rule,
-    read,
-    write_parquet,
-    write_tsv,
-)
+from randsmooth.certificates import Certificates, Header, check_file, from_counts, read, write_parquet, write_tsv
 from randsmooth.errors import InputError
 from randsmooth.report import remarks
+from randsmooth.rules import make_rule
 
 Ints = NDArray[np.int64]
 

@@ -14,16 +14,14 @@ from randsmooth import bounds
 from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
-    Evidence,
     Header,
     check_budget,
     decide,
     guarantee_of,
-    make_rule,
     write_parquet,
 )
-from randsmooth.certificates.rules import Fixed
 from randsmooth.errors import InputError
+from randsmooth.rules import Evidence, Fixed, make_rule
 
 Floats = NDArray[np.float64]
 Make = Callable[..., Certificates]

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from randsmooth.certificates import Certificates, Header, Rule, from_evidence, rule_of
-from randsmooth.certificates.rules.base import Ints
+from randsmooth.certificates import Certificates, Header, from_evidence, rule_of
+from randsmooth.rules import Rule
+from randsmooth.rules.base import Ints
 from randsmooth.testing.walks import walks
 
 SEQUENTIAL = ["radius=0", "radius=0.5", "screen=0.5", "grid", "grid=0.1", "union", "dense=1", "anytime", "anytime=0.5"]

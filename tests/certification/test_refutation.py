@@ -19,11 +19,11 @@ from torch import Tensor, nn
 from certification.half_spaces import IMAGES, SIDE, SIGMA, SIGNED, HalfSpace, around_the_plane, true_table
 from randsmooth import ABSTAIN, InputError, SmoothedClassifier, data, models, train
 from randsmooth import certify as certify_dataset
+from randsmooth.attacks import within_ball
 from randsmooth.certification import attack, refutation
 from randsmooth.certification.ball_search import Search, distance, inside
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.refutation import PREDICT, predict_anywhere
-from randsmooth.noise import within_ball
 
 
 @pytest.mark.parametrize("restarts", [1, 3])

@@ -13,10 +13,11 @@ from torch import nn
 
 from certification.planes import HalfSpace, at_distance, beside
 from randsmooth import ABSTAIN, SmoothedClassifier, bounds
-from randsmooth.certificates import CertificationSettings, Claim
+from randsmooth.certificates import CertificationSettings
 from randsmooth.certification import certify_soft, smoothed, watch
 from randsmooth.certification.smoothed import smallest_predict_n
 from randsmooth.errors import InputError
+from randsmooth.rules import Claim
 
 SIGMA = 0.5
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from randsmooth import bounds
-from randsmooth.certificates import Rule, make_rule
 from randsmooth.certification.algorithm import ImageEvidence, certify_steps
+from randsmooth.rules import Rule, make_rule
 
 SIGMA, N, ALPHA, IMAGES = 0.5, 500, 0.2, 600
 P0 = 1.0 - float(bounds.tail_of_radius(0.25, SIGMA)) - 1e-9  # a hair less than radius 0.25 asks for

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cli.run import Run
-from randsmooth.certificates import RULES
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.registry import Registry
+from randsmooth.rules import RULES
 
 REGISTRIES: Mapping[str, Registry[Any]] = {
     "randsmooth.methods": METHODS,
@@ -19,7 +19,7 @@ REGISTRIES: Mapping[str, Registry[Any]] = {
 }
 GOOD = '''
 from randsmooth.data import DatasetSpec
-from randsmooth.certificates import RuleEntry
+from randsmooth.rules import RuleEntry
 
 class Method:
     """Good method."""

@@ -19,7 +19,8 @@ from PIL import Image
 from cli.run import Run
 from randsmooth import data, read
 from randsmooth.bounds import boundary_cache
-from randsmooth.certificates import make_rule, write_parquet
+from randsmooth.certificates import write_parquet
+from randsmooth.rules import make_rule
 
 VERBS = ("quickstart", "train", "certify", "predict", "evaluate", "compare", "export", "verify", "methods")
 

@@ -16,8 +16,8 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from noise import slow
-from noise.slow import Floats
+from attacks import slow
+from attacks.slow import Floats
 from randsmooth.methods import LossInputs
 
 

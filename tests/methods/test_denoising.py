@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector
 
-from noise import slow
-from noise.slow import PIXELS, SHAPE, Floats
+from attacks import slow
+from attacks.slow import PIXELS, SHAPE, Floats
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs
 from randsmooth.methods.denoising import OBJECTIVES

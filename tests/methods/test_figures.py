@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacks import slow
+from attacks.slow import Floats
 from methods import slow as slowly
-from noise import slow
-from noise.slow import Floats
 from randsmooth import methods
 
 IMAGES, EPS, T = 12, 0.6, 3

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils import parameters_to_vector
 
+from attacks import slow
 from methods import slow as slowly
-from noise import slow
 from randsmooth import methods
 
 IMAGES = 8

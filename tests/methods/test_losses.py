@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import parameters_to_vector
 
+from attacks import slow
 from methods import slow as slowly
-from noise import slow
 from randsmooth import methods
 
 IMAGES = 9

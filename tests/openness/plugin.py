@@ -6,13 +6,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from randsmooth.certificates import RULES
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES
 from randsmooth.registry import Registry
 from randsmooth.report import PANELS
+from randsmooth.rules import RULES
 
 SOURCE = Path(__file__).parents[1] / "plugin_package"
 PROJECT: dict[str, Any] = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]

@@ -10,12 +10,12 @@ import pytest
 
 from openness.plugin import POINTS, PROJECT, REGISTRIES, SOURCE, announce, forget_packages
 from randsmooth import testing
-from randsmooth.certificates import make_rule
 from randsmooth.cli.verbs.data import List
 from randsmooth.cli.verbs.data import list_ as list_data
 from randsmooth.cli.verbs.methods import Methods
 from randsmooth.cli.verbs.methods import methods as list_methods
 from randsmooth.errors import InputError
+from randsmooth.rules import make_rule
 
 CHECKS: dict[str, Any] = {
     "randsmooth.methods": testing.check_method,

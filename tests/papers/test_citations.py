@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import randsmooth
-from randsmooth.certificates import CONFIDENCE_BOUNDS, RULES, Header
+from randsmooth.certificates import Header
 from randsmooth.data import DATASETS
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.models.registry import ARCHITECTURES
 from randsmooth.papers import Bibliography, cited
 from randsmooth.papers.citations import CITED, Use, bibliography_of, of_header, references
+from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
 ROOT = Path(randsmooth.__file__).parents[2]

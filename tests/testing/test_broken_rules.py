@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from randsmooth import bounds, testing
-from randsmooth.certificates import RULES, Claim, Evidence, Rule, RuleEntry
+from randsmooth.rules import RULES, Claim, Evidence, Rule, RuleEntry
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ BROKEN = [
     (TwoMinds(0.5, 500, 0.05), "claims something else for a table"),
     (Wordy(0.5, 500, 0.05), "expected one sentence"),
     (Vague(0.5, 500, 0.05), "expected 'Each certificate is wrong with probability at most 0.05'"),
-    ({"a": 1}, "is a dict, no subclass of certificates.Rule"),
+    ({"a": 1}, "is a dict, no subclass of rules.Rule"),
 ]
 
 
@@ -151,7 +151,7 @@ ENTRIES = [
     (RuleEntry(kind=HOME, usage="half[=SHARE]", help="half", value="share"), "needs a help of one sentence"),
     (RuleEntry(kind="nowhere:Half", usage="half", help="half."), "cannot be made: ModuleNotFoundError|nowhere"),
     (
-        RuleEntry(kind="randsmooth.certificates.rules.fixed:Fixed", usage="half", help="half."),
+        RuleEntry(kind="randsmooth.rules.fixed:Fixed", usage="half", help="half."),
         "class of the name 'fixed'",
     ),
 ]

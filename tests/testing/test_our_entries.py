@@ -8,12 +8,12 @@ import torch
 from numpy.typing import NDArray
 
 from randsmooth import testing
-from randsmooth.certificates import RULES, make_rule
 from randsmooth.certification.backends import BACKENDS
 from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES, FunctionModel, OnnxModel, wrap
 from randsmooth.report import PANELS
+from randsmooth.rules import RULES, make_rule
 
 LARGE = {"wrn28-10", "resnet50", "cifar-resnet50", "resnet110"}
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth import data, methods, models
+from randsmooth.attacks import noisy_logits
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS, Loss, LossInputs, Method
-from randsmooth.noise import noisy_logits
 from randsmooth.training import TrainingSettings, resolve, train
 from randsmooth.training.folder import HISTORY
 

@@ -23,11 +23,12 @@ import torch
 import randsmooth as rs
 from drills.processes_of import parent_of, ranks_of
 from randsmooth import data, models
+from randsmooth.attacks import noisy_logits
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS as METHODS_HERE
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.models import Classifier
-from randsmooth.noise import Stream, draw, noisy_logits
+from randsmooth.noise import Stream, draw
 from randsmooth.training import RankLost, TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, HISTORY
 from randsmooth.training.teacher import stored_predictions

@@ -47,36 +47,6 @@ from .merging import merge as merge
 from .own_counts import from_counts as from_counts
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
-from .rules import (
-    CONFIDENCE_BOUNDS as CONFIDENCE_BOUNDS,
-)
-from .rules import (
-    RULES as RULES,
-)
-from .rules import (
-    Claim as Claim,
-)
-from .rules import (
-    ConfidenceBound as ConfidenceBound,
-)
-from .rules import (
-    Evidence as Evidence,
-)
-from .rules import (
-    Rule as Rule,
-)
-from .rules import (
-    RuleEntry as RuleEntry,
-)
-from .rules import (
-    check_samples as check_samples,
-)
-from .rules import (
-    make_rule as make_rule,
-)
-from .rules import (
-    rule_origin as rule_origin,
-)
 from .same_run import (
     ANOTHER_ARITHMETIC as ANOTHER_ARITHMETIC,
 )

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from randsmooth.certificates.digest import Part
 from randsmooth.certificates.journal_row import ADDRESS
-from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Bytes, Certificates, Floats, Ints
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.rules import Evidence
 
 NUMBERS = pa.list_(pa.int64())
 ADDRESSES = pa.binary(ADDRESS)

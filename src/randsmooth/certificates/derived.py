@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates.rules import Evidence
 from randsmooth.certificates.table import Certificates
+from randsmooth.rules import Evidence
 
 
 def derived(table: Certificates) -> dict[str, NDArray[Any]]:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import Evidence, Rule
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.rules import Evidence, Rule
 
 Ints = NDArray[np.int64]
 

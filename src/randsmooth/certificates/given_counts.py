@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates.evidence_checks import NO_LABEL
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import Rule, check_samples
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.certificates.whole_numbers import Ints, whole_numbers
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.rules import Rule, check_samples
 
 MOST_VALUES = 2**26  # numbers of the counts, half a gigabyte
 PICKED = (

@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 
 from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
-from randsmooth.certificates.rules import Rule, make_rule
 from randsmooth.errors import InputError, Note
+from randsmooth.rules import Rule, make_rule
 
 LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
 LABEL_TESTED = " For evaluation only: no class was picked, the samples test each image's label."

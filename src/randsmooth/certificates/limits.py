@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from randsmooth import bounds
-from randsmooth.certificates.rules import check_samples
 from randsmooth.certificates.selection import Shard
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.rules import check_samples
 
 HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
 LONG = 1000  # characters of a text

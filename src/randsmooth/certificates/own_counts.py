@@ -12,9 +12,9 @@ from randsmooth.certificates.columns_of_counts import columns_in
 from randsmooth.certificates.given_counts import GivenCounts
 from randsmooth.certificates.guarantee_text import guarantee_of
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import ConfidenceBound, kind_of_rule, make_rule
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
+from randsmooth.rules import ConfidenceBound, kind_of_rule, make_rule
 
 if TYPE_CHECKING:
     import pandas as pd

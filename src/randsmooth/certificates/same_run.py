@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
 from randsmooth.certificates.machine import OF_THE_MACHINE
-from randsmooth.certificates.rules import kind_of_rule
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note, setting
+from randsmooth.rules import kind_of_rule
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
 COMPATIBLE = (2, 3, 4)  # format versions whose counts mean the same, where the rule is the same (see `Rule.as_of`)

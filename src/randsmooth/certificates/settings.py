@@ -10,7 +10,10 @@ from pydantic import Field, model_validator
 
 from randsmooth import bounds
 from randsmooth.certificates.limits import check_facts
-from randsmooth.certificates.rules import (
+from randsmooth.documents import shown
+from randsmooth.errors import InputError
+from randsmooth.frozen_record import FrozenRecord
+from randsmooth.rules import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
     ConfidenceBound,
@@ -18,12 +21,9 @@ from randsmooth.certificates.rules import (
     kind_of_rule,
     make_rule,
 )
-from randsmooth.documents import shown
-from randsmooth.errors import InputError
-from randsmooth.frozen_record import FrozenRecord
 
 if TYPE_CHECKING:
-    from randsmooth.certificates.rules import Rule
+    from randsmooth.rules import Rule
 
 Precision = Literal["32", "bf16", "fp16"]
 PRECISIONS: tuple[Precision, ...] = typing.get_args(Precision)

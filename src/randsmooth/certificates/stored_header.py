@@ -7,9 +7,9 @@ from pathlib import Path
 from randsmooth.certificates.guarantee_text import in_own_words
 from randsmooth.certificates.header import VERSION, Header
 from randsmooth.certificates.limits import HEADER
-from randsmooth.certificates.rules import missing_rule
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError
+from randsmooth.rules import missing_rule
 
 
 def parse_header(text: str | bytes, path: Path) -> Header:

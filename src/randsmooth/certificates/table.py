@@ -13,11 +13,11 @@ from randsmooth.certificates.evidence_checks import NO_LABEL, check_evidence
 from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.rows import check_origin, check_rows, check_uniform
-from randsmooth.certificates.rules import MOST_SAMPLES, Evidence, Rule
 from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
+from randsmooth.rules import MOST_SAMPLES, Evidence, Rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -285,7 +285,7 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
         radius: (N,) certified radius, 0 where nothing is certified.
 
     Example:
-        >>> from randsmooth.certificates import make_rule
+        >>> from randsmooth.rules import make_rule
         >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
         >>> rule = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001)
         >>> predict, radius = decide(rule, Evidence.of(counts0, counts))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from randsmooth.certificates.rules import MOST_SAMPLES
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.rules import MOST_SAMPLES
 
 Ints = NDArray[np.int64]
 

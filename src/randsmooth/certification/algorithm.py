@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Claim, Rule
 from randsmooth.certification.jobs import SampleRange, Steps
 from randsmooth.noise import Stream
+from randsmooth.rules import Claim, Rule
 
 SELECT, ESTIMATE, PREDICT, UNIFORM = "certify/select", "certify/estimate", "predict", "certify/uniform"
 

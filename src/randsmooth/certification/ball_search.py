@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from randsmooth.attacks import noisy_logits, within_ball
+from randsmooth.attacks.geometry import unit
+from randsmooth.attacks.losses import mean_cross_entropy
 from randsmooth.certification.backends import frozen
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, address_of, draw, noisy_logits, within_ball
-from randsmooth.noise.geometry import unit
-from randsmooth.noise.losses import mean_cross_entropy
+from randsmooth.noise import Stream, address_of, draw
 
 SEARCH, CHOOSE, START = "attack/search", "attack/choose", "attack/start"
 

@@ -10,12 +10,13 @@ import torch
 from torch import nn
 
 from randsmooth import models
-from randsmooth.certificates import BATCH_MATTERS, CertificationSettings, Header, guarantee_of, rule_origin
+from randsmooth.certificates import BATCH_MATTERS, CertificationSettings, Header, guarantee_of
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.segments import usual_block
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.exported import Program
+from randsmooth.rules import rule_origin
 from randsmooth.versions import versions
 
 # An absolute path on any system, behind the name of an argument or of a kind of model.

@@ -9,11 +9,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from randsmooth.attacks import within_ball
+from randsmooth.attacks.geometry import unit
+from randsmooth.attacks.losses import odds_against
 from randsmooth.certification.ball_search import inside
 from randsmooth.certification.engine import Engine
-from randsmooth.noise import Stream, address_of, draw, within_ball
-from randsmooth.noise.geometry import unit
-from randsmooth.noise.losses import odds_against
+from randsmooth.noise import Stream, address_of, draw
 
 START, CLIMB, EDGE, NORMAL, CHOOSE = (f"attack/{part}" for part in ("start", "climb", "edge", "normal", "choose"))
 MOMENTUM = 0.9  # of the estimated gradients: each alone is mostly noise

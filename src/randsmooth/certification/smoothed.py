@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, Evidence, decide
+from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, decide
 from randsmooth.certification.algorithm import PREDICT, Until, certify_steps
 from randsmooth.certification.certified import Certified, Drawn
 from randsmooth.certification.checks import check_eval_mode
@@ -23,6 +23,7 @@ from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import fresh_seed
+from randsmooth.rules import Evidence
 
 OF_THE_CLASSIFIER = ("sigma", "sound", "backend", "precision", "batch", "seed")  # settings that one call cannot change
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth import bounds
-from randsmooth.certificates import ABSTAIN, check_budget, check_samples
+from randsmooth.certificates import ABSTAIN, check_budget
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import SampleRange
 from randsmooth.certification.scheduler import answered_samples, not_finite, sum_over_samples
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
+from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

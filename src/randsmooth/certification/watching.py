@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from randsmooth.certificates import CertificationSettings, Evidence, decide
+from randsmooth.certificates import CertificationSettings, decide
 from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps, uniform_number
 from randsmooth.certification.jobs import Job, Steps, count_once
 from randsmooth.certification.smoothed import SmoothedClassifier, results
 from randsmooth.errors import InputError
 from randsmooth.noise import address_of
+from randsmooth.rules import Evidence
 
 Ints = NDArray[np.int64]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
-from randsmooth.certificates import RULES, CertificationSettings, Shard
+from randsmooth.certificates import CertificationSettings, Shard
 from randsmooth.cli.configuration import as_given
 from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser, default_out
 from randsmooth.cli.ensemble_option import CONSENSUS, ENSEMBLE, check_ensemble, ensemble_of, joined, single
@@ -16,6 +16,7 @@ from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, L
 from randsmooth.cli.slurm_options import SlurmOptions
 from randsmooth.cli.where_option import Where
 from randsmooth.errors import InputError
+from randsmooth.rules import RULES
 from randsmooth.urls import Place
 
 if TYPE_CHECKING:

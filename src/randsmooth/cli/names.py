@@ -12,7 +12,7 @@ REGISTRIES = {
     "backend": "randsmooth.certification.backends.registry:BACKENDS",
     "dataset": "randsmooth.data.registry:DATASETS",
     "method": "randsmooth.methods.registry:METHODS",
-    "rule": "randsmooth.certificates:RULES",
+    "rule": "randsmooth.rules:RULES",
 }
 # Names that are in no registry.
 MORE = {

@@ -20,7 +20,7 @@ from torch.utils.benchmark import Timer
 
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
-from randsmooth.certificates import CONFIDENCE_BOUNDS, CertificationSettings, JournalRow, Rule, rule_of
+from randsmooth.certificates import CertificationSettings, JournalRow, rule_of
 from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps
 from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.order import Order
@@ -30,6 +30,7 @@ from randsmooth.errors import InputError
 from randsmooth.launch.chains import Step
 from randsmooth.methods import LossInputs, Method
 from randsmooth.progress import Progress, chosen_progress
+from randsmooth.rules import CONFIDENCE_BOUNDS, Rule
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.versions import versions
 

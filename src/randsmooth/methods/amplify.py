@@ -12,6 +12,7 @@ from scipy import special
 from torch import Tensor, nn
 
 from randsmooth import bounds
+from randsmooth.attacks import DAMP, Attacked, noisy_logits, sphere_attack
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, within
@@ -19,7 +20,7 @@ from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shar
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import DAMP, Attacked, Stream, noisy_logits, sphere_attack
+from randsmooth.noise import Stream
 
 SHOWN = 1000  # images on which lower thresholds are tried where none is left
 

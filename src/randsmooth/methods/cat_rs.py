@@ -10,13 +10,13 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.hyperparameters import EPOCHS, model_folder
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import DAMP, ball_attack, divergence, noisy_logits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
+from randsmooth.attacks import noisy_logits, pgd
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import noisy_logits, pgd
 
 
 @dataclass(frozen=True, kw_only=True)

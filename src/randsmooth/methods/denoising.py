@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.attacks import at_least_float32, noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise, given
-from randsmooth.noise import at_least_float32, noisy_logits
 
 SOURCE = 'Salman, Sun, Yang, Kapoor & Kolter, "Denoised Smoothing", NeurIPS 2020'
 

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
+from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import noisy_logits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from randsmooth.attacks import noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.hyperparameters import begins
-from randsmooth.noise import noisy_logits
 
 
 @dataclass(frozen=True, kw_only=True)

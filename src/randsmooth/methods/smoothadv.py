@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 
 from torch import Tensor, nn
 
+from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
 from randsmooth.errors import InputError
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise
 from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
 from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import Attacked, ddn, gradient_free, noisy_logits, pgd
 
 DDN = ("ddn", "ddn-released")
 

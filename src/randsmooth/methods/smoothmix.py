@@ -8,12 +8,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from randsmooth.attacks import Attacked, divergence, noisy_logits, pgd, within_ball
 from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
 from randsmooth.methods.checks import above, at_least, check_noise, given
 from randsmooth.methods.figures import p_a_shares
 from randsmooth.methods.hyperparameters import EPOCHS
 from randsmooth.methods.label_loss import label_loss
-from randsmooth.noise import Attacked, divergence, noisy_logits, pgd, within_ball
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.attacks import at_least_float32, noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise
 from randsmooth.methods.figures import p_a_shares
-from randsmooth.noise import at_least_float32, noisy_logits
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates import CONFIDENCE_BOUNDS, Certificates, CertificatesLike, as_certificates, check_budget
+from randsmooth.certificates import Certificates, CertificatesLike, as_certificates, check_budget
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import Estimate, mean, require_images
+from randsmooth.rules import CONFIDENCE_BOUNDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

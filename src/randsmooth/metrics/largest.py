@@ -9,7 +9,7 @@ from randsmooth.bounds.randomised import CAP
 from randsmooth.certificates import Certificates, Header, rule_of
 from randsmooth.certificates.logs.budgets import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
-from randsmooth.certificates.rules import MOST_SAMPLES
+from randsmooth.rules import MOST_SAMPLES
 
 
 def largest_possible(table: Certificates) -> float:

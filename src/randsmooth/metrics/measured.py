@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates, evidence_difference, rule_of
-from randsmooth.certificates.rules import OneRadius, Screen
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import certified, require_labels
 from randsmooth.metrics.estimate import LEVEL, require_images
+from randsmooth.rules import OneRadius, Screen
 
 Ints = NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Gaussian sampling with named, position-addressed streams, and attacks on images and on noises."""
+"""Gaussian sampling with named, position-addressed streams."""
 
 from randsmooth.extras import attach_room
 

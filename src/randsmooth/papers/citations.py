@@ -15,12 +15,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from randsmooth.certificates import RULES, Header, path_facts, read
+from randsmooth.certificates import Header, path_facts, read
 from randsmooth.data import DATASETS
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, article, unknown
 from randsmooth.escape import printable, shortened
 from randsmooth.methods import METHODS
+from randsmooth.rules import RULES
 
 MOST_BYTES = 2**22  # of a config.json
 COHEN, ZHAI, SUN = "cohen2019certified", "zhai2020macer", "sun2025acr"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from randsmooth import metrics
-from randsmooth.certificates import CONFIDENCE_BOUNDS, Certificates
+from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, shortened
+from randsmooth.rules import CONFIDENCE_BOUNDS
 
 SETTINGS = ("sigma", "n", "alpha")
 FOREIGN = "the counts are another program's; its noise, and how it picked the classes, could not be checked"

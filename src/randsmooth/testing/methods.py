@@ -113,9 +113,9 @@ def _check_loss(contract: Contract, method: Method) -> None:
     same = all(map(torch.equal, before, problem.state()))
     contract.require(same, "changes the images, the noise, its other inputs or the model's weights")
     model = problem.model
-    contract.require(model.training, "leaves the model in eval mode: use randsmooth.noise.frozen")
+    contract.require(model.training, "leaves the model in eval mode: use randsmooth.attacks.frozen")
     wanted = all(parameter.requires_grad and parameter.grad is None for parameter in model.parameters())
-    contract.require(wanted, "leaves gradients behind, or weights that take none: use randsmooth.noise.frozen")
+    contract.require(wanted, "leaves gradients behind, or weights that take none: use randsmooth.attacks.frozen")
     gradients = torch.autograd.grad(loss.total, [*model.parameters()], allow_unused=True)
     contract.require(
         all(gradient is not None and torch.isfinite(gradient).all() for gradient in gradients)

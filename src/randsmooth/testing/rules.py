@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates import RULES, Rule, RuleEntry, make_rule
+from randsmooth.rules import RULES, Rule, RuleEntry, make_rule
 from randsmooth.testing.requirements import Contract, one_line
 from randsmooth.testing.walks import evidence_of, walks
 
@@ -41,7 +41,7 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
         contract.require(type(made).name == rule.partition("=")[0], f"has a class of the name {type(made).name!r}")
     else:
         made = rule
-    contract.require(isinstance(made, Rule), f"is a {type(made).__name__}, no subclass of certificates.Rule")
+    contract.require(isinstance(made, Rule), f"is a {type(made).__name__}, no subclass of rules.Rule")
     _check_guarantee(contract, made)
     paths = contract.works("cannot be walked", partial(_walked, made))
     _check_looks(contract, made, paths)
@@ -54,7 +54,7 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
 def _check_entry(contract: Contract, text: str, n: int) -> None:
     name = text.partition("=")[0]
     entry = RULES[name]
-    contract.require(isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected certificates.RuleEntry")
+    contract.require(isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected rules.RuleEntry")
     contract.require(entry.usage.startswith(name), f"has usage={entry.usage!r}, which begins with another name")
     contract.require(one_line(entry.help) and entry.help.endswith("."), "needs a help of one sentence")
     make = partial(make_rule, sigma=SIGMA, n=n, alpha=ALPHA)

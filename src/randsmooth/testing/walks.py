@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates import Evidence, Rule
+from randsmooth.rules import Evidence, Rule
 
 
 def walks(rule: Rule, q: NDArray[np.float64], rng: np.random.Generator) -> list[tuple[int, ...]]:

@@ -15,12 +15,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from randsmooth.atomic import write_atomically
+from randsmooth.attacks import frozen
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs, Method, Probe, Schedule
 from randsmooth.models.stored_model import StoredModel
-from randsmooth.noise import Stream, draw, frozen
+from randsmooth.noise import Stream, draw
 from randsmooth.progress import Reporter
 from randsmooth.training.checkpoint import Checkpoint, check_like, save
 from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there

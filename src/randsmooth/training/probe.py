@@ -8,13 +8,14 @@ import torch
 from torch import Generator, Tensor, nn
 
 from randsmooth import models
+from randsmooth.attacks import frozen
 from randsmooth.certificates import Precision
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.data import Images
 from randsmooth.methods import Probe
-from randsmooth.noise import Stream, frozen
+from randsmooth.noise import Stream
 from randsmooth.training.ranks import ALONE, Ranks
 
 IMAGES = 256  # that are read, and augmented, at a time

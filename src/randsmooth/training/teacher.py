@@ -11,10 +11,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from randsmooth import models
+from randsmooth.attacks import frozen
 from randsmooth.data import Images
 from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier
-from randsmooth.noise import Stream, draw, frozen
+from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress
 from randsmooth.training import answers
 from randsmooth.training.folder import TEACHER

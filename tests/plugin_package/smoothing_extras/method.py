@@ -8,9 +8,9 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from randsmooth.attacks import noisy_logits
 from randsmooth.methods import Loss, LossInputs, Method
 from randsmooth.methods.checks import at_least, check_noise, within
-from randsmooth.noise import noisy_logits
 
 
 @dataclass(frozen=True, kw_only=True)

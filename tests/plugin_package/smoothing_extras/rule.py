@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from randsmooth import bounds
-from randsmooth.certificates import Claim, Rule, RuleEntry
+from randsmooth.rules import Claim, Rule, RuleEntry
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rules import MOST_SAMPLES
 from randsmooth.certificates.table import Certificates, Floats, Ints
 from randsmooth.errors import InputError
+from randsmooth.rules import MOST_SAMPLES
 
 USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 USUAL_ALPHA = (0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.025, 0.05, 0.1)

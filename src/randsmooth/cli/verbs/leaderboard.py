@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BeforeValidator
 
-from randsmooth import bounds, certificates
+from randsmooth import bounds, certificates, rules
 from randsmooth.certificates import folder
 from randsmooth.certificates.files import OTHERS
 from randsmooth.cli import shared_options
@@ -98,7 +98,7 @@ def check(settings: Leaderboard) -> None:
     if settings.alpha is not None:
         bounds.check_level(settings.alpha)
     if settings.n is not None:
-        certificates.check_samples("n", settings.n)
+        rules.check_samples("n", settings.n)
     if settings.n is not None and settings.alpha is not None:
         certificates.check_budget(1, settings.n, settings.alpha)
 

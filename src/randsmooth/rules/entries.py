@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from randsmooth.certificates.rules.entry import RuleEntry
+from randsmooth.rules.entry import RuleEntry
 
-HOME = "randsmooth.certificates.rules"
+HOME = "randsmooth.rules"
 
 FIXED = RuleEntry(
     kind=f"{HOME}.fixed:Fixed",

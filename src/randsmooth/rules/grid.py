@@ -10,7 +10,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import (
+from randsmooth.errors import InputError
+from randsmooth.rules.base import (
     MORE_THAN_HALF,
     NO_CLAIM,
     Claim,
@@ -19,8 +20,7 @@ from randsmooth.certificates.rules.base import (
     possible,
     way_out,
 )
-from randsmooth.certificates.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
-from randsmooth.errors import InputError
+from randsmooth.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
 GRAIN = 32  # looks come after whole numbers of these
 MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from noise import slow
-from randsmooth.noise import ball_attack
+from attacks import slow
+from randsmooth.attacks import ball_attack
 
 NOISES = 10
 WALKS = [(1, 0.5), (2, 0.25), (4, 1.0), (4, 0.1), (10, 2.0)]

@@ -20,7 +20,7 @@ class Attacked(NamedTuple):
 
     Example:
         >>> import torch
-        >>> from randsmooth.noise import sphere_attack
+        >>> from randsmooth.attacks import sphere_attack
         >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2))
         >>> x, noise = torch.rand(3, 1, 2, 2), torch.randn(3, 1, 2, 2)
         >>> attacked = sphere_attack(model, x, torch.tensor([0, 1, 0]), noise, steps=2, eps=0.1)

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from noise import slow
-from randsmooth.noise import gradient_free, pgd
+from attacks import slow
+from randsmooth.attacks import gradient_free, pgd
 
 IMAGES = 8
 

@@ -11,14 +11,14 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.choices import CONFIDENCE_BOUNDS, check_samples
-from randsmooth.certificates.rules.entry import RuleEntry
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.registry import Registry
+from randsmooth.rules.choices import CONFIDENCE_BOUNDS, check_samples
+from randsmooth.rules.entry import RuleEntry
 
 if TYPE_CHECKING:
-    from randsmooth.certificates.rules.base import Rule
+    from randsmooth.rules.base import Rule
 
 # The number of a rule is written in no other way.
 NUMBER = re.compile(r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
@@ -27,7 +27,7 @@ RULES: Registry[RuleEntry] = Registry(
     "rule",
     "randsmooth.rules",
     {
-        name: f"randsmooth.certificates.rules.entries:{name.upper()}"
+        name: f"randsmooth.rules.entries:{name.upper()}"
         for name in ("fixed", "radius", "screen", "grid", "union", "dense", "tolerance", "anytime")
     },
 )

@@ -8,11 +8,11 @@ import pytest
 
 from certificates.walks import RULES, SEQUENTIAL
 from randsmooth import bounds
-from randsmooth.certificates import CONFIDENCE_BOUNDS, Evidence, decide, make_rule
-from randsmooth.certificates.rules import RULES as NAMED
-from randsmooth.certificates.rules import Rule
-from randsmooth.certificates.rules.tolerance import PILOT
+from randsmooth.certificates import decide
 from randsmooth.errors import InputError
+from randsmooth.rules import CONFIDENCE_BOUNDS, Evidence, Rule, make_rule
+from randsmooth.rules import RULES as NAMED
+from randsmooth.rules.tolerance import PILOT
 from randsmooth.testing.walks import evidence_of, walks
 
 SIGMA, N, ALPHA, PATHS = 0.5, 2000, 0.05, 20_000

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Rule
-from randsmooth.certificates.rules.choices import ConfidenceBound
 from randsmooth.errors import InputError
+from randsmooth.rules.base import Claim, Evidence, Floats, Rule
+from randsmooth.rules.choices import ConfidenceBound
 
 OF_ALL_CLASSES = ("two-sided", "pairwise")  # bounds that use the counts of other classes than the picked one
 

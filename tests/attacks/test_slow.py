@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noise import slow
+from attacks import slow
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from randsmooth.certificates.rules.grid import OneRadius
+from randsmooth.rules.grid import OneRadius
 
 # An image is left open after BROAD * sqrt(m) samples, or SURE * m if that is more, where m samples that all agree prove
 # the radius: replayed on published logs, about there a sample is spent as well on the next image as on one left open.

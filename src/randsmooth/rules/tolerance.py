@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import NO_CLAIM, Claim, Floats, Ints, Rule
-from randsmooth.certificates.rules.choices import MOST_SAMPLES
 from randsmooth.errors import InputError
+from randsmooth.rules.base import NO_CLAIM, Claim, Floats, Ints, Rule
+from randsmooth.rules.choices import MOST_SAMPLES
 
 PILOT = 1024  # a whole number of blocks
 PILOT_ALPHA = 0.01  # of either side of the pilot's interval: it affects samples and tolerance, never soundness

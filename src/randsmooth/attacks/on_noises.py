@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.attacks.attacked import Attacked, check_attack
+from randsmooth.attacks.freezing import frozen
+from randsmooth.attacks.geometry import norms, unit, with_moments_of, within_ball
+from randsmooth.attacks.losses import at_least_float32, cross_entropy, divergence
 from randsmooth.errors import InputError
-from randsmooth.noise.attacked import Attacked, check_attack
-from randsmooth.noise.freezing import frozen
-from randsmooth.noise.geometry import norms, unit, with_moments_of, within_ball
-from randsmooth.noise.losses import at_least_float32, cross_entropy, divergence
 
 
 def ball_attack(

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from randsmooth.certificates.rules.base import Rule
+    from randsmooth.rules.base import Rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class RuleEntry:
         required: whether that number must be given.
 
     Example:
-        >>> from randsmooth.certificates import RULES
+        >>> from randsmooth.rules import RULES
         >>> RULES["grid"].usage, RULES["grid"].value
         ('grid[=STEP]', 'step')
     """

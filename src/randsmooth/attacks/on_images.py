@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from randsmooth.attacks.attacked import Attacked, check_attack
+from randsmooth.attacks.fixed_noise import FixedNoise
+from randsmooth.attacks.freezing import frozen
+from randsmooth.attacks.geometry import norms, unit, within_ball
+from randsmooth.attacks.losses import mean_cross_entropy
 from randsmooth.errors import InputError
-from randsmooth.noise.attacked import Attacked, check_attack
-from randsmooth.noise.fixed_noise import FixedNoise
-from randsmooth.noise.freezing import frozen
-from randsmooth.noise.geometry import norms, unit, within_ball
-from randsmooth.noise.losses import mean_cross_entropy
 
 
 def pgd(

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from noise import slow
-from randsmooth.noise import ddn
+from attacks import slow
+from randsmooth.attacks import ddn
 
 IMAGES = 12
 WALKS = [

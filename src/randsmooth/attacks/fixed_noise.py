@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from randsmooth.noise.losses import at_least_float32, noisy_logits
+from randsmooth.attacks.losses import at_least_float32, noisy_logits
 
 
 class FixedNoise:

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from randsmooth.attacks import Attacked, ddn, gradient_free, pgd
+from randsmooth.attacks.fixed_noise import FixedNoise
 from randsmooth.models import Classifier
-from randsmooth.noise import Attacked, ddn, gradient_free, pgd
-from randsmooth.noise.fixed_noise import FixedNoise
 
 STEPS, M, B = 3, 4, 5
 ATTACKS: dict[str, Callable[..., Attacked]] = {

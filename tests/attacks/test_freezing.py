@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from randsmooth.noise import frozen
+from randsmooth.attacks import frozen
 
 Flags = tuple[dict[str, bool], dict[str, bool]]
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from noise import slow
-from randsmooth.noise import sphere_attack
+from attacks import slow
+from randsmooth.attacks import sphere_attack
 
 NOISES = 40
 

@@ -10,9 +10,8 @@ from scipy import stats
 
 from randsmooth import bounds
 from randsmooth.bounds import deadlines
-from randsmooth.certificates import Rule, make_rule
-from randsmooth.certificates.rules import Dense
 from randsmooth.errors import InputError
+from randsmooth.rules import Dense, Rule, make_rule
 from randsmooth.testing.walks import evidence_of, walks
 
 SIGMA, N, ALPHA = 0.5, 2000, 0.05

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import Floats, Ints
-from randsmooth.certificates.rules.grid import TOWARDS_SAFETY, Grid
 from randsmooth.errors import InputError
+from randsmooth.rules.base import Floats, Ints
+from randsmooth.rules.grid import TOWARDS_SAFETY, Grid
 
 SHARE, FINEST = 0.01, 0.001  # between two radii, of the price, and in sigma
 # Standard errors by which an image is taken to be easier than it looks: many while samples are few, lest it stop by bad

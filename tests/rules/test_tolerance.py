@@ -9,11 +9,12 @@ import pytest
 
 from certificates.walks import HEADER, table_of
 from randsmooth import bounds
-from randsmooth.certificates import Rule, make_rule, read, read_parquet, write_parquet
+from randsmooth.certificates import read, read_parquet, write_parquet
 from randsmooth.certificates.header import VERSION
-from randsmooth.certificates.rules.base import Floats
-from randsmooth.certificates.rules.tolerance import PILOT, Tolerance, ToleranceV1
 from randsmooth.errors import InputError
+from randsmooth.rules import Rule, make_rule
+from randsmooth.rules.base import Floats
+from randsmooth.rules.tolerance import PILOT, Tolerance, ToleranceV1
 
 N, ALPHA = 100_000, 0.001
 EARLIER = "a pilot of 1024 samples chose how many fresh ones bound p_A by Clopper-Pearson."

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from noise import slow
+from attacks import slow
+from randsmooth.attacks import ball_attack, ddn, gradient_free, pgd, sphere_attack
+from randsmooth.attacks.attacked import Attacked
 from randsmooth.errors import InputError
-from randsmooth.noise import ball_attack, ddn, gradient_free, pgd, sphere_attack
-from randsmooth.noise.attacked import Attacked
 
 EPS = 0.4
 Attack = Callable[..., Attacked]

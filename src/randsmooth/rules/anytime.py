@@ -11,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.base import Claim, Evidence, Floats, Ints, Rule, possible, way_out
-from randsmooth.certificates.rules.choices import MOST_WATCHED
-from randsmooth.certificates.rules.grid import GRAIN
 from randsmooth.errors import InputError
+from randsmooth.rules.base import Claim, Evidence, Floats, Ints, Rule, possible, way_out
+from randsmooth.rules.choices import MOST_WATCHED
+from randsmooth.rules.grid import GRAIN
 
 HOPELESS = 0.01  # level at which an image is given up as p_A < 1/2: it costs certificates, never soundness
 

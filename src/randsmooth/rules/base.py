@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds
-from randsmooth.certificates.rules.choices import (
+from randsmooth.rules.choices import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
     MOST_SAMPLES,
@@ -32,7 +32,7 @@ class Claim:
         radius: certified L2 radius, in units of pixels in [0, 1].
 
     Example:
-        >>> from randsmooth.certificates import make_rule
+        >>> from randsmooth.rules import make_rule
         >>> claim = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001).claim([990])
         >>> round(claim.q, 3), round(claim.radius, 3)
         (0.024, 0.989)
@@ -122,7 +122,7 @@ class Rule(ABC):
         takes: which bounds a user may ask for, of a rule with a field `bound`.
 
     Example:
-        >>> from randsmooth.certificates import make_rule
+        >>> from randsmooth.rules import make_rule
         >>> rule = make_rule("radius=0.5", sigma=0.5, n=1000, alpha=0.001)
         >>> rule.next_look([]), rule.next_look([32])
         (32, 64)

@@ -1,0 +1,12 @@
+from .attacked import Attacked as Attacked
+from .freezing import frozen as frozen
+from .geometry import DAMP as DAMP
+from .geometry import within_ball as within_ball
+from .losses import at_least_float32 as at_least_float32
+from .losses import divergence as divergence
+from .losses import noisy_logits as noisy_logits
+from .on_images import ddn as ddn
+from .on_images import gradient_free as gradient_free
+from .on_images import pgd as pgd
+from .on_noises import ball_attack as ball_attack
+from .on_noises import sphere_attack as sphere_attack
