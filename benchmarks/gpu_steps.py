@@ -18,7 +18,7 @@ from randsmooth.data import DATASETS, TensorImages
 from randsmooth.methods import METHODS
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
-from randsmooth.training.joining import make_fabric
+from randsmooth.training.devices import make_fabric
 from randsmooth.training.loop import Trainer
 from randsmooth.training.run import new_classifier
 

@@ -37,7 +37,7 @@ from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
-from randsmooth.training.joining import make_fabric
+from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, Trainer
 from randsmooth.training.run import new_classifier

@@ -213,7 +213,7 @@ UNSAFE = {
 # Where a user names a program to be run, as with `file.py:NAME`; docs/security.md says so.
 PROGRAMS = {"models/adapters/programs.py": {"torch.jit.load", "torch.export.load"}}
 # What a process of ours hands to another that it started.
-HANDED_OVER = {"training/rank.py": {"pickle.loads"}}
+HANDED_OVER = {"training/devices.py": {"pickle.loads"}}
 
 
 def unsafe(tree: ast.AST) -> list[str]:

@@ -55,10 +55,10 @@ def _kill(out: Path, rng: random.Random, took: float, expected: dict[str, object
     while True:
         process, moment = _run(out, "--overwrite"), rng.uniform(0.0, took)
         begun = time.monotonic()
-        while not ranks_of(process.pid) and process.poll() is None:
+        while len(ranks_of(process.pid)) < 2 and process.poll() is None:
             time.sleep(0.01)
         time.sleep(max(0.0, moment - (time.monotonic() - begun)))
-        for rank in ranks_of(process.pid):
+        for rank in ranks_of(process.pid)[1:]:
             os.kill(rank, 9)
         killed = time.monotonic()
         said, _ = process.communicate(timeout=PATIENCE)

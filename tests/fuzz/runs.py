@@ -28,8 +28,8 @@ from randsmooth.cli.verbs.train import Train
 from randsmooth.progress import Silent, silent
 from randsmooth.training import TrainingSettings, resolve, train
 from randsmooth.training import checkpoint as checkpoints
+from randsmooth.training.devices import make_fabric
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
-from randsmooth.training.joining import make_fabric
 from randsmooth.training.loop import Trainer
 from randsmooth.training.run import new_classifier
 from randsmooth.training.teacher import SmoothedTeacher, stored_predictions

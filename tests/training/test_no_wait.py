@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from randsmooth import data
 from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve
-from randsmooth.training.joining import make_fabric
+from randsmooth.training.devices import make_fabric
 from randsmooth.training.loop import Trainer
 from randsmooth.training.run import new_classifier
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from randsmooth import models
-from randsmooth.training import TrainingSettings, checkpoint, execution, threads, train
+from randsmooth.training import TrainingSettings, checkpoint, threads, train
 from randsmooth.training.folder import CHECKPOINT
 
 SETTINGS = TrainingSettings(sigma=0.25, epochs=2, take=64)
@@ -24,7 +24,7 @@ def two_threads_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> Iterat
     for name in threads.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(execution, "_PICKED", {})
+    monkeypatch.setattr(threads, "_PICKED", {})
     yield
     torch.set_num_threads(before)
 
@@ -71,7 +71,7 @@ def test_a_run_says_its_threads_and_a_resumed_one_keeps_them(tmp_path: Path, mon
     found = checkpoint.load(tmp_path / "m" / CHECKPOINT)
     assert found["recipe"]["threads"] == 1
     monkeypatch.setattr(threads, "fastest", lambda *_: pytest.fail("measured again"))
-    monkeypatch.setattr(execution, "_PICKED", {})
+    monkeypatch.setattr(threads, "_PICKED", {})
     again = train("digits", SETTINGS, out=tmp_path / "m", device="cpu", resume=True)
     assert models.weights_hash(again) == models.weights_hash(whole)
 

@@ -15,12 +15,11 @@ from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress
-from randsmooth.training.conduct import Conduct
 from randsmooth.training.denoiser_recipe import DenoiserRecipe, resolve_denoiser
 from randsmooth.training.denoiser_settings import DenoiserSettings
-from randsmooth.training.execution import Job, carry_out
+from randsmooth.training.devices import placed
+from randsmooth.training.execution import Job, Options, carry_out
 from randsmooth.training.loop import Callback
-from randsmooth.training.placement import placed
 from randsmooth.transfer import delivered_folder
 from randsmooth.urls import Place
 from randsmooth.versions import versions
@@ -73,7 +72,7 @@ def train_denoiser(
         (0.25, 'mse')
     """
     check_not_settings(dataset, "second")
-    conduct = Conduct.checked(
+    options = Options.checked(
         resume=resume,
         overwrite=overwrite,
         accept_changes=accept_changes,
@@ -92,7 +91,7 @@ def train_denoiser(
     recipe = recipe.model_copy(update={"asked": hashes})
     written = {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)}
     with placement.folder(delivered_folder(out, resume=resume, overwrite=overwrite)) as folder:
-        return carry_out(Job(recipe, placement, folder, written, new_denoiser, its_classifier), spec, conduct)
+        return carry_out(Job(recipe, spec, placement, folder, written, options, new_denoiser, its_classifier))
 
 
 def new_denoiser(recipe: DenoiserRecipe, spec: data.DatasetSpec) -> Denoiser:

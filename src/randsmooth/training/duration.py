@@ -14,8 +14,8 @@ from randsmooth import data
 from randsmooth.methods import Method
 from randsmooth.progress import Silent
 from randsmooth.training import threads
-from randsmooth.training.execution import pick_threads
-from randsmooth.training.joining import make_fabric
+from randsmooth.training.devices import make_fabric
+from randsmooth.training.execution import training_images
 from randsmooth.training.loop import Trainer, work
 from randsmooth.training.resolution import resolve
 from randsmooth.training.run import new_classifier
@@ -46,13 +46,11 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
     require_labels(spec)
     recipe, _ = resolve(name, settings, spec, device=device)
     fabric = make_fabric(recipe)
-    images = data.load(source, "train", device=fabric.device, **reading)
-    if recipe.take is not None:
-        images = images.subset(data.take(len(images), recipe.take))
+    images = training_images(recipe, fabric.device, None if isinstance(source, str) else source)
     schedule = recipe.build_method().schedule()
     with (
         tempfile.TemporaryDirectory() as folder,
-        threads.using(pick_threads(recipe, spec, fabric.device, new_classifier)),
+        threads.using(threads.pick(recipe, spec, fabric.device, new_classifier)),
     ):
         model = new_classifier(recipe, spec)
         trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())

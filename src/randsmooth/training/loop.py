@@ -28,9 +28,8 @@ from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
 from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.optimisers import checked_state, make_optimiser
 from randsmooth.training.probe import make_probe
-from randsmooth.training.ranks import Ranks
+from randsmooth.training.ranks import ALONE, Ranks, reduce_step
 from randsmooth.training.recipe import Recipe
-from randsmooth.training.reduction import reduce_step
 from randsmooth.training.step_log import StepLog, TrainingDiverged
 
 PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
@@ -58,11 +57,11 @@ class Trainer:
         fabric: Fabric,
         reporter: Reporter,
         classifier: nn.Module | None = None,
-        ranks: Ranks | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.recipe, self.images, self.folder = recipe, images, folder
         self.fabric, self.reporter = fabric, reporter
-        self.ranks = ranks or Ranks.of(fabric)
+        self.ranks = ranks
         self.weights: StoredModel = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
         optimizer = make_optimiser(recipe, model.parameters())
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.

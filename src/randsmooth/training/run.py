@@ -15,10 +15,9 @@ from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress
-from randsmooth.training.conduct import Conduct
-from randsmooth.training.execution import Job, carry_out
+from randsmooth.training.devices import placed
+from randsmooth.training.execution import Job, Options, carry_out
 from randsmooth.training.loop import Callback
-from randsmooth.training.placement import placed
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
@@ -56,9 +55,9 @@ def train(
         out: the folder of the run, or its URL: then the run's files lie on this machine until it is finished (see
             `transfer.delivered_folder`).
         device: "auto", "cpu", "cuda" or, where there are several, "cuda:1".
-        devices: how many devices of this machine share every batch: GPUs or, with device="cpu", processes. This process
-            is one of them, starts the others and ends with them. Batch, noise, order and augmentation do not depend on
-            their number. Default: as many as torchrun started, else one.
+        devices: how many devices of this machine share every batch: GPUs or, with device="cpu", processes, which this
+            one starts and ends. Batch, noise, order and augmentation do not depend on their number. Default: as many as
+            torchrun started, else one.
         nodes: machines with so many devices each; torchrun or srun must have started this call on all of them.
         sync_batch_norm: normalise by the statistics of the whole batch, as one device does; False: each device by those
             of its part, as usual in the literature.
@@ -71,7 +70,8 @@ def train(
             name that a resumed run was begun with; for a new run TensorBoard, where it is installed.
         callback: called as `callback(metrics, model)` after every epoch, once its checkpoint is written: with its row
             of `history.csv`, and the model so far in eval mode, to certify it by a `SmoothedClassifier`, say, which
-            takes a copy. Whatever it raises ends the run, which can be resumed.
+            takes a copy. Whatever it raises ends the run, which can be resumed. With several `devices` it is called in
+            the first of their processes, so it must be a function of a module, and what it changes stays there.
         progress: True shows how the run is progressing, False does not; default: on a terminal. Or a function like
             `progress.console`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, method="amplify"`.
@@ -97,7 +97,7 @@ def train(
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
     check_not_settings(dataset, "second")
-    conduct = Conduct.checked(
+    options = Options.checked(
         resume=resume,
         overwrite=overwrite,
         accept_changes=accept_changes,
@@ -115,8 +115,8 @@ def train(
     written = {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)}
     own = None if isinstance(source, str) else source
     with placement.folder(delivered_folder(out, resume=resume, overwrite=overwrite)) as folder:
-        job = Job(recipe, placement, folder, written, new_classifier, notes=tuple(notes), own=own)
-        return carry_out(job, spec, conduct)
+        job = Job(recipe, spec, placement, folder, written, options, new_classifier, notes=tuple(notes), own=own)
+        return carry_out(job)
 
 
 def weights_of_other_models(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:

@@ -9,16 +9,24 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from randsmooth.data import DatasetSpec
+from randsmooth.training.recipe import Recipe
+
+R = TypeVar("R", bound=Recipe)
+
 ROUNDS = 3
 SAMPLES = 64  # in a trial: enough to be split among threads, and at most a second for the networks of the papers
 VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+_PICKED: dict[tuple[str, tuple[int, ...]], int] = {}  # number of threads by architecture and shape of the images
 
 
 def chosen_by_user() -> bool:
@@ -28,6 +36,35 @@ def chosen_by_user() -> bool:
     if hasattr(os, "sched_getaffinity"):
         usual.add(len(os.sched_getaffinity(0)))
     return any(os.environ.get(name) for name in VARIABLES) or torch.get_num_threads() not in usual
+
+
+def pick(
+    recipe: R,
+    spec: DatasetSpec,
+    device: torch.device,
+    new_model: Callable[[R, DatasetSpec], nn.Module],
+    earlier: int | None = None,
+    processes: int = 1,
+) -> int | None:
+    """The number of CPU threads for each of the `processes` of this machine; None if another device computes.
+
+    If the user set a number, it is kept. Otherwise a resumed run uses as many as `earlier`, when it began, and all runs
+    of one network in a process use equally many, because with another number of threads sums are rounded differently.
+    Several processes share torch's threads out.
+    """
+    if device.type != "cpu":
+        return None
+    if chosen_by_user():
+        return torch.get_num_threads()
+    share = max(1, torch.get_num_threads() // processes)
+    if earlier:
+        return min(earlier, share)
+    if processes > 1:
+        return share
+    key = recipe.arch, tuple(spec.shape)
+    if key not in _PICKED:
+        _PICKED[key] = fastest(new_model(recipe, spec).eval(), tuple(spec.shape))
+    return _PICKED[key]
 
 
 def fastest(network: nn.Module, shape: tuple[int, ...]) -> int:

@@ -54,7 +54,7 @@ def train(settings: Train) -> None:
     if settings.arch is not None:
         check_arch(settings.arch)
     from randsmooth.training import train as run
-    from randsmooth.training.placement import leads
+    from randsmooth.training.devices import leads
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)

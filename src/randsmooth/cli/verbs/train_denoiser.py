@@ -46,7 +46,7 @@ def train_denoiser(settings: TrainDenoiser) -> None:
 
     check_dataset(settings.dataset)  # before torch is loaded
     from randsmooth.training import train_denoiser as run
-    from randsmooth.training.placement import leads
+    from randsmooth.training.devices import leads
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
