@@ -34,7 +34,7 @@ ALPHA, N0 = 0.001, 100
 RADII = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 CLASSIFIERS = ("lenet", "mlp")
 DENOISERS = ("none", "dncnn", "diffusion")
-LENET = {"lr": 0.05, "lr_drops": [2]}  # the usual schedule, of 150 epochs, would drop too early in so few
+LENET = {"lr": 0.05, "lr_milestones": [2]}  # the usual schedule, of 150 epochs, would drop too early in so few
 
 
 @dataclass(frozen=True)

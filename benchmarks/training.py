@@ -39,9 +39,8 @@ from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
-from randsmooth.training.loop import LOG_EVERY, Trainer
+from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
 from randsmooth.training.run import new_classifier
-from randsmooth.training.step_log import StepLog
 
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M

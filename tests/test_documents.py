@@ -93,10 +93,10 @@ def test_json_as_deep_as_allowed() -> None:
 
 
 def test_yaml_means_what_it_says() -> None:
-    text = "verb: train\nset: {lr: 0.1, lr_drops: [50, 100]}\nclasses:\n  - a\n  - b\nseed: 0\n"
+    text = "verb: train\nset: {lr: 0.1, lr_milestones: [50, 100]}\nclasses:\n  - a\n  - b\nseed: 0\n"
     assert parse_yaml(text, "x") == {
         "verb": "train",
-        "set": {"lr": 0.1, "lr_drops": [50, 100]},
+        "set": {"lr": 0.1, "lr_milestones": [50, 100]},
         "classes": ["a", "b"],
         "seed": 0,
     }

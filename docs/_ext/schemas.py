@@ -24,7 +24,7 @@ from randsmooth.cli.verbs.train import Train
 from randsmooth.cli.verbs.train_denoiser import TrainDenoiser
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
-from randsmooth.training.denoiser_recipe import DenoiserRecipe
+from randsmooth.training.recipe import DenoiserRecipe
 
 FOLDER = Path(__file__).parents[1] / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -128,8 +128,8 @@ RECIPE = {
     "epochs": "length of the run",
     "batch": "noisy samples a step: m for each of batch / m images",
     "lr": "first learning rate",
-    "lr_drops": "epochs, counted from 0, at which it is multiplied by `lr_factor`",
-    "lr_factor": "what it is multiplied by",
+    "lr_milestones": "epochs, counted from 0, at which it is multiplied by `lr_gamma`",
+    "lr_gamma": "what it is multiplied by",
     "momentum": "of SGD",
     "weight_decay": "of SGD",
     "precision": "arithmetic of the training",

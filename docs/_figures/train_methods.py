@@ -33,7 +33,7 @@ PRESET = "randsmooth/{method}"
 def command(method: str, out: Path) -> list[str]:
     """The words of the training run of `method`."""
     batch = IMAGES_PER_STEP * methods.create(method, **_fixed(method)).m
-    changed = ["--set", f"batch={batch}", "--set", f"lr_drops=[{LR_DROP}]"]
+    changed = ["--set", f"batch={batch}", "--set", f"lr_milestones=[{LR_DROP}]"]
     short = ["--epochs", str(EPOCHS), "--take", str(IMAGES), *changed, "--precision", "bf16-mixed"]
     preset = ["--preset", PRESET.format(method=method), "--sigma", str(SIGMA)]
     return ["train", "mnist", *preset, *short, "--device", "cpu", "--out", str(out)]

@@ -100,7 +100,7 @@ def test_a_run_says_what_it_runs(cli: Run) -> None:
         "1 epoch, lr 0.01, batch 256, weight decay 0.0001, 64 images per step",
         "randsmooth/smoothmix: not from a paper: cat-rs/smoothmix/prose of mnist on the data set's usual schedule",
         "T=1 instead of the preset's 4; lr=0.01 instead of the preset's 0.05",
-        "schedule of 40 epochs compressed to 1: lr_drops [15, 30] -> [], warmup 3 -> 1",
+        "schedule of 40 epochs compressed to 1: lr_milestones [15, 30] -> [], warmup 3 -> 1",
     ]
 
 

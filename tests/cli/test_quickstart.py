@@ -9,7 +9,8 @@ import pytest
 from randsmooth.cli.verbs import quickstart as verb
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
-from randsmooth.training import TrainingSettings, duration, train
+from randsmooth.training import TrainingSettings, train
+from randsmooth.training import run as runs
 
 
 class Trained(Exception):
@@ -84,17 +85,17 @@ def test_what_a_resumed_quickstart_has_left(tmp_path: Path) -> None:
 
 def test_only_what_is_left_is_expected_to_take_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "_certification_seconds", lambda _: 30.0)
-    monkeypatch.setattr(duration, "expected_seconds", lambda *_, **__: 10.0)
+    monkeypatch.setattr(runs, "expected_seconds", lambda *_, **__: 10.0)
     left = {"gaussian": verb.Left(0.0, 0.0), "amplify": verb.Left(0.5, 1.0)}
     assert verb.expected_seconds(verb.Quickstart(), left) == pytest.approx(5.0 + 30.0 + verb.REST)
 
 
 def test_a_slower_machine_is_told_a_longer_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "_certification_seconds", lambda _: 15.0)
-    monkeypatch.setattr(duration, "expected_seconds", lambda *_, **__: 10.0)
+    monkeypatch.setattr(runs, "expected_seconds", lambda *_, **__: 10.0)
     everything = {method: verb.Left(1.0, 1.0) for method in verb.METHODS}
     assert verb.expected_seconds(verb.Quickstart(), everything) == pytest.approx(2 * (10.0 + 15.0) + verb.REST)
-    monkeypatch.setattr(duration, "expected_seconds", lambda *_, **__: 300.0)
+    monkeypatch.setattr(runs, "expected_seconds", lambda *_, **__: 300.0)
     assert verb.in_words(verb.expected_seconds(verb.Quickstart(), everything)) == "about 11 minutes"
 
 
@@ -108,7 +109,7 @@ def test_times_in_words(seconds: float, words: str) -> None:
 
 def test_longer_runs_are_expected_to_take_longer() -> None:
     short = TrainingSettings(sigma=0.5, epochs=1, take=64)
-    assert duration.expected_seconds("digits", short.having(epochs=40), device="cpu") > 4 * duration.expected_seconds(
+    assert runs.expected_seconds("digits", short.having(epochs=40), device="cpu") > 4 * runs.expected_seconds(
         "digits", short, device="cpu"
     )
 

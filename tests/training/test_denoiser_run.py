@@ -46,7 +46,7 @@ def test_it_learns_to_remove_noise(tmp_path: Path) -> None:
     assert after < 0.35 * before
     history = pd.read_csv(tmp_path / "d" / HISTORY)
     assert len(history) == 12 and history.mse.iloc[-1] < history.mse.iloc[0]
-    assert denoiser.provenance["lr_drops"] == [4, 8] and denoiser.provenance["method"] == "denoised-smoothing"
+    assert denoiser.provenance["lr_milestones"] == [4, 8] and denoiser.provenance["method"] == "denoised-smoothing"
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from randsmooth.training import TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import EVENTS, HISTORY
 from randsmooth.training.loggers import LoggerGroup
-from randsmooth.training.step_log import StepLog
+from randsmooth.training.loop import StepLog
 
 DIGITS = TrainingSettings(sigma=0.25, epochs=3, take=160)
 TOLD = {

@@ -172,15 +172,15 @@ def test_a_lost_loss_stops_the_run_and_keeps_the_last_good_checkpoint(
 
 
 def test_a_lost_run_goes_on_under_other_settings(tmp_path: Path) -> None:
-    diverging = GAUSSIAN.model_copy(update={"set": {"lr_factor": 1e30, "lr_drops": [2]}})
+    diverging = GAUSSIAN.model_copy(update={"set": {"lr_gamma": 1e30, "lr_milestones": [2]}})
     with pytest.raises(TrainingDiverged, match="2 epochs"):
         train("digits", diverging, out=tmp_path / "m")
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == 2
-    saved = GAUSSIAN.model_copy(update={"set": {"lr_factor": 0.1, "lr_drops": [2]}})
-    with pytest.raises(InputError, match=r"lr_factor: 1e\+30 in the file, 0.1 asked for.*--accept-changes"):
+    saved = GAUSSIAN.model_copy(update={"set": {"lr_gamma": 0.1, "lr_milestones": [2]}})
+    with pytest.raises(InputError, match=r"lr_gamma: 1e\+30 in the file, 0.1 asked for.*--accept-changes"):
         train("digits", saved, out=tmp_path / "m", resume=True)
     model = train("digits", saved, out=tmp_path / "m", resume=True, accept_changes=True)
-    assert model.provenance["changed"] == ["lr_factor changed from 1e+30 to 0.1 after 2 epochs"]
+    assert model.provenance["changed"] == ["lr_gamma changed from 1e+30 to 0.1 after 2 epochs"]
     assert len(pd.read_csv(tmp_path / "m" / HISTORY)) == EPOCHS
     assert train("digits", saved, out=tmp_path / "m", resume=True).provenance["changed"] == model.provenance["changed"]
 
@@ -241,7 +241,7 @@ def test_resuming_with_other_settings_names_them(
 ) -> None:
     with pytest.raises(InputError, match=named) as refused:
         train("digits", GAUSSIAN.model_copy(update=change), out=uninterrupted["gaussian"], resume=True)
-    assert "lr_drops" not in str(refused.value)  # which nobody chose
+    assert "lr_milestones" not in str(refused.value)  # which nobody chose
 
 
 def test_a_folder_in_use_is_refused(uninterrupted: dict[str, Path], tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_the_main_tables_are_typed_here_in_full() -> None:
     }
 
 
-# paper, data set -> architecture, epochs, lr, lr_drops, weight decay, images per step without m
+# paper, data set -> architecture, epochs, lr, lr_milestones, weight decay, images per step without m
 COMMON = {
     ("cat-rs/gaussian/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
     ("cat-rs/stability/prose", "mnist"): ("lenet", 150, 0.01, (50, 100), 1e-4, 256),
@@ -230,9 +230,9 @@ COMMON = {
 def test_training_is_as_published(name: str, dataset: str) -> None:
     found = recipe(dataset, preset=name)
     assert COMMON[name, dataset] == (
-        *(found.arch, found.epochs, found.lr, found.lr_drops, found.weight_decay, found.images_per_step),
+        *(found.arch, found.epochs, found.lr, found.lr_milestones, found.weight_decay, found.images_per_step),
     )
-    assert (found.lr_factor, found.momentum) == (0.1, 0.9)
+    assert (found.lr_gamma, found.momentum) == (0.1, 0.9)
 
 
 # paper, table -> its rows of one method's preset on one data set, in the table's order
@@ -377,12 +377,12 @@ def test_a_baseline_of_cat_rs_on_mnist_says_which_account_it_is(method: str, any
 @pytest.mark.parametrize("row", ["consistency/lbd=5", "smoothmix/eta=4", "cat-rs/lbd=1"])
 def test_table_4_is_as_logged_but_for_cat_rs(row: str) -> None:
     found = recipe("mnist", None, 1.0, preset=f"cat-rs/{row}")
-    assert (found.epochs, found.lr_drops) == ((150, (50, 100)) if row[:3] == "cat" else (90, (30, 60)))
+    assert (found.epochs, found.lr_milestones) == ((150, (50, 100)) if row[:3] == "cat" else (90, (30, 60)))
 
 
 def test_a_quick_run_on_mnist_trains_as_the_text_says_compressed() -> None:
     quick = recipe("mnist", "gaussian", epochs=15)
-    assert (quick.preset, quick.lr_drops, quick.lr) == ("cat-rs/gaussian/prose", (5, 10), 0.01)
+    assert (quick.preset, quick.lr_milestones, quick.lr) == ("cat-rs/gaussian/prose", (5, 10), 0.01)
 
 
 def test_without_method_and_preset_it_is_gaussian() -> None:
@@ -405,10 +405,10 @@ USUAL = {
 def test_the_schedule_is_the_literatures(dataset: str, method: str) -> None:
     found = recipe(dataset, method)
     if (dataset, method) == ("svhn", "gaussian"):  # its only published schedule is MACER's
-        assert (found.epochs, found.lr, found.lr_drops) == (440, 0.01, (200, 400))
+        assert (found.epochs, found.lr, found.lr_milestones) == (440, 0.01, (200, 400))
         return
-    assert (found.epochs, found.lr, found.lr_drops) == USUAL[dataset]
-    assert (found.lr_factor, found.momentum, found.weight_decay, found.batch) == (0.1, 0.9, 1e-4, 256)
+    assert (found.epochs, found.lr, found.lr_milestones) == USUAL[dataset]
+    assert (found.lr_gamma, found.momentum, found.weight_decay, found.batch) == (0.1, 0.9, 1e-4, 256)
 
 
 def test_a_step_of_four_noises_has_64_images() -> None:

@@ -44,7 +44,7 @@ def test_wishes_reach_the_recipe() -> None:
     assert recipe.model_dump(include=set(asked)) == asked
 
 
-# epochs -> lr_drops, E_t, reweight_every of a preset of 150 with 50 and 100, 70, 10
+# epochs -> lr_milestones, E_t, reweight_every of a preset of 150 with 50 and 100, 70, 10
 COMPRESSED = [
     (150, (50, 100), 70, 10),
     (75, (25, 50), 35, 5),
@@ -54,13 +54,18 @@ COMPRESSED = [
 ]
 
 
-@pytest.mark.parametrize(("epochs", "lr_drops", "e_t", "every"), COMPRESSED)
+@pytest.mark.parametrize(("epochs", "lr_milestones", "e_t", "every"), COMPRESSED)
 def test_all_that_is_measured_in_epochs_is_scaled_together(
-    epochs: int, lr_drops: tuple[int, ...], e_t: int, every: int
+    epochs: int, lr_milestones: tuple[int, ...], e_t: int, every: int
 ) -> None:
     recipe, notes = ask(epochs=epochs)
-    found = (recipe.epochs, recipe.lr_drops, recipe.hyperparameters["E_t"], recipe.hyperparameters["reweight_every"])
-    assert found == (epochs, lr_drops, e_t, every)
+    found = (
+        recipe.epochs,
+        recipe.lr_milestones,
+        recipe.hyperparameters["E_t"],
+        recipe.hyperparameters["reweight_every"],
+    )
+    assert found == (epochs, lr_milestones, e_t, every)
     assert len(notes) == (epochs != 150) and all("150" in note and str(epochs) in note for note in notes)
     whole, _ = ask()
     for key in ("m", "p_t", "T", "eps", "discard_noises", "reweight_noises"):  # not in epochs
@@ -85,7 +90,7 @@ def test_every_method_is_scaled(method: str, sigma: float, key: str, pairs: list
         assert recipe.hyperparameters[key] == expected
         assert not any(f"{key}=" in note for note in notes)  # scaled, not overridden
         if key == "lbd_from" and expected:
-            assert recipe.lr_drops[0] == expected
+            assert recipe.lr_milestones[0] == expected
 
 
 @pytest.mark.parametrize("epochs", range(3, 40))
@@ -93,10 +98,10 @@ def test_short_runs_keep_every_phase(epochs: int) -> None:
     recipe, _ = ask(epochs=epochs)
     assert 1 <= recipe.hyperparameters["E_t"] < epochs
     assert recipe.hyperparameters["reweight_every"] >= 1
-    assert 1 <= recipe.lr_drops[0] < recipe.lr_drops[1] < epochs
+    assert 1 <= recipe.lr_milestones[0] < recipe.lr_milestones[1] < epochs
 
 
-# method, preset, epochs -> lr_drops and where the method's part begins
+# method, preset, epochs -> lr_milestones and where the method's part begins
 SHORTEST = [
     ("amplify", "acr/amplify/E_t=130", 2, (1,), "E_t", 1),
     ("amplify", None, 3, (1, 2), "E_t", 1),
@@ -111,7 +116,7 @@ def test_the_shortest_runs_begin_and_drop_within_their_epochs(
     method: str, preset: str | None, epochs: int, drops: tuple[int, ...], key: str, begins: int
 ) -> None:
     recipe, _ = ask(method=method, preset=preset, epochs=epochs)
-    assert (recipe.lr_drops, recipe.hyperparameters[key]) == (drops, begins)
+    assert (recipe.lr_milestones, recipe.hyperparameters[key]) == (drops, begins)
 
 
 OFF = {"discard": False, "reweight": False, "attack": False}
@@ -138,7 +143,7 @@ def test_the_source_is_said_first() -> None:
 
 def test_epoch_0_stays_the_first() -> None:
     recipe, _ = ask("imagenet", epochs=9, set={"p_A_from": "models/gaussian"})
-    assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (0, (3, 6))
+    assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (0, (3, 6))
 
 
 @pytest.mark.parametrize(("epoch", "lr"), [(0, 0.1), (49, 0.1), (50, 0.01), (99, 0.01), (100, 0.001), (149, 0.001)])
@@ -194,13 +199,13 @@ def test_settings_are_read_as_they_are_spelled(method: str, words: list[str], ke
     assert all(type(found[key]) is type(value) for key, value in kept.items())
 
 
-COMPRESSION = "schedule of 150 epochs compressed to 30: lr_drops [50, 100] -> [10, 20]"
-DIGITS = "schedule of 40 epochs compressed to 20: lr_drops [15, 30] -> [8, 15], lbd_from 13 -> 7"
+COMPRESSION = "schedule of 150 epochs compressed to 30: lr_milestones [50, 100] -> [10, 20]"
+DIGITS = "schedule of 40 epochs compressed to 20: lr_milestones [15, 30] -> [8, 15], lbd_from 13 -> 7"
 
 # What is asked of the preset, and what is said of it.
 SAID = [
     ({"set": {"eps": 0.5}}, ["eps=0.5 instead of the preset's 0.25"]),
-    ({"set": {"eps": 0.25, "T": 6, "norm": "l2", "batch": 256, "lr_drops": [50, 100]}}, []),
+    ({"set": {"eps": 0.25, "T": 6, "norm": "l2", "batch": 256, "lr_milestones": [50, 100]}}, []),
     ({"set": {"m": 2, "lr": 0.1}}, ["m=2 instead of the preset's 4"]),
     ({"set": {"norm": "linf"}}, ["norm='linf' instead of the preset's 'l2'"]),
     ({"set": {"p_A_from": "runs/x"}}, ["p_A_from='runs/x'"]),
@@ -218,9 +223,9 @@ SAID = [
     ({"epochs": 30, "set": {"E_t": 14}}, [f"{COMPRESSION}, reweight_every 10 -> 2"]),
     ({"epochs": 30}, [f"{COMPRESSION}, E_t 70 -> 14, reweight_every 10 -> 2"]),
     ({"method": "smoothmix", "epochs": 30}, [f"{COMPRESSION}, warmup 10 -> 2"]),
-    ({"method": "gaussian", "epochs": 1}, ["schedule of 150 epochs compressed to 1: lr_drops [50, 100] -> []"]),
+    ({"method": "gaussian", "epochs": 1}, ["schedule of 150 epochs compressed to 1: lr_milestones [50, 100] -> []"]),
     (
-        {"method": "gaussian", "epochs": 1, "set": {"lr_drops": [], "m": 2, "lr": 0.2}},
+        {"method": "gaussian", "epochs": 1, "set": {"lr_milestones": [], "m": 2, "lr": 0.2}},
         [
             "m=2 instead of the preset's 4; lr=0.2 instead of the preset's 0.1",
             "schedule of 150 epochs compressed to 1",
@@ -270,8 +275,8 @@ STEPS = [
     ("batch", 128),
     ("weight_decay", 0.0),
     ("momentum", 0.5),
-    ("lr_factor", 0.5),
-    ("lr_drops", (5, 9)),
+    ("lr_gamma", 0.5),
+    ("lr_milestones", (5, 9)),
 ]
 
 
@@ -284,8 +289,8 @@ def test_settings_of_the_steps_override_the_preset_and_are_said(key: str, value:
 
 
 def test_what_is_set_is_not_scaled() -> None:
-    recipe, _ = ask(epochs=30, set={"E_t": 20, "lr_drops": [8, 16]})
-    assert (recipe.hyperparameters["E_t"], recipe.lr_drops) == (20, (8, 16))
+    recipe, _ = ask(epochs=30, set={"E_t": 20, "lr_milestones": [8, 16]})
+    assert (recipe.hyperparameters["E_t"], recipe.lr_milestones) == (20, (8, 16))
     assert recipe.hyperparameters["reweight_every"] == 2  # the rest is
 
 
@@ -340,10 +345,10 @@ BAD = [
     ({"set": {"lr": "fast"}}, "lr='fast'"),
     ({"set": {"batch": 2.5}}, "batch=2.5"),
     ({"set": {"batch": "256"}}, "batch='256'"),
-    ({"set": {"lr_drops": 7}}, "lr_drops=7"),
-    ({"set": {"lr_drops": [50, "x"]}}, "lr_drops="),
-    ({"set": {"lr_drops": [100, 50]}}, "lr_drops="),
-    ({"set": {"lr_drops": [-5]}}, "lr_drops="),
+    ({"set": {"lr_milestones": 7}}, "lr_milestones=7"),
+    ({"set": {"lr_milestones": [50, "x"]}}, "lr_milestones="),
+    ({"set": {"lr_milestones": [100, 50]}}, "lr_milestones="),
+    ({"set": {"lr_milestones": [-5]}}, "lr_milestones="),
     ({"set": {"momentum": float("nan")}}, "momentum=nan"),
     ({"set": {"weight_decay": -1.0}}, "weight_decay=-1.0"),
     ({"set": {"epochs": 5}}, "unknown setting of amplify 'epochs'"),
@@ -382,7 +387,7 @@ BAD = [
     ({"set": {"lr": 0.0}}, "lr=0.0 must be a finite number above 0"),
     ({"set": {"lr": NAN}}, "lr=nan"),
     ({"set": {"lr": INF}}, "lr=inf"),
-    ({"set": {"lr_factor": -0.1}}, "lr_factor=-0.1"),
+    ({"set": {"lr_gamma": -0.1}}, "lr_gamma=-0.1"),
     ({"set": {"E_t": 150}}, "E_t=150 lies beyond the last of 150 epochs"),
     (
         {"method": "macer", "set": {"lbd_from": 150}},
@@ -395,7 +400,7 @@ BAD = [
     ({"epochs": 1, "set": {"E_t": 0}}, "E_t=0 discards images before any training"),
     ({"epochs": 1, "set": {"E_t": 1}}, "E_t=1 lies beyond the last of 1 epochs"),
     ({"set": pairs(["lr=[1"])}, r"lr='\[1' must be of type float"),
-    ({"set": pairs(["lr_drops=[5"])}, r"lr_drops='\[5' must be epochs above 0 in rising order"),
+    ({"set": pairs(["lr_milestones=[5"])}, r"lr_milestones='\[5' must be epochs above 0 in rising order"),
     ({"set": {"p_A_from": 2024}}, "p_A_from=2024 must be of type str: quote it twice, --set 'p_A_from=\"...\"'"),
     ({"dataset": "imagenet"}, "E_t=0 discards images before any training.*p_A_from"),
 ]
@@ -432,9 +437,9 @@ DIFFERENT = [
     ({"arch": "resnet20"}, ["arch: 'resnet110' in the file, 'resnet20' asked for"]),
     ({"precision": "bf16-mixed"}, ["precision"]),
     ({"set": {"lr": 0.2}}, ["lr: 0.1 in the file, 0.2 asked for"]),
-    ({"set": {"lr_drops": [1]}}, ["lr_drops"]),
+    ({"set": {"lr_milestones": [1]}}, ["lr_milestones"]),
     ({"set": {"eps": 0.75}}, ["eps: 0.25 in the file, 0.75 asked for"]),
-    ({"epochs": 75}, ["E_t", "reweight_every", "epochs", "lr_drops"]),
+    ({"epochs": 75}, ["E_t", "reweight_every", "epochs", "lr_milestones"]),
     ({"method": "gaussian"}, ["method"]),
     ({"sigma": 0.51}, ["sigma"]),
     ({"device": "cpu"}, []),

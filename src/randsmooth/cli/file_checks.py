@@ -23,9 +23,9 @@ def check_checkpoint(path: Path) -> str:
 
 
 def check_teacher(path: Path) -> str:
-    from randsmooth.training import answers
+    from randsmooth.training.teacher import check_answers
 
-    return answers.check(path)
+    return check_answers(path)
 
 
 def check_configuration(path: Path) -> str:

@@ -17,13 +17,13 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.methods import METHODS
 from randsmooth.methods.hyperparameters import model_folders
 from randsmooth.training import DenoiserSettings, TrainingSettings
-from randsmooth.training.presets import Optimisation
+from randsmooth.training.schedule import Optimisation
 
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
 LONGEST = 2**20  # bytes of a grid
 MOST = 2_000  # models of a grid, or settings of a part of it
 TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {"device"}
-OPTIMISATION = {part.name for part in dataclasses.fields(Optimisation)} - {"epochs"}
+OPTIMISATION = {*Optimisation.model_fields} - {"epochs"}
 CERTIFYING = {*CertificationSettings.model_fields} | {"split", "take", "skip", "device", "denoiser"}
 DENOISING = {*DenoiserSettings.model_fields} - {"sigma"} | {"device"}
 READING = ("image_column", "label_column", "resize", "crop")

@@ -178,4 +178,4 @@ def _varied(known: Mapping[str, Any], main: Mapping[str, Any]) -> set[str]:
 
 def _schedule(preset: Preset) -> tuple[int, float, tuple[int, ...]] | None:
     there = preset.optimisation
-    return None if there is None else (there.epochs, there.lr, there.lr_drops)
+    return None if there is None else (there.epochs, there.lr, there.lr_milestones)

@@ -1,10 +1,10 @@
-from .denoiser_run import train_denoiser as train_denoiser
-from .denoiser_settings import DenoiserSettings as DenoiserSettings
+from .denoiser import train_denoiser as train_denoiser
+from .loop import TrainingDiverged as TrainingDiverged
 from .presets import PRESETS as PRESETS
 from .presets import Preset as Preset
 from .ranks import RankLost as RankLost
 from .recipe import Recipe as Recipe
 from .resolution import resolve as resolve
 from .run import train as train
+from .settings import DenoiserSettings as DenoiserSettings
 from .settings import TrainingSettings as TrainingSettings
-from .step_log import TrainingDiverged as TrainingDiverged

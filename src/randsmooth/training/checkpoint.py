@@ -12,14 +12,13 @@ from typing import Any, TypedDict, cast
 
 import torch
 from pydantic import ValidationError
-from torch import Tensor
+from torch import Tensor, nn
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, NoDigest
 from randsmooth.models.torch_file import check_archive, check_tensor
-from randsmooth.training.denoiser_recipe import METHOD, DenoiserRecipe
-from randsmooth.training.recipe import Recipe
+from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
 # torch writes a zip file. Such a file may end with a comment, preceded by its length; the digest is that comment.
 TAG = b"randsmooth sha256:"
@@ -30,6 +29,9 @@ END_SIZE = 22
 MOST_VALUES = 10**6  # numbers, texts and containers outside tensors; a thousand epochs need some ten thousand
 MOST_DEPTH = 8
 LONGEST_TEXT = 10_000
+
+CALLED = {"sgd": "SGD with momentum", "adam": "Adam"}
+KEPT = {"sgd": {"momentum_buffer"}, "adam": {"step", "exp_avg", "exp_avg_sq"}}  # about a parameter
 
 
 class Checkpoint(TypedDict):
@@ -74,6 +76,29 @@ def check_like(path: Path, what: str, expected: Tensor, found: object) -> None:
     if not isinstance(found, Tensor) or (found.dtype, found.shape) != (expected.dtype, expected.shape):
         kind = f"{found.dtype} {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
         raise InputError(f"{path} does not fit: {what} is {kind}, not {expected.dtype} {tuple(expected.shape)}")
+
+
+def checked_state(
+    path: Path, recipe: Recipe, parameters: list[nn.Parameter], stored: dict[str, Any]
+) -> dict[int, dict[str, Tensor | None]]:
+    """The optimiser's `stored` state in the checkpoint at `path`: number of a parameter -> what is kept about it.
+
+    Raises:
+        InputError: it is no such state, or that of another optimiser or network.
+    """
+    state = stored.get("state")
+    if not isinstance(state, dict) or not set(state) <= set(range(len(parameters))):
+        raise InputError(f"{path} does not fit: its optimiser's state is not a dictionary by parameter")
+    for i, each in state.items():
+        if not isinstance(each, dict) or each.keys() != KEPT[recipe.optimiser]:
+            raise InputError(f"{path} does not fit: its optimiser is not {CALLED[recipe.optimiser]}")
+        for name, value in each.items():
+            like = torch.zeros(()) if name == "step" else parameters[i]
+            if value is not None or recipe.optimiser != "sgd":  # SGD without momentum keeps None
+                check_like(
+                    path, f"the {'momentum' if name == 'momentum_buffer' else name} of parameter {i}", like, value
+                )
+    return state
 
 
 def _signed(archive: bytes) -> bytes:
@@ -151,17 +176,14 @@ def _checked(path: Path, raw: object) -> Checkpoint:
     if type(raw["epoch"]) is not int or not _is_history(raw["history"], raw["epoch"]):
         raise _damaged(path, f"epoch={shown(raw['epoch'])} is not the number of epochs in its history")
     try:
-        _kind_of_recipe(raw["recipe"]).model_validate(raw["recipe"])
+        kind = DenoiserRecipe if raw["recipe"].get("method") == DENOISER else Recipe
+        kind.model_validate(raw["recipe"])
     except ValidationError as error:
         first = error.errors()[0]
         raise _damaged(path, f"recipe: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return cast(
         Checkpoint, raw | {"model": dict(raw["model"])}
     )  # a plain dict, without attributes that a pickle may have added
-
-
-def _kind_of_recipe(recipe: dict[str, Any]) -> type[Recipe]:
-    return DenoiserRecipe if recipe.get("method") == METHOD else Recipe
 
 
 def _is_history(history: object, epochs: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -30,12 +31,13 @@ from randsmooth.training.loggers import LoggedRun, LoggerGroup, check_loggers, o
 from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.ranks import Ranks, batch_norms, synchronised
 from randsmooth.training.recipe import Change, Recipe
-from randsmooth.training.source import fingerprint
 from randsmooth.training.teacher import SmoothedTeacher
 from randsmooth.versions import versions
 
 R = TypeVar("R", bound=Recipe)
 M = TypeVar("M", bound=StoredModel)
+
+SOME = 16  # images that stand for all, where hashing all would take long
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -227,6 +229,19 @@ def training_images(recipe: Recipe, device: torch.device, own: data.Images | Non
     """The images to train on: `own` ones, or those of the recipe's data set."""
     images = own.to(device) if own else data.load(recipe.dataset, "train", device=device, **recipe.reading)
     return images if recipe.take is None else images.subset(data.take(len(images), recipe.take))
+
+
+def fingerprint(images: data.Images) -> str:
+    """What tells `images` from others in little time: how many there are, and a hash of some that lie apart.
+
+    Example:
+        >>> fingerprint(data.load("digits", "train"))
+        '1433 images (sha256 ...)'
+    """
+    some = torch.linspace(0, len(images) - 1, min(SOME, len(images))).long()
+    x, y = images.batch(some)
+    hashed = hashlib.sha256(y.cpu().numpy().tobytes() + x.cpu().contiguous().numpy().tobytes())
+    return f"{len(images)} images (sha256 {hashed.hexdigest()[:16]})"
 
 
 def write_settings(job: Job[R, M], path: Path) -> None:

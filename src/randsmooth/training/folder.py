@@ -125,7 +125,7 @@ def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -
 def _chosen(changes: list[Change]) -> list[Change]:
     """The changes without that of the learning rate's drops where it follows from another number of epochs."""
     follows = any(change.setting == "epochs" for change in changes)
-    return [change for change in changes if not (follows and change.setting == "lr_drops")]
+    return [change for change in changes if not (follows and change.setting == "lr_milestones")]
 
 
 def _way_on(checkpoint: Checkpoint, changes: list[Change]) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch.optim import SGD, Adam, Optimizer
 
 from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
@@ -23,21 +24,75 @@ from randsmooth.methods import LossInputs, Method, Probe, Schedule
 from randsmooth.models.stored_model import StoredModel
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Reporter
-from randsmooth.training.checkpoint import Checkpoint, check_like, save
+from randsmooth.training.checkpoint import Checkpoint, check_like, checked_state, save
 from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
 from randsmooth.training.loggers import LoggerGroup
-from randsmooth.training.optimisers import checked_state, make_optimiser
 from randsmooth.training.probe import make_probe
 from randsmooth.training.ranks import ALONE, Ranks, reduce_step
 from randsmooth.training.recipe import Recipe
-from randsmooth.training.step_log import StepLog, TrainingDiverged
 
 PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
+BETA_2 = 0.999  # of Adam; its other beta is the recipe's momentum
 LOG_EVERY = 50  # steps; training waits for the device only then
 
 # Given the metrics of an epoch and the model, in eval mode, when the epoch's checkpoint is written. `Any`: what `train`
 # trains is a Classifier, what `train_denoiser` trains a Denoiser.
 Callback = Callable[[dict[str, float], Any], object]
+
+
+class TrainingDiverged(RuntimeError):
+    """The loss or the logits are no longer finite. No checkpoint is made in that state.
+
+    Example:
+        >>> raise TrainingDiverged("the loss is nan in epoch 3")
+        Traceback (most recent call last):
+        randsmooth.training.loop.TrainingDiverged: the loss is nan in epoch 3
+    """
+
+
+class StepLog:
+    """Collects the scalars of an epoch's steps; only `flush` waits for the device.
+
+    All values that it reports are means over images.
+    """
+
+    def __init__(self, epoch: int, epochs: int, steps: int, loggers: LoggerGroup) -> None:
+        self.epoch, self.epochs, self.steps, self.loggers = epoch, epochs, steps, loggers
+        self.names: list[str] = []
+        self.waiting: list[Tensor] = []  # (names,) of each step since the last flush
+        self.images: list[int] = []  # number of images in each step so far
+        self.sums = np.zeros(0)
+
+    def add(self, scalars: dict[str, Tensor], images: int) -> None:
+        """Add the scalars of one step on so many `images`: without gradient, all on one device."""
+        self.names = list(scalars)
+        self.waiting.append(torch.stack([scalar.float() for scalar in scalars.values()]))
+        self.images.append(images)
+
+    def flush(self) -> str:
+        """Read the steps since the last flush, log their means, and return them as a line for the user.
+
+        Raises:
+            TrainingDiverged: a step's loss is not finite; the message names the first such step.
+        """
+        rows = torch.stack(self.waiting).double().cpu().numpy()
+        first = len(self.images) - len(rows)
+        for step, row in enumerate(rows, start=first):
+            if not np.isfinite(row).all():
+                values = ", ".join(f"{name} {value:.4g}" for name, value in zip(self.names, row, strict=True))
+                raise TrainingDiverged(f"the loss is not finite in epoch {self.epoch} (from 0), step {step}: {values}")
+        images = np.array(self.images[first:])
+        self.sums = images @ rows + (self.sums if first else 0.0)
+        self.waiting.clear()
+        means = dict(zip(self.names, images @ rows / images.sum(), strict=True))
+        at = self.epoch * self.steps + len(self.images) - 1
+        self.loggers.log_metrics({f"step/{name}": value for name, value in means.items()}, at)
+        values = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
+        return f"epoch {self.epoch + 1}/{self.epochs}  {values}"
+
+    def means(self) -> dict[str, float]:
+        """Name -> mean over the images of all steps that were flushed."""
+        return dict(zip(self.names, (self.sums / sum(self.images)).tolist(), strict=True))
 
 
 class Trainer:
@@ -279,6 +334,14 @@ class Trainer:
             schedule=self.schedule.state(),
             history=self.history,
         )
+
+
+def make_optimiser(recipe: Recipe, parameters: Iterable[nn.Parameter]) -> Optimizer:
+    """The optimiser of `recipe` for the `parameters` of its network."""
+    if recipe.optimiser == "adam":
+        betas = (recipe.momentum, BETA_2)
+        return Adam(parameters, recipe.lr, betas=betas, weight_decay=recipe.weight_decay, fused=True)
+    return SGD(parameters, recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay, fused=True)
 
 
 def work(schedule: Schedule, epoch: int, images: int) -> int:

@@ -1,18 +1,18 @@
-"""Everything that decides the weights of a training run."""
+"""Everything that decides the weights of a training run, of a classifier or a denoiser."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from randsmooth import methods
 from randsmooth.methods import Method
+from randsmooth.methods.denoising import OBJECTIVES
 from randsmooth.methods.hyperparameters import Noise, model_folders
-from randsmooth.training.presets import Optimisation
+from randsmooth.training.schedule import Optimisation
 from randsmooth.training.settings import TrainingPrecision
 
 # Settings that change how fast a run is, not what it computes: a resumed run may use others.
@@ -44,7 +44,7 @@ class Change(NamedTuple):
         return f"{self.setting} changed from {self.before!r} to {self.now!r} after {epochs} epoch{'s' * (epochs != 1)}"
 
 
-class Recipe(BaseModel):
+class Recipe(Optimisation):
     """Everything that decides the weights, and where to compute them. Every checkpoint and model contains its recipe.
 
     Example:
@@ -55,8 +55,7 @@ class Recipe(BaseModel):
         ['seed: 1 in the file, 0 asked for']
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    optimiser: ClassVar[str] = "sgd"  # a name that `make_optimiser` knows
+    optimiser: ClassVar[str] = "sgd"  # or adam
 
     dataset: str
     image_column: str | None = None
@@ -69,13 +68,6 @@ class Recipe(BaseModel):
     hyperparameters: dict[str, Any]
     preset: str
     sigma: float
-    epochs: int
-    batch: int
-    lr: float
-    lr_drops: tuple[int, ...]
-    lr_factor: float
-    momentum: float
-    weight_decay: float
     precision: TrainingPrecision
     seed: int
     device: str = "auto"
@@ -100,16 +92,11 @@ class Recipe(BaseModel):
         """B = batch / m."""
         return self.batch // self.build_method().m
 
-    def lr_at(self, epoch: int) -> float:
-        """The learning rate in `epoch`, counted from 0."""
-        return self.lr * self.lr_factor ** sum(epoch >= drop for drop in self.lr_drops)
-
     def summary(self) -> str:
         """What is trained and how, in one line for the user."""
         given = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items() if value is not None)
-        schedule = Optimisation(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Optimisation)})
-        step = f"{self.images_per_step} images per step"
-        return f"preset {self.preset}: {self.method} with {given}; {self.arch}, {schedule.summary()}, {step}"
+        what = f"preset {self.preset}: {self.method} with {given}; {self.arch}"
+        return f"{what}, {super().summary()}, {self.images_per_step} images per step"
 
     def folders(self) -> Mapping[str, Noise | None]:
         """The settings that name folders of other models, and the noise under which these predict, if any."""
@@ -128,6 +115,37 @@ class Recipe(BaseModel):
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *self.folders(), "changed", "threads"})
         changed = (key for key in keys if mine.get(key) != theirs.get(key))  # an older one lacks settings that are off
         return [Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT)) for key in changed]
+
+
+DENOISER = "denoised-smoothing"  # the method of every denoiser
+
+
+class DenoiserRecipe(Recipe):
+    """As `Recipe`, for a denoiser: a `method` with objectives of its own, and Adam.
+
+    Attributes:
+        objective: "mse" or "stability".
+        classifier: folder of the classifier that it is trained for.
+        start: folder of the denoiser that it is trained from.
+    """
+
+    optimiser: ClassVar[str] = "adam"
+
+    objective: str
+    classifier: str | None = None
+    start: str | None = None
+
+    def build_method(self) -> Method:
+        return OBJECTIVES[self.objective](**self.hyperparameters)
+
+    def folders(self) -> Mapping[str, Noise | None]:
+        return {"classifier": None, "start": None}
+
+    def summary(self) -> str:
+        for_classifier = f" for {self.classifier}" if self.classifier else ""
+        start = f", from {self.start}" if self.start else ""
+        schedule = f"{self.epochs} epochs of Adam, batch {self.batch}, {self.rate_in_words()}"
+        return f"{self.arch} on {self.objective}{for_classifier}{start}; {schedule}"
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

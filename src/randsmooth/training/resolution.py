@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
@@ -11,12 +10,13 @@ from randsmooth import methods
 from randsmooth.data import DatasetSpec
 from randsmooth.errors import InputError, unknown
 from randsmooth.methods.checks import plain_type
+from randsmooth.methods.denoising import OBJECTIVES, SOURCE
 from randsmooth.methods.hyperparameters import beginnings, in_epochs
-from randsmooth.training.presets import CIFAR, Optimisation, Preset, find
-from randsmooth.training.recipe import READING, Recipe
-from randsmooth.training.settings import TrainingSettings
+from randsmooth.training.presets import Preset, find
+from randsmooth.training.recipe import DENOISER, READING, DenoiserRecipe, Recipe
+from randsmooth.training.schedule import Optimisation, scaled
+from randsmooth.training.settings import DenoiserSettings, TrainingSettings
 
-MOST = 10**6  # epochs, or noisy samples per step
 WITHOUT_NOISE = "gaussian"  # the method that can train at sigma 0
 
 
@@ -27,7 +27,7 @@ class _Values(NamedTuple):
     hyperparameters: dict[str, Any]
 
     def by_name(self) -> dict[str, Any]:
-        return dataclasses.asdict(self.optimisation) | self.hyperparameters
+        return self.optimisation.model_dump() | self.hyperparameters
 
 
 def resolve(
@@ -49,13 +49,17 @@ def resolve(
         ('gaussian', 0.25, 2, 'small-cnn')
     """
     preset = find(settings.method, spec.name, settings.preset, anywhere=settings.anywhere)
+    unsaid = settings.sigma is None
+    settings = settings.having(sigma=preset.usual_sigma()) if unsaid else settings
     if settings.sigma == 0.0 and preset.method != WITHOUT_NOISE:
         raise InputError(
             f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
             f"{WITHOUT_NOISE}), or a sigma above 0"
         )
     arch = settings.arch or preset.arch or spec.arch
-    usual, fitted = _usual_and_fitted(preset, settings, preset.schedule(spec.name, arch))
+    schedule, sigma = preset.schedule(spec.name, arch), float(settings.sigma or 0.0)
+    usual = _values(preset, sigma, schedule, schedule.epochs)
+    fitted = _values(preset, sigma, schedule, settings.epochs or schedule.epochs)
     hyper, steps = split_settings(preset.method, settings.set)
     epochs = fitted.optimisation.epochs
     methods.METHODS[preset.method].check_epochs(epochs, usual.hyperparameters | hyper, hyper.keys())
@@ -68,28 +72,20 @@ def resolve(
         method=preset.method,
         hyperparameters=dataclasses.asdict(method),
         preset=preset.name,
-        **dataclasses.asdict(fitted.optimisation) | steps,
+        **fitted.optimisation.model_dump() | steps,
     )
     check(recipe)
     overrides = _overrides({"arch": arch, **hyper, **steps}, {"arch": preset.arch or spec.arch, **fitted.by_name()})
     epochs_note = _epochs_note(usual, fitted, {*hyper, *steps})
-    return recipe, [*_preset_notes(preset, spec, settings.sigma, hyper), *overrides, *epochs_note]
+    sigma_note = [f"sigma={recipe.sigma:g}, as none was named"] * unsaid
+    return recipe, [*_preset_notes(preset, spec, recipe.sigma, hyper), *sigma_note, *overrides, *epochs_note]
 
 
 def check(recipe: Recipe) -> None:
     """Raise InputError for settings with which no run can be trained."""
-    for name in ("epochs", "batch"):
-        if (value := getattr(recipe, name)) > MOST:
-            raise InputError(f"{name}={value} must be at most {MOST:,}")
     m = recipe.build_method().m
     if recipe.batch < m or recipe.batch % m:
         raise InputError(f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images")
-    for name in ("lr", "lr_factor"):
-        if not (math.isfinite(value := getattr(recipe, name)) and value > 0):
-            raise InputError(f"{name}={value} must be a finite number above 0")
-    for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
-        if not 0.0 <= (value := getattr(recipe, name)) < most:
-            raise InputError(f"{name}={value} must lie in [0, {most})")
     _check_beginnings(recipe)
 
 
@@ -109,14 +105,16 @@ def split_settings(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, 
     """The values of `--set` that belong to the method, and those that belong to the optimisation."""
     kind = methods.METHODS[method]
     own = {field.name: field.default for field in dataclasses.fields(kind)}
-    steps = {field.name for field in dataclasses.fields(Optimisation)} - {"epochs"}
+    steps = {*Optimisation.model_fields} - {"epochs"}
     for key in settings:
         if key not in own and key not in steps:
             raise unknown(f"setting of {method}", key, {*own, *steps})
     hints = get_type_hints(kind)
+    of_steps = {key: value for key, value in settings.items() if key not in own}
+    checked = Optimisation(epochs=1, **{"lr": 1.0} | of_steps)
     return (
         {key: _typed(key, value, own[key], plain_type(hints[key])) for key, value in settings.items() if key in own},
-        {key: _typed_step(key, value) for key, value in settings.items() if key in steps},
+        {key: getattr(checked, key) for key in of_steps},
     )
 
 
@@ -133,17 +131,6 @@ def _typed(key: str, value: Any, default: Any, kind: type | None) -> Any:
         like = quoted if default in (None, dataclasses.MISSING) else f", like {default!r}"
         raise InputError(f"{key}={value!r} must be of type {kind.__name__}{like}")
     return value
-
-
-def _typed_step(key: str, value: Any) -> Any:
-    """`value` as the type of this setting of the optimisation; `lr_drops` must be epochs in rising order."""
-    if key != "lr_drops":
-        default = getattr(CIFAR, key)
-        return _typed(key, value, default, type(default))
-    drops: list[Any] = list(value) if isinstance(value, list | tuple) else [None]
-    if not all(type(drop) is int and drop > 0 for drop in drops) or drops != sorted(set(drops)):
-        raise InputError(f"lr_drops={value!r} must be epochs above 0 in rising order, such as [50, 100]")
-    return tuple(drops)
 
 
 def _preset_notes(preset: Preset, spec: DatasetSpec, sigma: float, hyper: Mapping[str, Any]) -> list[str]:
@@ -191,26 +178,10 @@ def _overrides(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
     return ["; ".join(different)] if different else []
 
 
-def _usual_and_fitted(
-    preset: Preset, settings: TrainingSettings, optimisation: Optimisation
-) -> tuple[_Values, _Values]:
-    """What `preset` gives to a run as long as its schedule `optimisation`, and to one as long as `settings` ask for."""
-    usual = optimisation.epochs
-    epochs = usual if settings.epochs is None else settings.epochs
-    of_usual, of_fitted = (
-        _Values(
-            _scaled_optimisation(optimisation, length), _scaled_hyperparameters(preset, settings.sigma, length, usual)
-        )
-        for length in (usual, epochs)
-    )
-    return of_usual, of_fitted
-
-
-def _scaled_optimisation(optimisation: Optimisation, epochs: int) -> Optimisation:
-    scaled = {_scale(drop, epochs / optimisation.epochs) for drop in optimisation.lr_drops}
-    # `scaled` is a set, since two drops at one epoch would divide the learning rate twice.
-    drops = tuple(sorted(drop for drop in scaled if drop < epochs))
-    return dataclasses.replace(optimisation, epochs=epochs, lr_drops=drops)
+def _values(preset: Preset, sigma: float, optimisation: Optimisation, epochs: int) -> _Values:
+    """What `preset` gives to a run of `epochs`, with its schedule `optimisation` brought to that length."""
+    hyperparameters = _scaled_hyperparameters(preset, sigma, epochs, optimisation.epochs)
+    return _Values(optimisation.stretched(epochs), hyperparameters)
 
 
 def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
@@ -224,9 +195,24 @@ def _scaled_hyperparameters(preset: Preset, sigma: float, epochs: int, usual: in
     for name in in_epochs(kind):
         if values.get(name):  # epoch 0 stays the first at any length
             most = epochs - 1 if name in first_of_parts else epochs
-            values[name] = min(most, _scale(values[name], factor))
+            values[name] = min(most, scaled(values[name], factor))
     return values
 
 
-def _scale(epoch: int, factor: float) -> int:
-    return max(1, round(epoch * factor))
+def resolve_denoiser(dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str) -> DenoiserRecipe:
+    """The recipe of a denoiser's run on `dataset`, which `spec` describes."""
+    method = OBJECTIVES[settings.objective]()
+    own = ("take", "sigma", "arch", "epochs", "batch", "lr", "precision", "seed", "compile", "objective", "start")
+    return DenoiserRecipe(
+        **settings.model_dump(include={*own, "classifier"}),
+        lr_gamma=0.1,
+        momentum=0.9,
+        weight_decay=1e-4,
+        dataset=dataset,
+        device=device,
+        method=DENOISER,
+        hyperparameters=dataclasses.asdict(method),
+        preset=SOURCE,
+        # After a third and two thirds of the run, as in the authors' code: 30 and 60 of 90 epochs.
+        lr_milestones=tuple(sorted({epoch for third in (1, 2) if (epoch := third * settings.epochs // 3) > 0})),
+    )

@@ -1,30 +1,42 @@
-"""Train a base classifier: from a data set and settings to a model folder."""
+"""Train a base classifier: from a data set and settings to a model folder; and how long that will take."""
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
+import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 from lightning_fabric.loggers.logger import Logger
 
 from randsmooth import bounds, data, methods, models
+from randsmooth.data import Images, TensorImages
+from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
+from randsmooth.methods import Method
 from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream
-from randsmooth.progress import Progress
-from randsmooth.training.devices import placed
-from randsmooth.training.execution import Job, Options, carry_out
-from randsmooth.training.loop import Callback
+from randsmooth.progress import Progress, Silent
+from randsmooth.training import threads
+from randsmooth.training.devices import make_fabric, placed
+from randsmooth.training.execution import Job, Options, carry_out, training_images
+from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
-from randsmooth.training.source import named, require_labels
 from randsmooth.transfer import delivered_folder
 from randsmooth.urls import Place
 from randsmooth.versions import versions
+
+TOGETHER = 256  # images that are read at once
+STEPS = 6  # that are timed for an estimate
 
 
 def train(
@@ -119,6 +131,50 @@ def train(
         return carry_out(job)
 
 
+def named(dataset: Any, reading: dict[str, Any]) -> tuple[str, Any, dict[str, Any]]:
+    """What a recipe calls `dataset`, what to load, and how.
+
+    Images without a path are loaded here, and called by a hash of their pixels and labels, so that a run can only be
+    resumed with the same.
+
+    Raises:
+        InputError: they cannot be used, or have no labels.
+    """
+    if isinstance(dataset, str | Path):
+        return str(dataset), str(dataset), reading
+    images = _held(data.load(dataset, "train", **reading))
+    return f"{images.spec.name} (sha256 {_digest(images)[:16]})", images, {}
+
+
+def require_labels(spec: data.DatasetSpec) -> None:
+    """Raise InputError for images without labels, from which no classifier can be trained."""
+    if not spec.classes:
+        raise InputError(
+            f"{spec.name} has no labels, and training needs them: name their column (--label-column), or sort the "
+            "images into a folder for each class"
+        )
+
+
+def _held(images: Images) -> Images:
+    """The images in memory, if they are read one by one, with the classes that their labels tell."""
+    if not images.streams:
+        return images
+    if len(images) * int(torch.tensor(images.spec.shape).prod()) * 4 > IN_MEMORY_BYTES:
+        raise InputError(f"{images.spec.name} does not fit into memory: train from a folder, tar or Parquet files")
+    pixels = torch.cat([x for x, _ in images.batches(torch.arange(len(images)).split(TOGETHER))])
+    labels = images.labels_at(torch.arange(len(images)))
+    numbered = tuple(str(k) for k in range(int(labels.max()) + 1))
+    spec = replace(images.spec, classes=images.spec.classes or numbered)
+    return TensorImages(spec, images.split, pixels, labels, images.device)
+
+
+def _digest(images: Images) -> str:
+    hashed = hashlib.sha256(images.labels.numpy().tobytes())
+    for x, _ in images.batches(torch.arange(len(images)).split(TOGETHER)):
+        hashed.update(x.cpu().contiguous().numpy().tobytes())
+    return hashed.hexdigest()
+
+
 def weights_of_other_models(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
     """Hyperparameter -> weights hash of the model in the folder that it names.
 
@@ -189,3 +245,57 @@ def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
             std=None if spec.std is None else list(spec.std),
             provenance=provenance,
         )
+
+
+def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = "auto") -> float:
+    """The seconds that `train` with these settings is expected to take.
+
+    A few steps are timed with each kind of objective that the run will have. Their labels are those that the network
+    predicts, because attacks take longest on correctly classified images. What a schedule asks about noisy copies
+    between epochs is taken to last as long as so many passes in training.
+
+    Raises:
+        InputError: settings or data that cannot be used.
+
+    Example:
+        >>> from randsmooth.training import TrainingSettings
+        >>> seconds = expected_seconds("digits", TrainingSettings(sigma=0.5, epochs=2, take=64), device="cpu")
+        >>> 0 < seconds < 60
+        True
+    """
+    name, source, reading = named(dataset, settings.reading)
+    spec = data.describe(source, **reading)
+    require_labels(spec)
+    recipe, _ = resolve(name, settings, spec, device=device)
+    fabric = make_fabric(recipe)
+    images = training_images(recipe, fabric.device, None if isinstance(source, str) else source)
+    schedule = recipe.build_method().schedule()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        threads.using(threads.pick(recipe, spec, fabric.device, new_classifier)),
+    ):
+        model = new_classifier(recipe, spec)
+        trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
+        objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]
+        epochs = Counter(type(objective) for objective in objectives)
+        latest = {type(objective): objective for objective in objectives}
+        seconds_per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
+    steps = trainer.steps_per_epoch * sum(seconds_per_step[kind] * number for kind, number in epochs.items())
+    asked = sum(work(schedule, epoch, len(images)) - len(images) for epoch in range(recipe.epochs))
+    return steps + asked / recipe.images_per_step * min(seconds_per_step.values())  # of the objective without attack
+
+
+def _seconds_per_step(trainer: Trainer, objective: Method) -> float:
+    device = trainer.fabric.device
+    indices = torch.arange(min(trainer.recipe.images_per_step, len(trainer.images)))
+    x, _ = trainer.images.batch(indices)
+    with torch.inference_mode():
+        y = trainer.model(x).argmax(dim=1)
+    trainer.model.train()
+    start = 0.0
+    for step in range(STEPS + 1):
+        figures = trainer.step(objective, x, y.clone(), indices.to(device), 0, step)
+        float(torch.stack([value.float() for value in figures.values()]).sum())  # waits for the device
+        if step == 0:  # the first step also sets things up for the others, so it is not timed
+            start = time.perf_counter()
+    return (time.perf_counter() - start) / STEPS

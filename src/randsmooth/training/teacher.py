@@ -1,29 +1,38 @@
-"""A teacher's smoothed predictions for the training images: made once, stored with the run, resumed if cut short."""
+"""A teacher's smoothed predictions for the training images: made once, stored with the run, resumed if cut short.
+
+They are stored as class counts in a file that carries a digest, and is checked when it is read.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 import warnings
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor
 from torch.nn import functional as F
 
 from randsmooth import models
+from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
 from randsmooth.data import Images
-from randsmooth.errors import InputError, Note
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, NoDigest, Note
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress
-from randsmooth.training import answers
 from randsmooth.training.folder import TEACHER
 from randsmooth.training.ranks import ALONE, Ranks
 from randsmooth.training.recipe import Recipe
 
 SAMPLES = 2048  # forward samples at a time
 SAVE_EVERY = 30.0  # seconds
+DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers depend on
 
 
 class SmoothedTeacher:
@@ -70,7 +79,7 @@ class SmoothedTeacher:
 
     def _store(self, counts: Tensor, done: int, about: dict[str, str]) -> None:
         if self.ranks.is_first:
-            answers.write(self.path, counts, done, about)
+            write_answers(self.path, counts, done, about)
 
     @torch.inference_mode()
     def _count(self, model: Classifier, i: int, n: int, augmented: bool) -> Tensor:
@@ -97,7 +106,7 @@ class SmoothedTeacher:
         """The stored counts (N, K) that depend on what `about` says, and for how many images they are complete."""
         wanted = (len(self.images), classes)
         try:
-            counts, done, found = answers.read(self.path)
+            counts, done, found = read_answers(self.path)
             if found == about and counts.shape == wanted:
                 return counts, done
         except FileNotFoundError:
@@ -114,7 +123,73 @@ def stored_predictions(run: Path) -> Tensor | None:
         InputError: the file is damaged, or holds counts that no teacher can have given.
     """
     try:
-        counts, _, about = answers.read(run / TEACHER)
+        counts, _, about = read_answers(run / TEACHER)
     except FileNotFoundError:
         return None
     return counts.float() / int(about["n"])
+
+
+def write_answers(path: Path, counts: Tensor, done: int, about: dict[str, str]) -> None:
+    """Write `counts` (N, K), complete for the first `done` images; `about` says what they depend on, by name."""
+    facts = about | {DONE: str(done)}
+    write_atomically(path, save({"counts": counts}, metadata=facts | {DIGEST: _digest(counts, facts)}))
+
+
+def read_answers(path: Path) -> tuple[Tensor, int, dict[str, str]]:
+    """The counts (N, K) at `path`, for how many images they are complete, and what they depend on.
+
+    A file of an earlier version, which has no digest, is read with the warning `NoDigest`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        InputError: the file was altered since it was written, or holds counts that no teacher can have given.
+    """
+    counts, done, facts, _ = _read(path)
+    return counts, done, facts
+
+
+def check_answers(path: Path) -> str:
+    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_answers`."""
+    counts, done, _, signed = _read(path)
+    vouched = "they are as they were written" if signed else "it has no digest"
+    return f"a teacher's answers on {done} of {len(counts)} images; {vouched}"
+
+
+def _read(path: Path) -> tuple[Tensor, int, dict[str, str], bool]:
+    """What `read_answers` returns, and whether the file has a digest."""
+    try:
+        with safe_open(path, "pt") as file:
+            facts, counts = dict(file.metadata() or {}), file.get_tensor("counts")
+    except FileNotFoundError:
+        raise
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} is damaged ({shown(error)})") from None
+    digest = facts.pop(DIGEST, None)
+    if digest not in (None, _digest(counts, facts)):
+        raise InputError(f"{path} is not as it was written: its digest differs")
+    done = _checked(path, counts, facts)
+    if digest is None:
+        warnings.warn(f"{path} was written without a digest, so damage to it may go unseen", NoDigest, stacklevel=3)
+    return counts, done, {key: value for key, value in facts.items() if key != DONE}, digest is not None
+
+
+def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:
+    """For how many images the counts are complete; InputError unless these have n answers each, and the others none."""
+    done, n = (_whole(facts.get(key)) for key in (DONE, "n"))
+    if counts.dtype != torch.int64 or counts.ndim != 2 or done is None or not n or done > len(counts):
+        raise InputError(f"{path} holds no counts of a teacher's answers")
+    expected = torch.zeros(len(counts), dtype=torch.int64)
+    expected[:done] = n
+    if bool((counts < 0).any() | (counts > n).any()) or not torch.equal(counts.sum(dim=1), expected):
+        raise InputError(f"{path} holds counts that cannot come from {n} answers per image")
+    return done
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 10 else None
+
+
+def _digest(counts: Tensor, facts: dict[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps([facts, [*counts.shape], str(counts.dtype)], sort_keys=True).encode())
+    digest.update(counts.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return f"sha256:{digest.hexdigest()}"

@@ -13,9 +13,9 @@ WIDE = 190  # characters of a line
 LEGEND = """\
 `randsmooth train DATASET --preset NAME --sigma SIGMA` trains as published; --set overrides any value.
 a|b|c: values at sigma 0.25|0.5|1, unless the line names other sigmas. Presets for cifar10 also serve cifar10-jpeg.
-Epochs (E_t, lbd_from, lr drops) count from 0: E_t=70 begins after 70 epochs. They belong to the paper's schedule; with
-another number of epochs they scale. batch: noisy samples per step, m of them of each image. Where a paper describes a
-model in two ways, /prose is what its text says, /table1 the runs behind its table.
+Epochs (E_t, lbd_from, milestones) count from 0: E_t=70 begins after 70 epochs. They belong to the paper's schedule;
+with another number of epochs they scale. batch: noisy samples per step, m of them of each image. Where a paper
+describes a model in two ways, /prose is what its text says, /table1 the runs behind its table.
 A preset that names no schedule has the usual one. Your own data get the schedule of digits with the architecture
 small-cnn, that of mnist with lenet, and that of cifar10 with any other. Indented: rows of ablation tables; what all
 presets of a row change besides their names stands after a colon.

@@ -92,10 +92,10 @@ def _table_path(settings: Quickstart, method: str) -> Path:
 
 def expected_seconds(settings: Quickstart, left: Mapping[str, Left]) -> float:
     """How long what is `left` of each method takes, estimated from a few steps of training and a few predictions."""
-    from randsmooth.training import duration
+    from randsmooth.training.run import expected_seconds as seconds_of
 
     training = sum(
-        share.training * duration.expected_seconds("digits", _training(settings, method), device=settings.device)
+        share.training * seconds_of("digits", _training(settings, method), device=settings.device)
         for method, share in left.items()
         if share.training
     )

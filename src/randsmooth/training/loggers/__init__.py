@@ -1,6 +1,252 @@
-"""Where the metrics of a training run go besides its history.csv: TensorBoard, CSV, MLflow, W&B, or any logger of
-Lightning."""
+"""Where the metrics of a run go besides its history.csv: TensorBoard, CSV, MLflow, W&B, or any logger of Lightning.
 
-from randsmooth.extras import attach_room
+A logger of ours is a file here and a line in `LOGGERS`.
+"""
 
-__getattr__, __dir__, __all__ = attach_room(__name__, __file__)
+from __future__ import annotations
+
+import json
+import pkgutil
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lightning_fabric.loggers.logger import Logger
+from lightning_fabric.loggers.tensorboard import TensorBoardLogger
+from torch import Tensor
+
+from randsmooth.atomic import write_atomically
+from randsmooth.errors import InputError, Note, unknown
+from randsmooth.extras import MissingPackage, needs
+from randsmooth.training.folder import EVENTS, TRACKED
+
+# Each is opened with a `LoggedRun`. Those whose `version` is not empty go on with it when the run is resumed.
+LOGGERS = {
+    "tensorboard": "tensorboard_logger:RunEvents",
+    "csv": "csv_logger:RunMetrics",
+    "mlflow": "mlflow_logger:MLflowRun",
+    "wandb": "wandb_logger:WandbRun",
+}
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """A training run, as a logger sees it.
+
+    Attributes:
+        folder: of the run; its name is that of the run in a tracker.
+        hyperparameters: what decides the weights: numbers, words and lists by name.
+        first_step: the first step of the optimiser that is still to be taken; 0 unless the run is resumed.
+        tracked_as: the id under which the logger's tracker knows the run, if it was begun with this logger.
+
+    Example:
+        >>> run = LoggedRun(Path("runs/mine"), {"method": "gaussian", "sigma": 0.5})
+        >>> run.folder.name, run.first_step
+        ('mine', 0)
+    """
+
+    folder: Path
+    hyperparameters: Mapping[str, Any]
+    first_step: int = 0
+    tracked_as: str | None = None
+
+
+def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list[str | Logger] | None:
+    """`loggers` as a list; None for the usual ones.
+
+    Raises:
+        InputError: an unknown name, a name twice, or something that is no logger.
+        MissingPackage: the package of one is not installed.
+
+    Example:
+        >>> check_loggers("csv")
+        ['csv']
+        >>> check_loggers("cvs")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: unknown logger 'cvs': did you mean 'csv'? Expected one of: ...
+    """
+    if loggers is None:
+        return None
+    listed = list(loggers) if isinstance(loggers, Sequence) and not isinstance(loggers, str) else [loggers]
+    names = [logger for logger in listed if not isinstance(logger, Logger)]
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(
+                f"logger is a {type(name).__name__}; expected one of {', '.join(LOGGERS)}, or a Logger of Lightning"
+            )
+        if name not in LOGGERS:
+            raise unknown("logger", name, LOGGERS)
+        if names.count(name) > 1:
+            raise InputError(f"logger {name!r} is given twice")
+        _kind(name)
+    return listed
+
+
+def _kind(name: str) -> Callable[[LoggedRun], Logger]:
+    """The class of the logger `name`. Raises MissingPackage unless what it imports is installed."""
+    with needs(f"the logger {name}"):
+        kind: Callable[[LoggedRun], Logger] = pkgutil.resolve_name(f"{__name__}.{LOGGERS[name]}")
+    return kind
+
+
+@contextmanager
+def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iterator[LoggerGroup]:
+    """The loggers, opened for `run` and told its hyperparameters; at the end they are told how it ended.
+
+    Args:
+        loggers: as `check_loggers` returns them. None: those that a resumed run was begun with, by name; for a new run
+            TensorBoard, where it is installed.
+        run: what is trained.
+
+    Raises:
+        InputError: one of them cannot be opened.
+        OSError: something could not be written; `filename` says where.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with open_loggers(["csv"], LoggedRun(Path(folder), {"sigma": 0.5})) as group:
+        ...         group.log_metrics({"epoch/loss": 0.7}, step=10)
+        ...     [path.name for path in sorted(Path(folder).iterdir())]
+        ['loggers.json', 'metrics']
+    """
+    path = run.folder / TRACKED
+    tracked = _read(path) if path.exists() else {}
+    chosen: list[str | Logger] = list(loggers if loggers is not None else tracked or usual())
+    with _told_once(run.folder / EVENTS):
+        opened = [_open(logger, run, tracked) for logger in chosen]
+        ids = {
+            name: str(logger.version or "")
+            for name, logger in zip(chosen, opened, strict=True)
+            if isinstance(name, str)
+        }
+        if loggers is not None:
+            write_atomically(path, json.dumps(tracked | ids).encode())
+        group, status = LoggerGroup(opened), "failed"
+        try:
+            yield group
+            status = "success"
+        except KeyboardInterrupt:
+            status = "aborted"
+            raise
+        finally:
+            group.finalize(status)
+
+
+@contextmanager
+def _told_once(events: Path) -> Iterator[None]:
+    """Name the folder of `events` in an OSError without a file: TensorBoard's, whose thread shall not print it, too."""
+    before = threading.excepthook
+    threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
+    try:
+        yield
+    except OSError as error:
+        if is_of_the_disk(error):
+            error.filename = error.filename or str(events)
+        raise
+    finally:
+        threading.excepthook = before
+
+
+def usual() -> list[str]:
+    """The loggers of a run for which none are named: TensorBoard, where it is installed."""
+    try:
+        _kind("tensorboard")
+    except MissingPackage:
+        return []
+    return ["tensorboard"]
+
+
+def _open(logger: str | Logger, run: LoggedRun, tracked: Mapping[str, str]) -> Logger:
+    """The logger, told the run's hyperparameters."""
+    try:
+        if isinstance(logger, str):
+            opened = _kind(logger)(replace(run, tracked_as=tracked.get(logger) or None))
+        else:
+            opened = logger
+        with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
+            opened.log_hyperparams(dict(run.hyperparameters))
+    except Exception as error:  # whatever the client of a tracker raises
+        if isinstance(error, InputError) or is_of_the_disk(error):
+            raise
+        name = logger if isinstance(logger, str) else type(logger).__name__
+        raise InputError(
+            f"the logger {name} cannot be started ({type(error).__name__}: {' '.join(str(error).split())}); the run "
+            "can go without it: name other loggers"
+        ) from error
+    return opened
+
+
+def _read(path: Path) -> dict[str, str]:
+    """The names of the loggers that the run was begun with -> the ids under which they know it."""
+    try:
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict) and all(name in LOGGERS and isinstance(id, str) for name, id in found.items()):
+            return found
+    except ValueError:
+        pass
+    raise InputError(f"{path} is damaged: remove it, and the resumed run is tracked as a new one")
+
+
+class LoggerGroup:
+    """Passes metrics on to each of its loggers.
+
+    A logger that fails on the way is left out from then on, with a `Note`: hours of training are worth more than
+    its curves. A disk that cannot be written to stops the run, as the checkpoint could not be written either.
+
+    Example:
+        >>> LoggerGroup([]).log_metrics({"epoch/loss": 0.5}, step=3)
+    """
+
+    def __init__(self, loggers: Sequence[Logger]) -> None:
+        self.loggers = list(loggers)
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int) -> None:
+        """Log scalars by name at a step of the optimiser."""
+        numbers = {name: float(value) for name, value in metrics.items()}
+        self._each(lambda logger: logger.log_metrics(dict(numbers), step))
+
+    def log_histograms(self, histograms: Mapping[str, Tensor], step: int) -> None:
+        """Log distributions of values by name: to TensorBoard, the only one that draws them by itself."""
+
+        def log(logger: Logger) -> None:
+            if isinstance(logger, TensorBoardLogger):
+                for name, values in histograms.items():
+                    logger.experiment.add_histogram(name, values, step)
+
+        self._each(log)
+
+    def save(self) -> None:
+        """Write what is still in memory."""
+        self._each(lambda logger: logger.save())
+
+    def finalize(self, status: str) -> None:
+        """End all: "success", "failed" or "aborted"."""
+        self._each(lambda logger: logger.finalize(status))
+
+    def _each(self, act: Callable[[Logger], None]) -> None:
+        for logger in list(self.loggers):
+            try:
+                act(logger)
+            except Exception as error:  # whatever the client of a tracker raises, and a logger of the user's own
+                if is_of_the_disk(error):
+                    raise
+                self.loggers.remove(logger)
+                what = f"{type(logger).__name__} failed ({type(error).__name__}: {' '.join(str(error).split())})"
+                warnings.warn(f"{what}: the run goes on without it", Note, stacklevel=3)
+
+
+def is_of_the_disk(error: Exception) -> bool:
+    """Whether the system refused to write a file; trackers' clients raise an OSError for a lost connection, too.
+
+    Example:
+        >>> is_of_the_disk(OSError(28, "No space left on device")), is_of_the_disk(ConnectionError(111, "refused"))
+        (True, False)
+    """
+    return (
+        isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError | TimeoutError)
+    )

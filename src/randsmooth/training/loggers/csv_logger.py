@@ -13,7 +13,7 @@ from lightning_fabric.loggers.csv_logs import CSVLogger
 
 from randsmooth.atomic import write_atomically
 from randsmooth.training.folder import METRICS
-from randsmooth.training.loggers.logged_run import LoggedRun
+from randsmooth.training.loggers import LoggedRun
 
 HYPERPARAMETERS = "hparams.yaml"
 

@@ -14,7 +14,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
 from randsmooth.errors import InputError
-from randsmooth.training.loggers.logged_run import LoggedRun
+from randsmooth.training.loggers import LoggedRun
 
 EXPERIMENT = "randsmooth"  # where MLFLOW_EXPERIMENT_NAME names none
 STATUS = {"success": "FINISHED", "failed": "FAILED", "aborted": "KILLED"}

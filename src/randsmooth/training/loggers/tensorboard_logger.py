@@ -9,7 +9,7 @@ from lightning_fabric.loggers.tensorboard import TensorBoardLogger
 from torch.utils.tensorboard.summary import hparams
 
 from randsmooth.training.folder import EVENTS
-from randsmooth.training.loggers.logged_run import LoggedRun
+from randsmooth.training.loggers import LoggedRun
 
 
 class RunEvents(TensorBoardLogger):

@@ -8,7 +8,7 @@ from typing import Any
 import wandb
 from lightning_fabric.loggers.logger import Logger
 
-from randsmooth.training.loggers.logged_run import LoggedRun
+from randsmooth.training.loggers import LoggedRun
 
 STEP = "step"  # the axis of all curves: W&B's own steps must rise with every call
 EXIT_CODES = {"success": 0, "failed": 1, "aborted": 255}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from randsmooth.errors import InputError, unknown
-from randsmooth.training.presets import acr, borrowed, cat_rs, consistency, macer, smoothmix
-from randsmooth.training.presets.base import CIFAR, SIGMAS, Optimisation, Preset, usual_optimisation
+from randsmooth.training.presets import acr, cat_rs, jeong, macer
+from randsmooth.training.presets.base import SIGMAS, Preset, usual_optimisation
 
 __all__ = [
-    "CIFAR",
     "PAPERS",
     "PRESETS",
     "SIGMAS",
-    "Optimisation",
     "Preset",
     "default",
     "find",
@@ -24,21 +24,61 @@ PAPERS = {
     "acr": acr.PAPER,
     "cat-rs": cat_rs.PAPER,
     "macer": macer.PAPER,
-    "consistency": consistency.PAPER,
-    "smoothmix": smoothmix.PAPER,
+    "consistency": jeong.CONSISTENCY,
+    "smoothmix": jeong.SMOOTHMIX,
     "randsmooth": "not from a paper",
 }
+
+GREY = ("digits", "mnist", "fashion-mnist")
+
+
+def _borrowed(preset: Preset, datasets: tuple[str, ...] = ()) -> Preset:
+    """The values of `preset` on other data sets; what is measured in epochs is scaled to their schedules."""
+    assert preset.optimisation is not None
+    borrowed = replace(
+        preset,
+        name=f"randsmooth/{preset.method}",
+        source=f"not from a paper: {preset.name} of {preset.datasets[0]} on the data set's usual schedule",
+        datasets=datasets,
+        optimisation=None,
+        reference_epochs=preset.optimisation.epochs,
+    )
+    return _deferred(borrowed) if preset.method == "macer" else borrowed
+
+
+def _deferred(preset: Preset) -> Preset:
+    """MACER with Gaussian training for the first third of the schedule, and 64 images per step.
+
+    Without this beginning, or with the 16 images of a usual batch, small networks became constant classifiers.
+    """
+    return replace(
+        preset,
+        source=f"{preset.source}, deferred, 64 images per step",
+        batch=macer.OWN.batch,
+        by_sigma={sigma: {**values, "lbd_from": 50} for sigma, values in preset.by_sigma.items()},
+    )
+
+
+BORROWED = (
+    _borrowed(acr.GAUSSIAN),
+    *(_borrowed(preset, GREY) for preset in cat_rs.ON_MNIST if preset.method != "gaussian"),
+    *(_borrowed(preset) for preset in cat_rs.ON_CIFAR if preset.method != "gaussian"),
+    _borrowed(acr.AMPLIFY),
+)
 
 # The first preset for a data set and a method is the default there, unless it is a variation.
 PRESETS = (
     *acr.PRESETS,
     *cat_rs.PRESETS,
     *macer.PRESETS,
-    *consistency.PRESETS,
-    *smoothmix.PRESETS,
+    *jeong.PRESETS,
     *acr.BASELINES,
+<<<<<<< HEAD
     *borrowed.PRESETS,
     cat_rs.ON_IMAGENET,  # needs a teacher, and so is no default
+=======
+    *BORROWED,
+>>>>>>> 190d8b7 (Make the learning rate's schedule one object, and chapters of training's fragments)
 )
 
 

@@ -6,33 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from randsmooth.errors import InputError
+from randsmooth.training.schedule import Optimisation
+
 SIGMAS = (0.25, 0.5, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Optimisation:
-    """The optimiser's settings. `batch` counts noisy samples: m noises for each of batch / m images."""
-
-    epochs: int
-    lr: float
-    lr_drops: tuple[int, ...]
-    batch: int = 256
-    lr_factor: float = 0.1
-    momentum: float = 0.9
-    weight_decay: float = 1e-4
-
-    def summary(self) -> str:
-        """The settings in one line: 150 epochs, lr 0.1 (x0.1 at epochs 50, 100), batch 256, weight decay 0.0001."""
-        drops = f" (x{self.lr_factor:g} at epochs {', '.join(map(str, self.lr_drops))})" if self.lr_drops else ""
-        epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
-        return f"{epochs}, lr {self.lr:g}{drops}, batch {self.batch}, weight decay {self.weight_decay:g}"
-
-
-CIFAR = Optimisation(epochs=150, lr=0.1, lr_drops=(50, 100))
-MNIST = Optimisation(epochs=150, lr=0.01, lr_drops=(50, 100))
-IMAGENET = Optimisation(epochs=90, lr=0.1, lr_drops=(30, 60))
-DIGITS = Optimisation(epochs=40, lr=0.05, lr_drops=(15, 30))
-LOGGED = Optimisation(epochs=90, lr=0.01, lr_drops=(30, 60))  # in the Consistency and SmoothMix papers' MNIST logs
+CIFAR = Optimisation(epochs=150, lr=0.1, lr_milestones=(50, 100))
+MNIST = Optimisation(epochs=150, lr=0.01, lr_milestones=(50, 100))
+IMAGENET = Optimisation(epochs=90, lr=0.1, lr_milestones=(30, 60))
+DIGITS = Optimisation(epochs=40, lr=0.05, lr_milestones=(15, 30))
+LOGGED = Optimisation(epochs=90, lr=0.01, lr_milestones=(30, 60))  # in the Consistency and SmoothMix papers' MNIST logs
 
 CIFAR10 = ("cifar10", "cifar10-jpeg")  # the same images
 
@@ -106,11 +90,21 @@ class Preset:
     def schedule(self, dataset: str, arch: str) -> Optimisation:
         """The training schedule of `arch` on `dataset`."""
         optimisation = self.optimisation or usual_optimisation(dataset, arch)
-        return optimisation if self.batch is None else replace(optimisation, batch=self.batch)
+        return optimisation if self.batch is None else optimisation.having(batch=self.batch)
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
         """All hyperparameters at `sigma`, or at the nearest published sigma if this one is not published."""
         return {**self.fixed, **self.by_sigma.get(self.nearest(sigma), {})}
+
+    def usual_sigma(self) -> float:
+        """The sigma that it was published for or, of several, the middle one.
+
+        Raises:
+            InputError: it names none.
+        """
+        if not self.by_sigma:
+            raise InputError(f"{self.name} names no sigma: give one, such as sigma=0.5 (--sigma 0.5)")
+        return sorted(self.by_sigma)[len(self.by_sigma) // 2]
 
     def nearest(self, sigma: float) -> float:
         """The published sigma whose values are used at `sigma`."""

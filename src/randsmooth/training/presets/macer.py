@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from randsmooth.training.presets import base
-from randsmooth.training.presets.base import CIFAR10, IMAGENET, Optimisation, Preset, each, row, rows
+from randsmooth.training.presets.base import CIFAR10, IMAGENET, Preset, each, row, rows
+from randsmooth.training.schedule import Optimisation
 
 PAPER = "Zhai et al., ICLR 2020"
 OPEN = "batch and weight decay as in the authors' code"
 
 IMAGES = 64
-OWN = Optimisation(epochs=440, lr=0.01, lr_drops=(200, 400), batch=IMAGES * 16, weight_decay=5e-4)
-SHORT = replace(OWN, epochs=150, lr_drops=(60, 120))
+OWN = Optimisation(epochs=440, lr=0.01, lr_milestones=(200, 400), batch=IMAGES * 16, weight_decay=5e-4)
+SHORT = OWN.having(epochs=150, lr_milestones=(60, 120))
 K16 = {"k": 16, "gamma": 8.0, "beta": 16.0}
 TWO = (0.25, 0.5)
 
@@ -27,7 +28,7 @@ CIFAR = Preset(
     datasets=CIFAR10,
     optimisation=OWN,
     fixed=K16,
-    by_sigma=each(lbd=(12.0, 4.0, 12.0), lbd_from=(0, 0, OWN.lr_drops[0])),
+    by_sigma=each(lbd=(12.0, 4.0, 12.0), lbd_from=(0, 0, OWN.lr_milestones[0])),
 )
 MNIST = replace(
     CIFAR,
@@ -45,7 +46,7 @@ ON_IMAGENET = replace(
     CIFAR,
     source=f"{PAPER}, section 5.1, tables 2 and 5; batch and weight decay as usual",
     datasets=("imagenet",),
-    optimisation=Optimisation(epochs=120, lr=0.1, lr_drops=(30, 60, 90), batch=256 * 2),
+    optimisation=Optimisation(epochs=120, lr=0.1, lr_milestones=(30, 60, 90), batch=256 * 2),
     fixed={**K16, "k": 2},
     by_sigma=each(lbd=(6.0, 3.0, 3.0)),
 )
@@ -55,7 +56,7 @@ GAUSSIAN = Preset(
     method="gaussian",
     source=f"{PAPER}, section 5.1, tables 1, 6 and 7 ('Cohen'): MACER with k = 1 and lambda = 0; {OPEN}",
     datasets=(*CIFAR10, "mnist", "svhn"),
-    optimisation=replace(OWN, batch=IMAGES),
+    optimisation=OWN.having(batch=IMAGES),
     fixed={"m": 1},
     by_sigma=each(),
 )
@@ -63,7 +64,7 @@ GAUSSIAN_IMAGENET = replace(
     GAUSSIAN,
     source=f"{PAPER}, section 5.1, table 2 ('Cohen'): MACER with k = 1 and lambda = 0",
     datasets=("imagenet",),
-    optimisation=Optimisation(epochs=120, lr=0.1, lr_drops=(30, 60, 90)),
+    optimisation=Optimisation(epochs=120, lr=0.1, lr_milestones=(30, 60, 90)),
 )
 SMOOTHADV = Preset(
     name="macer/smoothadv",
@@ -89,7 +90,7 @@ LBD_12 = replace(CIFAR, by_sigma=each(sigmas=TWO, lbd=(12.0, 12.0)))
 ABLATIONS = (
     row(CIFAR, "150-epochs", f"{PAPER}, table 8; {OPEN}", sigmas=TWO, optimisation=SHORT),
     *(
-        row(LBD_12, f"k={k}", f"{PAPER}, tables 9 and 10", optimisation=replace(OWN, batch=IMAGES * k), k=k)
+        row(LBD_12, f"k={k}", f"{PAPER}, tables 9 and 10", optimisation=OWN.having(batch=IMAGES * k), k=k)
         for k in (1, 2, 4, 8, 16)
     ),
     *rows(LBD_12, "lbd", (0.0, 1.0, 2.0, 4.0, 8.0, 16.0), f"{PAPER}, tables 9 and 11"),

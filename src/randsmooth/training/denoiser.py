@@ -15,11 +15,12 @@ from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream
 from randsmooth.progress import Progress
-from randsmooth.training.denoiser_recipe import DenoiserRecipe, resolve_denoiser
-from randsmooth.training.denoiser_settings import DenoiserSettings
 from randsmooth.training.devices import placed
 from randsmooth.training.execution import Job, Options, carry_out
 from randsmooth.training.loop import Callback
+from randsmooth.training.recipe import DenoiserRecipe
+from randsmooth.training.resolution import resolve_denoiser
+from randsmooth.training.settings import DenoiserSettings
 from randsmooth.transfer import delivered_folder
 from randsmooth.urls import Place
 from randsmooth.versions import versions

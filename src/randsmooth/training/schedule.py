@@ -1,0 +1,102 @@
+"""The learning rate of every epoch, and the optimiser's other settings. Another schedule is another `lr_at` here."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from randsmooth.errors import InputError
+from randsmooth.frozen_record import FrozenRecord
+
+MOST = 10**6  # epochs, or noisy samples per step
+
+
+class LearningRate(FrozenRecord):
+    """The rate `lr`, multiplied by `lr_gamma` at each of the `lr_milestones`, as torch's MultiStepLR does.
+
+    The names begin with `lr_` because MACER has a gamma of its own.
+
+    Raises:
+        InputError: a value of a wrong type or out of its range.
+
+    Example:
+        >>> rate = LearningRate(epochs=150, lr=0.1, lr_milestones=(50, 100))
+        >>> [round(rate.lr_at(epoch), 4) for epoch in (0, 49, 50, 100)]
+        [0.1, 0.1, 0.01, 0.001]
+        >>> rate.stretched(30).lr_milestones
+        (10, 20)
+    """
+
+    epochs: int = Field(description="length of the run")
+    lr: float = Field(description="first learning rate")
+    lr_milestones: tuple[int, ...] = Field(
+        default=(), description="epochs, counted from 0, at which it is multiplied by `lr_gamma`"
+    )
+    lr_gamma: float = Field(default=0.1, description="what it is multiplied by")
+
+    def lr_at(self, epoch: int) -> float:
+        """The learning rate in `epoch`, counted from 0."""
+        return self.lr * self.lr_gamma ** sum(epoch >= milestone for milestone in self.lr_milestones)
+
+    def stretched(self, epochs: int) -> Self:
+        """The same schedule over a run of another length."""
+        there = {scaled(milestone, epochs / self.epochs) for milestone in self.lr_milestones}
+        # A set, since two milestones at one epoch would multiply the learning rate twice.
+        return self.model_copy(
+            update={"epochs": epochs, "lr_milestones": tuple(sorted(m for m in there if m < epochs))}
+        )
+
+    def rate_in_words(self) -> str:
+        """lr 0.1 (x0.1 at epochs 50, 100)."""
+        at = f" (x{self.lr_gamma:g} at epochs {', '.join(map(str, self.lr_milestones))})" if self.lr_milestones else ""
+        return f"lr {self.lr:g}{at}"
+
+    @field_validator("lr_milestones", mode="before")
+    @classmethod
+    def _rising(cls, value: Any) -> Any:
+        milestones: list[Any] = list(value) if isinstance(value, list | tuple) else [None]
+        if not all(type(each) is int and each > 0 for each in milestones) or milestones != sorted(set(milestones)):
+            raise InputError(f"lr_milestones={value!r} must be epochs above 0 in rising order, such as [50, 100]")
+        return tuple(milestones)
+
+    @model_validator(mode="after")
+    def _rates_above_0(self) -> Self:
+        for name in ("lr", "lr_gamma"):
+            if not (math.isfinite(value := getattr(self, name)) and value > 0):
+                raise InputError(f"{name}={value} must be a finite number above 0")
+        return self
+
+
+class Optimisation(LearningRate):
+    """The optimiser's settings. `batch` counts noisy samples: m noises for each of batch / m images.
+
+    Example:
+        >>> Optimisation(epochs=90, lr=0.1, lr_milestones=(30, 60)).summary()
+        '90 epochs, lr 0.1 (x0.1 at epochs 30, 60), batch 256, weight decay 0.0001'
+    """
+
+    batch: int = Field(default=256, description="noisy samples a step: m for each of batch / m images")
+    momentum: float = Field(default=0.9, description="of SGD")
+    weight_decay: float = Field(default=1e-4, description="of SGD")
+
+    def summary(self) -> str:
+        """The settings in one line."""
+        epochs = f"{self.epochs} epoch{'s' * (self.epochs != 1)}"
+        return f"{epochs}, {self.rate_in_words()}, batch {self.batch}, weight decay {self.weight_decay:g}"
+
+    @model_validator(mode="after")
+    def _in_range(self) -> Self:
+        for name in ("epochs", "batch"):
+            if (value := getattr(self, name)) > MOST:
+                raise InputError(f"{name}={value} must be at most {MOST:,}")
+        for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
+            if not 0.0 <= (value := getattr(self, name)) < most:
+                raise InputError(f"{name}={value} must lie in [0, {most})")
+        return self
+
+
+def scaled(epoch: int, factor: float) -> int:
+    """An epoch in a run that is `factor` times as long; never the first."""
+    return max(1, round(epoch * factor))
