@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import struct
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -16,15 +15,14 @@ from torch import Tensor, nn
 
 from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, NoDigest
+from randsmooth.errors import InputError
 from randsmooth.models.torch_file import check_archive, check_tensor
 from randsmooth.training.recipe import DENOISER, DenoiserRecipe, Recipe
 
 # torch writes a zip file. Such a file may end with a comment, preceded by its length; the digest is that comment.
 TAG = b"randsmooth sha256:"
 TAIL = len(TAG) + 64
-END, UNCOMMENTED = b"PK\x05\x06", b"\x00\x00"  # start of a zip file's last record, and its end without a comment
-END_SIZE = 22
+UNCOMMENTED = b"\x00\x00"  # the end of a zip file without a comment
 
 MOST_VALUES = 10**6  # numbers, texts and containers outside tensors; a thousand epochs need some ten thousand
 MOST_DEPTH = 8
@@ -55,20 +53,32 @@ def save(checkpoint: Checkpoint, path: Path) -> None:
 def load(path: Path) -> Checkpoint:
     """The checkpoint at `path`, on the CPU.
 
-    A checkpoint of an earlier version, which has no digest, is read with the warning `NoDigest`.
-
     Raises:
         InputError: the file is damaged, or is not a checkpoint of randsmooth.
     """
-    checkpoint, _ = _read(path)
-    return checkpoint
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _damaged(path, error) from None
+    if content[-TAIL:] != _tail(memoryview(content)[:-TAIL]):
+        raise _damaged(path, "it is not as it was written: its digest is missing or differs")
+    try:
+        check_archive(io.BytesIO(content), len(content))
+    except InputError as error:
+        raise _damaged(path, error) from None
+    try:
+        raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:  # from damaged bytes, unpickling may raise anything
+        raise _damaged(path, error) from error
+    _check_values(path, raw)
+    return _checked(path, raw)
 
 
 def check(path: Path) -> str:
     """What was verified about the checkpoint at `path`, in one sentence. Raises InputError as `load` does."""
-    checkpoint, signed = _read(path)
+    checkpoint = load(path)
     what = f"checkpoint: {checkpoint['recipe'].get('method')} after {checkpoint['epoch']} epochs, all numbers finite"
-    return f"{what}; " + ("it is as it was written" if signed else "it has no digest")
+    return f"{what}; it is as it was written"
 
 
 def check_like(path: Path, what: str, expected: Tensor, found: object) -> None:
@@ -95,9 +105,7 @@ def checked_state(
         for name, value in each.items():
             like = torch.zeros(()) if name == "step" else parameters[i]
             if value is not None or recipe.optimiser != "sgd":  # SGD without momentum keeps None
-                check_like(
-                    path, f"the {'momentum' if name == 'momentum_buffer' else name} of parameter {i}", like, value
-                )
+                check_like(path, f"the {name.removesuffix('_buffer')} of parameter {i}", like, value)
     return state
 
 
@@ -109,31 +117,6 @@ def _signed(archive: bytes) -> bytes:
 
 def _tail(head: bytes | memoryview) -> bytes:
     return TAG + hashlib.sha256(head).hexdigest().encode()
-
-
-def _read(path: Path) -> tuple[Checkpoint, bool]:
-    """The checkpoint at `path`, and whether it has a digest; without one, the warning `NoDigest` is given."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise _damaged(path, error) from None
-    plain = content[-END_SIZE:].startswith(END) and content.endswith(UNCOMMENTED)
-    if not plain and content[-TAIL:] != _tail(memoryview(content)[:-TAIL]):
-        raise _damaged(path, "it is not as it was written: its digest is missing or differs")
-    try:
-        check_archive(io.BytesIO(content), len(content))
-    except InputError as error:
-        raise _damaged(path, error) from None
-    try:
-        raw = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # from damaged bytes, unpickling may raise anything
-        raise _damaged(path, error) from error
-    _check_values(path, raw)
-    checkpoint = _checked(path, raw)
-    if plain:
-        note = f"{path} was written without a digest, so damage to it may go unseen; the next checkpoint will have one"
-        warnings.warn(note, NoDigest, stacklevel=3)
-    return checkpoint, not plain
 
 
 def _check_values(path: Path, raw: object) -> None:
@@ -181,9 +164,8 @@ def _checked(path: Path, raw: object) -> Checkpoint:
     except ValidationError as error:
         first = error.errors()[0]
         raise _damaged(path, f"recipe: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    return cast(
-        Checkpoint, raw | {"model": dict(raw["model"])}
-    )  # a plain dict, without attributes that a pickle may have added
+    # A plain dict of weights, without attributes that a pickle may have added.
+    return cast(Checkpoint, raw | {"model": dict(raw["model"])})
 
 
 def _is_history(history: object, epochs: int) -> bool:

@@ -285,13 +285,12 @@ def _launcher_quiet() -> Iterator[None]:
     """Keep torch's launcher from printing what is told in a sentence, and give back what it sets."""
     names = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")  # which of them a system has differs
     before = {each: signal.getsignal(each) for name in names if (each := getattr(signal, name, None)) is not None}
-    logger = logging.getLogger("torch.distributed.elastic")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    disabled = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # each logger of torch's has a level of its own
     try:
         yield
     finally:
-        logger.setLevel(level)
+        logging.disable(disabled)
         os.environ.pop("TORCHELASTIC_SIGNALS_TO_HANDLE", None)
         if threading.current_thread() is threading.main_thread():
             for each, handler in before.items():

@@ -22,7 +22,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
 from randsmooth.data import Images
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, NoDigest, Note
+from randsmooth.errors import InputError, Note
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress
@@ -138,25 +138,10 @@ def write_answers(path: Path, counts: Tensor, done: int, about: dict[str, str]) 
 def read_answers(path: Path) -> tuple[Tensor, int, dict[str, str]]:
     """The counts (N, K) at `path`, for how many images they are complete, and what they depend on.
 
-    A file of an earlier version, which has no digest, is read with the warning `NoDigest`.
-
     Raises:
         FileNotFoundError: there is no such file.
         InputError: the file was altered since it was written, or holds counts that no teacher can have given.
     """
-    counts, done, facts, _ = _read(path)
-    return counts, done, facts
-
-
-def check_answers(path: Path) -> str:
-    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_answers`."""
-    counts, done, _, signed = _read(path)
-    vouched = "they are as they were written" if signed else "it has no digest"
-    return f"a teacher's answers on {done} of {len(counts)} images; {vouched}"
-
-
-def _read(path: Path) -> tuple[Tensor, int, dict[str, str], bool]:
-    """What `read_answers` returns, and whether the file has a digest."""
     try:
         with safe_open(path, "pt") as file:
             facts, counts = dict(file.metadata() or {}), file.get_tensor("counts")
@@ -164,13 +149,16 @@ def _read(path: Path) -> tuple[Tensor, int, dict[str, str], bool]:
         raise
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} is damaged ({shown(error)})") from None
-    digest = facts.pop(DIGEST, None)
-    if digest not in (None, _digest(counts, facts)):
-        raise InputError(f"{path} is not as it was written: its digest differs")
+    if facts.pop(DIGEST, None) != _digest(counts, facts):
+        raise InputError(f"{path} is not as it was written: its digest is missing or differs")
     done = _checked(path, counts, facts)
-    if digest is None:
-        warnings.warn(f"{path} was written without a digest, so damage to it may go unseen", NoDigest, stacklevel=3)
-    return counts, done, {key: value for key, value in facts.items() if key != DONE}, digest is not None
+    return counts, done, {key: value for key, value in facts.items() if key != DONE}
+
+
+def check_answers(path: Path) -> str:
+    """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_answers`."""
+    counts, done, _ = read_answers(path)
+    return f"a teacher's answers on {done} of {len(counts)} images; they are as they were written"
 
 
 def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:
