@@ -30,7 +30,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from randsmooth.cli.certification import Certify
     from randsmooth.cli.verbs.certify import run as certify
     from randsmooth.progress import silent
-    from randsmooth.training import answers, train
+    from randsmooth.training import train
+    from randsmooth.training.teacher import write_answers
 
     folder = tmp_path_factory.mktemp("kinds")
     train("digits", sigma=0.25, epochs=1, take=100, out=folder / "model")
@@ -46,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = models.load(folder / "model")
     torch.onnx.export(model, (torch.rand(2, 1, 8, 8),), folder / "net.onnx", verbose=False, external_data=False)
     (folder / "config.yaml").write_text("verb: evaluate\nfiles: [a.parquet]\nradii: [0, 0.5]\n")
-    answers.write(folder / "taught" / "teacher.safetensors", torch.full((5, 2), 4), 5, {"n": "8"})
+    write_answers(folder / "taught" / "teacher.safetensors", torch.full((5, 2), 4), 5, {"n": "8"})
     (folder / "notes.md").write_text("# not ours\n")
     return folder
 

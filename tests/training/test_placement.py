@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -73,7 +75,7 @@ def test_srun_tells_where_all_meet_and_every_step_its_own_port(monkeypatch: pyte
 
 
 def test_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for environment, asked, sentence in [
+    table: list[tuple[dict[str, str], dict[str, Any], str]] = [
         ({}, {"devices": 0}, "devices=0 must be a whole number above 0"),
         ({}, {"devices": True}, "devices=True must be a whole number"),
         ({}, {"devices": 1, "nodes": -1}, "nodes=-1 must be a whole number"),
@@ -81,10 +83,11 @@ def test_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ({}, {"device": "cuda:1", "devices": 2}, "device='cuda:1' names one GPU"),
         ({}, {"devices": 2, "nodes": 2}, "nodes=2 needs a launcher"),
         (TORCHRUN, {"devices": 2, "nodes": 2}, "devices=2 on nodes=2 are 4 processes, and 8 were started"),
-    ]:
+    ]
+    for environment, asked, sentence in table:
         inside(monkeypatch, environment, gpus=2)
         with pytest.raises(InputError) as refused:
-            placed(**{"device": "cuda"} | asked)  # type: ignore[arg-type]
+            placed(**{"device": "cuda"} | asked)
         assert sentence in str(refused.value), asked
 
 

@@ -73,12 +73,8 @@ PRESETS = (
     *macer.PRESETS,
     *jeong.PRESETS,
     *acr.BASELINES,
-<<<<<<< HEAD
-    *borrowed.PRESETS,
-    cat_rs.ON_IMAGENET,  # needs a teacher, and so is no default
-=======
     *BORROWED,
->>>>>>> 190d8b7 (Make the learning rate's schedule one object, and chapters of training's fragments)
+    cat_rs.ON_IMAGENET,  # needs a teacher, and so is no default
 )
 
 
