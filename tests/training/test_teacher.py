@@ -125,11 +125,12 @@ def test_another_method_leaves_no_answers_behind(teacher: Path, tmp_path: Path) 
     assert not (tmp_path / "m" / TEACHER).exists()
 
 
-def forged(path: Path, counts: torch.Tensor | None = None, signed: bool = True, **facts: str) -> None:
-    """Other answers, or facts about them, in a file of teacher's answers."""
+def forged(path: Path, counts: torch.Tensor | None = None, signed: bool = False, **facts: str) -> None:
+    """Other answers, or facts about them, under the digest of the right ones or, `signed`, of their own."""
     there, about = stored(path.parent)
     counts, facts = there if counts is None else counts, {k: v for k, v in about.items() if k != "digest"} | facts
-    path.write_bytes(save({"counts": counts}, metadata=facts | ({"digest": about["digest"]} if signed else {})))
+    digest = teachers._digest(counts, facts) if signed else about["digest"]
+    path.write_bytes(save({"counts": counts}, metadata=facts | {"digest": digest}))
 
 
 def stray(counts: torch.Tensor) -> torch.Tensor:
@@ -144,16 +145,16 @@ DAMAGES: dict[str, tuple[Callable[[Path, torch.Tensor], object], str]] = {
     "no file of tensors": (lambda path, counts: path.write_bytes(b"nothing of the kind"), "is damaged"),
     "empty": (lambda path, counts: path.write_bytes(b""), "is damaged"),
     "cut": (lambda path, counts: path.write_bytes(path.read_bytes()[:-8]), "is damaged"),
-    "one answer": (lambda path, counts: forged(path, stray(counts)), "its digest differs"),
-    "fewer done": (lambda path, counts: forged(path, done="5"), "its digest differs"),
-    "old, too large": (lambda path, counts: forged(path, counts * 2, signed=False), "cannot come from 40 answers"),
-    "old, negative": (lambda path, counts: forged(path, counts - 4, signed=False), "cannot come from 40 answers"),
-    "old, floats": (lambda path, counts: forged(path, counts.float(), signed=False), "holds no counts"),
-    "old, flat": (lambda path, counts: forged(path, counts[0], signed=False), "holds no counts"),
-    "old, done a word": (lambda path, counts: forged(path, signed=False, done="all"), "holds no counts"),
-    "old, done too many": (lambda path, counts: forged(path, signed=False, done="99"), "holds no counts"),
-    "old, done fewer": (lambda path, counts: forged(path, signed=False, done="5"), "cannot come from 40 answers"),
-    "old, n without end": (lambda path, counts: forged(path, signed=False, n="9" * 5000), "holds no counts"),
+    "one answer": (lambda path, counts: forged(path, stray(counts)), "its digest is missing or differs"),
+    "fewer done": (lambda path, counts: forged(path, done="5"), "its digest is missing or differs"),
+    "signed, too large": (lambda path, counts: forged(path, counts * 2, signed=True), "cannot come from 40 answers"),
+    "signed, negative": (lambda path, counts: forged(path, counts - 4, signed=True), "cannot come from 40 answers"),
+    "signed, floats": (lambda path, counts: forged(path, counts.float(), signed=True), "holds no counts"),
+    "signed, flat": (lambda path, counts: forged(path, counts[0], signed=True), "holds no counts"),
+    "signed, done a word": (lambda path, counts: forged(path, signed=True, done="all"), "holds no counts"),
+    "signed, done too many": (lambda path, counts: forged(path, signed=True, done="99"), "holds no counts"),
+    "signed, done fewer": (lambda path, counts: forged(path, signed=True, done="5"), "cannot come from 40 answers"),
+    "signed, n without end": (lambda path, counts: forged(path, signed=True, n="9" * 5000), "holds no counts"),
 }
 
 
@@ -169,16 +170,6 @@ def test_damaged_answers_are_named_and_found_anew(case: str, asked: tuple[Path, 
     with pytest.warns(Note, match=rf"teacher.safetensors .*{message}.*, so the teacher is asked anew"):
         train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
     assert torch.equal(stored(tmp_path / "m")[0], right)
-
-
-def test_answers_without_a_digest_are_used_with_a_note(asked: tuple[Path, Path], tmp_path: Path) -> None:
-    teacher, run = asked
-    shutil.copytree(run, tmp_path / "m")
-    forged(tmp_path / "m" / TEACHER, signed=False)
-    before = (tmp_path / "m" / TEACHER).read_bytes()
-    with pytest.warns(Note, match="written without a digest"):
-        train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
-    assert (tmp_path / "m" / TEACHER).read_bytes() == before
 
 
 def test_no_flipped_bit_of_the_answers_is_used(asked: tuple[Path, Path], tmp_path: Path) -> None:
