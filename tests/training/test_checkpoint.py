@@ -171,7 +171,7 @@ FIELDS = {
     "model of words": ({"model": {"a": "b"}}, "something other than tensors"),
     "optimizer": ({"optimizer": 3}, "its optimizer is not a dictionary with text keys"),
     "schedule": ({"schedule": None}, "its schedule is not a dictionary with text keys"),
-    "recipe": ({"recipe": {"dataset": "digits"}}, "recipe: take: Field required"),
+    "recipe": ({"recipe": {"dataset": "digits"}}, "recipe: epochs: Field required"),
     "deep": ({"schedule": {"kept": deep(50)}}, "deeper than 8"),
     "doubled": ({"schedule": {"kept": doubled(7), "weights": [doubled(5)] * 10**5}}, "more than 1,000,000 values"),
     "bytes": ({"schedule": {"kept": bytearray(3)}}, "it holds a bytearray\\)"),

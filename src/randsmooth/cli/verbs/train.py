@@ -44,6 +44,8 @@ def train(settings: Train) -> None:
 
     As a paper trained: randsmooth train mnist --preset cat-rs/smoothmix/table1 --sigma 1.0
 
+    Without --sigma, with the preset's: randsmooth train digits
+
     On all GPUs of a machine: randsmooth train cifar10 --method smoothadv --sigma 0.5 --devices 8
     """
     from randsmooth.data.registry import check_dataset
@@ -72,9 +74,10 @@ def _to_certify(settings: Train, values: dict[str, Any]) -> str:
     for name in ("image_column", "label_column", "resize", "crop"):
         if values[name] is not None:
             words += [f"--{name.replace('_', '-')}", str(values[name])]
-    return shlex.join(words) + ("" if settings.sigma else " --denoiser DENOISER")
+    return shlex.join(words) + (" --denoiser DENOISER" if settings.sigma == 0 else "")
 
 
 def default_folder(settings: Train) -> Path:
     what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
-    return Path("runs") / f"{name_of(settings.dataset)}-{what}-{settings.sigma:g}"
+    sigma = "" if settings.sigma is None else f"-{settings.sigma:g}"  # the preset's, where none is named
+    return Path("runs") / f"{name_of(settings.dataset)}-{what}{sigma}"
