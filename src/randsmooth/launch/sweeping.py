@@ -204,8 +204,7 @@ def _check_training(step: Step, images: _Data, trained: Mapping[str, Step]) -> N
     from randsmooth import data
     from randsmooth.models.registry import check_arch
     from randsmooth.training import TrainingSettings, resolve
-    from randsmooth.training.run import weights_of_other_models
-    from randsmooth.training.run import require_labels
+    from randsmooth.training.run import require_labels, weights_of_other_models
 
     options = {key: value for key, value in step.options.items() if key in TrainingSettings.model_fields}
     settings = TrainingSettings(**options)
