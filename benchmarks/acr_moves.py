@@ -125,7 +125,7 @@ def _noise_deviation(p: Floats, table: Certificates) -> float:
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     assert sigma is not None and n is not None and alpha is not None
     k = np.arange(n // 2, n + 1)
-    radii = Radii(int(k[0]), bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), sigma))
+    radii = Radii(int(k[0]), bounds.radius_of_tail(bounds.q_upper(k, n, alpha), sigma))
     unique, counts = np.unique(p, return_counts=True)
     return float(np.sqrt(counts @ [_variance(float(each), n, radii) for each in unique]) / len(table))
 

@@ -61,7 +61,7 @@ def write_logs(folder: Path, tables: int) -> None:
     rng = np.random.default_rng(0)
     label, hard = rng.integers(0, 10, IMAGES), rng.normal(size=IMAGES)
     counts = np.unique(np.rint(N * special.ndtr(np.linspace(-0.1, 5.0, 4000))).astype(np.int64))
-    scaled = bounds.radius_of_tail(bounds.lower_tail(counts, N, ALPHA), 1.0)  # of each count, in sigmas
+    scaled = bounds.radius_of_tail(bounds.q_upper(counts, N, ALPHA), 1.0)  # of each count, in sigmas
     for place, sigma in itertools.islice(places(), tables):
         p_a = special.ndtr(rng.normal(1.2, 0.3) + 1.3 * hard + 0.4 * rng.normal(size=IMAGES))
         radius = sigma * scaled[np.clip(np.searchsorted(counts, N * p_a), 0, len(counts) - 1)]

@@ -55,8 +55,8 @@ def mean_radii(rule: Rule, looks: Ints, p: Floats, seed: int) -> tuple[Floats, f
     for i, path in enumerate(paths):
         successes, seen = np.array(path), looks[: len(path)]
         claim = rule.claim(path)
-        q = [float(bounds.union_tail(successes, looks, rule.alpha))]
-        q.append(float(bounds.e_tail(successes, seen, rule.alpha).min()))
+        q = [float(bounds.union_q_upper(successes, looks, rule.alpha))]
+        q.append(float(bounds.anytime_q_upper(successes, seen, rule.alpha).min()))
         radii[0, i] = claim.radius / rule.sigma
         radii[1:, i] = np.where(np.array(q) < 0.5, bounds.radius_of_tail(q, 1.0), 0.0)
     return radii.mean(axis=1), float(np.mean([rule.samples(path) for path in paths]))

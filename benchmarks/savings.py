@@ -57,7 +57,7 @@ class Replay:
 
 def recovered(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floats:
     """(N,) p_A of the picked class of each image."""
-    n_a = bounds.successes_of_tail(bounds.tail_of_radius(log.radius.to_numpy(), sigma), N, ALPHA)
+    n_a = bounds.successes_of_q(bounds.tail_of_radius(log.radius.to_numpy(), sigma), N, ALPHA)
     p, silent = n_a / N, log.predict.to_numpy() < 0
     least = p[~silent].min()
     density = np.sum(~silent & (p < least + DENSE)) / DENSE
@@ -95,7 +95,7 @@ def compared(
     n0: int,
 ) -> Replay:
     """Images that took `samples` for `radius` (N,), beside Clopper-Pearson on their `plain` (N,) successes of n."""
-    q = bounds.lower_tail(plain, N, ALPHA)
+    q = bounds.q_upper(plain, N, ALPHA)
     full = np.where(q < 0.5, bounds.radius_of_tail(q, sigma), -1.0)
     lost = [100 * np.mean(correct & (full >= r)) - 100 * np.mean(correct & (radius >= r)) for r in radii]
     acr = np.mean(correct * radius.clip(0)) / np.mean(correct * full.clip(0))

@@ -28,7 +28,7 @@ def made_up(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     for place, (sigma, mean) in LOGS.items():
         p_a = np.clip(rng.normal(mean, 0.3, 200), 0.01, 1.0)
-        radius = bounds.radius_of_tail(bounds.lower_tail(rng.binomial(N, p_a), N, ALPHA), sigma)
+        radius = bounds.radius_of_tail(bounds.q_upper(rng.binomial(N, p_a), N, ALPHA), sigma)
         path = folder / "smoothing" / place
         path.parent.mkdir(parents=True)
         certificates.write_tsv(certificates.from_radii(radius), path)

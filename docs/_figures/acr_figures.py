@@ -98,12 +98,12 @@ def shares_at(method: str, radii: Sequence[float] | Floats) -> Floats:
 
 def p_a_of(radius: Floats) -> Floats:
     """The share of right answers from which a radius was computed."""
-    return bounds.successes_of_tail(bounds.tail_of_radius(radius, SIGMA), N, ALPHA) / N
+    return bounds.successes_of_q(bounds.tail_of_radius(radius, SIGMA), N, ALPHA) / N
 
 
 def radius_of(p_a: Floats) -> Floats:
     """The radius that n samples certify of which a share `p_a` is right."""
-    return bounds.radius_of_tail(bounds.lower_tail(np.rint(p_a * N), N, ALPHA), SIGMA)
+    return bounds.radius_of_tail(bounds.q_upper(np.rint(p_a * N), N, ALPHA), SIGMA)
 
 
 # --- what a hundredth of p_A is worth -------------------------------------------------------------------------------

@@ -111,6 +111,6 @@ def test_enough_samples_certify_and_a_tenth_fewer_mostly_do_not() -> None:
     for k, n in ((520, 1000), (5010, 10_000), (9, 10), (999, 1000)):
         enough = enough_samples(k, n, 0.001)
         assert enough is not None
-        certified = [float(bounds.lower_tail(k * b // n, b, 0.001)) < 0.5 for b in (enough, int(0.85 * enough))]
+        certified = [float(bounds.q_upper(k * b // n, b, 0.001)) < 0.5 for b in (enough, int(0.85 * enough))]
         assert certified == [True, False], (k, n)
         assert enough_samples(n // 2, n, 0.001) is None

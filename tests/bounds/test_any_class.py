@@ -21,7 +21,7 @@ def falsely_claimed(q_of: Floats, p: Floats) -> float:
 @pytest.mark.parametrize("n", [7, 12, 25, 100, 1000])
 @pytest.mark.parametrize("alpha", [0.3, 0.1, 0.01])
 def test_all_classes_together_are_claimed_falsely_with_probability_alpha_at_most(n: int, alpha: float) -> None:
-    rng, q = np.random.default_rng(n), bounds.any_class_tail(np.arange(n + 1), n, alpha)
+    rng, q = np.random.default_rng(n), bounds.any_class_q_upper(np.arange(n + 1), n, alpha)
     worst = [np.array([0.5, 0.5]), np.array([0.5, 0.25, 0.25]), np.array([0.51, 0.49]), np.full(10, 0.1)]
     drawn = [rng.dirichlet(np.full(K, c)) for K in (2, 3, 5, 10) for c in (0.2, 1.0, 5.0) for _ in range(30)]
     one_big = [np.array([p, 1.0 - p]) for p in np.linspace(0.5, 1.0, 101)]
@@ -30,14 +30,14 @@ def test_all_classes_together_are_claimed_falsely_with_probability_alpha_at_most
 
 def test_the_plain_bound_fails_where_the_same_samples_pick_the_class() -> None:
     n, alpha, half = 1000, 0.1, np.array([0.5, 0.5])
-    plain, halved = (tail(np.arange(n + 1), n, alpha) for tail in (bounds.lower_tail, bounds.any_class_tail))
+    plain, halved = (tail(np.arange(n + 1), n, alpha) for tail in (bounds.q_upper, bounds.any_class_q_upper))
     assert falsely_claimed(plain, half) > 1.8 * alpha  # nearly twice as often as it should
     assert 0.8 * alpha < falsely_claimed(halved, half) <= alpha  # and no less than half of alpha would do
 
 
 def test_it_is_clopper_pearson_at_half_alpha_where_it_claims_anything() -> None:
     k = np.arange(101)
-    q, plain = bounds.any_class_tail(k, 100, 0.02), bounds.lower_tail(k, 100, 0.01)
+    q, plain = bounds.any_class_q_upper(k, 100, 0.02), bounds.q_upper(k, 100, 0.01)
     assert np.array_equal(q[plain < 0.5], plain[plain < 0.5])
     assert set(q[plain >= 0.5]) == {1.0}
 
@@ -45,11 +45,11 @@ def test_it_is_clopper_pearson_at_half_alpha_where_it_claims_anything() -> None:
 def test_a_simulation_that_picks_the_most_frequent_class_agrees() -> None:
     rng, p, n, alpha = np.random.default_rng(0), np.array([0.5, 0.5]), 200, 0.1
     counts = rng.multinomial(n, p, size=40_000)
-    q = bounds.any_class_tail(counts.max(axis=1), n, alpha)
+    q = bounds.any_class_q_upper(counts.max(axis=1), n, alpha)
     assert 0.7 * alpha < np.mean(q < 0.5) < alpha + 3.0 * np.sqrt(alpha / 40_000)
 
 
 @pytest.mark.parametrize(("k", "n", "alpha"), [(11, 10, 0.1), (-1, 10, 0.1), (1, 0, 0.1), (5, 10, 0.0), (5, 10, 1.0)])
 def test_what_cannot_be_is_refused(k: int, n: int, alpha: float) -> None:
     with pytest.raises(InputError):
-        bounds.any_class_tail(k, n, alpha)
+        bounds.any_class_q_upper(k, n, alpha)

@@ -105,7 +105,7 @@ def test_it_proves_larger_radii_than_bernsteins_bound(shape: tuple[float, float]
 
 def test_ones_alone_come_near_what_clopper_pearson_proves() -> None:
     q = 1.0 - float(betting_lower(np.ones(100_000), 0.001))
-    assert bounds.lower_tail(100_000, 100_000, 0.001) < q < 1.3 * bounds.lower_tail(100_000, 100_000, 0.001)
+    assert bounds.q_upper(100_000, 100_000, 0.001) < q < 1.3 * bounds.q_upper(100_000, 100_000, 0.001)
 
 
 def test_ends_and_shapes() -> None:

@@ -25,7 +25,7 @@ def test_bounds_are_the_beta_quantiles(k: int, n: int, alpha: float) -> None:
     high = 1.0 if k == n else stats.beta.isf(alpha, k + 1, n - k)
     assert bounds.lower(k, n, alpha) == pytest.approx(low, rel=0, abs=1e-12)
     assert bounds.upper(k, n, alpha) == pytest.approx(high, rel=0, abs=1e-12)
-    assert bounds.lower_tail(k, n, alpha) == pytest.approx(1.0 - low, rel=0, abs=1e-12)
+    assert bounds.q_upper(k, n, alpha) == pytest.approx(1.0 - low, rel=0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("k", "n", "alpha"), [case for case in GRID if case[2] < 0.5])
@@ -42,7 +42,7 @@ def test_end_points_are_exact(n: int, alpha: float) -> None:
     assert bounds.upper(n, n, alpha) == 1.0
     assert bounds.lower(n, n, alpha) == pytest.approx(alpha ** (1.0 / n), rel=1e-15)
     # The tail keeps its digits where 1 - p has none left.
-    assert bounds.lower_tail(n, n, alpha) == pytest.approx(-math.expm1(math.log(alpha) / n), rel=1e-15)
+    assert bounds.q_upper(n, n, alpha) == pytest.approx(-math.expm1(math.log(alpha) / n), rel=1e-15)
 
 
 def test_lower_and_upper_mirror_each_other() -> None:
@@ -76,13 +76,13 @@ def test_smallest_n_at_the_usual_alpha() -> None:
 @pytest.mark.parametrize(("n", "alpha"), [(1, 0.05), (100, 0.001), (10_000, 0.05), (100_000, 0.001)])
 def test_counts_are_recovered_from_their_bound(n: int, alpha: float) -> None:
     k = np.unique(np.linspace(0, n, 2001).astype(int))
-    np.testing.assert_array_equal(bounds.successes_of_tail(bounds.lower_tail(k, n, alpha), n, alpha), k)
+    np.testing.assert_array_equal(bounds.successes_of_q(bounds.q_upper(k, n, alpha), n, alpha), k)
 
 
 def test_recovered_counts_keep_their_shape_and_order() -> None:
     k = np.array([[70, 100, 70], [51, 99, 100]])
-    np.testing.assert_array_equal(bounds.successes_of_tail(bounds.lower_tail(k, 100, 0.01), 100, 0.01), k)
-    assert bounds.successes_of_tail(bounds.lower_tail(70, 100, 0.01), 100, 0.01) == 70
+    np.testing.assert_array_equal(bounds.successes_of_q(bounds.q_upper(k, 100, 0.01), 100, 0.01), k)
+    assert bounds.successes_of_q(bounds.q_upper(70, 100, 0.01), 100, 0.01) == 70
 
 
 @pytest.mark.parametrize(

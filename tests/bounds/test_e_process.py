@@ -7,8 +7,8 @@ import pytest
 from scipy import integrate, special
 
 from bounds.paths import naive_claim, successes
-from randsmooth.bounds.binomial import lower_tail
-from randsmooth.bounds.e_process import e_tail, log_e
+from randsmooth.bounds.binomial import q_upper
+from randsmooth.bounds.e_process import anytime_q_upper, log_e
 from randsmooth.bounds.look_times import looks
 from randsmooth.errors import InputError
 
@@ -48,7 +48,7 @@ def test_end_points_are_exact(n: int, q0: float) -> None:
     only = math.log(-math.expm1(power)) - power + math.log1p(-q0) - math.log((n + 1) * q0)
     assert log_e(n, n, q0) == pytest.approx(only, rel=1e-9, abs=1e-7)
     assert log_e(0, n, q0) == pytest.approx(-math.log(n + 1), rel=1e-12)
-    assert e_tail(0, n, 0.001) == 1.0
+    assert anytime_q_upper(0, n, 0.001) == 1.0
 
 
 @pytest.mark.parametrize(("n", "q0"), [(100_000, 1e-3), (100_000, 0.5), (10_000_000, 0.16)])
@@ -78,18 +78,18 @@ def test_log_e_falls_as_p0_grows_so_that_an_interval_is_rejected(s: int, n: int)
 @pytest.mark.parametrize("n", [1, 30, 1_000, 100_000, 10_000_000])
 def test_the_tail_is_where_the_evidence_reaches_its_threshold(n: int, alpha: float) -> None:
     s = np.unique(np.linspace(0, n, 12).astype(int))
-    q = e_tail(s, n, alpha)
+    q = anytime_q_upper(s, n, alpha)
     assert np.all(np.diff(q) <= 0)
     inside = q < 1.0 - 1e-9
     assert np.all(log_e(s[inside], n, q[inside]) >= -math.log(alpha))  # sound
     assert np.all(log_e(s[inside], n, q[inside] * (1.0 - 1e-4)) < -math.log(alpha))  # and tight
     assert q[0] == 1.0 and q[-1] < 1.0
-    assert np.all(q[s > 0] >= lower_tail(s[s > 0], n, alpha))  # the price of any n
+    assert np.all(q[s > 0] >= q_upper(s[s > 0], n, alpha))  # the price of any n
 
 
 def test_tails_broadcast() -> None:
-    tail = e_tail(np.arange(5, 11)[:, None], np.array([10, 20]), 0.05)
-    assert tail.shape == (6, 2) and tail[5, 0] == e_tail(10, 10, 0.05)
+    tail = anytime_q_upper(np.arange(5, 11)[:, None], np.array([10, 20]), 0.05)
+    assert tail.shape == (6, 2) and tail[5, 0] == anytime_q_upper(10, 10, 0.05)
     assert log_e(np.arange(5, 11)[:, None], 10, np.array([0.1, 0.2, 0.3])).shape == (6, 3)
 
 
@@ -108,7 +108,7 @@ def test_coverage_of_the_bound_itself() -> None:
     alpha, q, n = 0.05, 0.16, looks(2_000, ratio=1.5, first=4, grain=1)
     s = successes(n, q, seed=7, paths=20_000)
     distinct, place = np.unique(np.stack([s, np.broadcast_to(n, s.shape)]).reshape(2, -1), axis=1, return_inverse=True)
-    tail = e_tail(distinct[0], distinct[1], alpha)[place].reshape(s.shape)
+    tail = anytime_q_upper(distinct[0], distinct[1], alpha)[place].reshape(s.shape)
     rate = np.mean((tail < q).any(axis=1))
     assert 0.25 * alpha < rate < alpha
     crossed = (log_e(s, n, q) >= 1e-6 - math.log(alpha)).any(axis=1)
@@ -122,9 +122,9 @@ def test_coverage_of_the_bound_itself() -> None:
         (lambda: log_e(1, 2, 0.0), "q0 must"),
         (lambda: log_e(1, 2, 1.0), "q0 must"),
         (lambda: log_e(1, 2, math.nan), "q0 must"),
-        (lambda: e_tail(1, 2, 1.0), "alpha=1.0"),
-        (lambda: e_tail(-1, 2, 0.05), "k=-1 of n=2"),
-        (lambda: e_tail(0, 0, 0.05), "n=0"),
+        (lambda: anytime_q_upper(1, 2, 1.0), "alpha=1.0"),
+        (lambda: anytime_q_upper(-1, 2, 0.05), "k=-1 of n=2"),
+        (lambda: anytime_q_upper(0, 0, 0.05), "n=0"),
     ],
 )
 def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]

@@ -39,7 +39,7 @@ def test_radius_is_that_of_scipys_quantiles(counts: list[int]) -> None:
 
 def test_of_two_classes_it_is_the_one_sided_radius() -> None:
     k = np.arange(1001)
-    one_sided = bounds.radius_of_tail(bounds.lower_tail(k, 1000, ALPHA), SIGMA)
+    one_sided = bounds.radius_of_tail(bounds.q_upper(k, 1000, ALPHA), SIGMA)
     counts = np.column_stack([k, 1000 - k])
     np.testing.assert_allclose(pairwise_radius(counts, np.zeros(1001, int), SIGMA, ALPHA), one_sided, atol=1e-12)
 
@@ -100,8 +100,8 @@ def test_control_the_rival_that_other_samples_named_alone_fails_too_often() -> N
 
 def pairwise_radius_against(counts: Ints) -> NDArray[np.float64]:
     """Of class 0 against class 1 alone, of three."""
-    s = 1.0 - bounds.lower_tail(counts[:, :2].sum(axis=1), counts.sum(axis=1), ALPHA / 10)
-    t = 1.0 - bounds.lower_tail(counts[:, 0], counts[:, :2].sum(axis=1), 0.9 * ALPHA)
+    s = 1.0 - bounds.q_upper(counts[:, :2].sum(axis=1), counts.sum(axis=1), ALPHA / 10)
+    t = 1.0 - bounds.q_upper(counts[:, 0], counts[:, :2].sum(axis=1), 0.9 * ALPHA)
     return np.asarray(bounds.radius_of_pair(1.0 - s * t, s * (1.0 - t), SIGMA))
 
 

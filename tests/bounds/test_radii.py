@@ -33,4 +33,4 @@ def test_a_radius_gives_its_tail_back(sigma: float) -> None:
 def test_largest_radius_of_the_published_budget(sigma: float) -> None:
     largest = bounds.largest_radius(100_000, 0.001, sigma)
     assert largest == pytest.approx(3.8115 * sigma, abs=5e-5)
-    assert largest == bounds.radius_of_tail(bounds.lower_tail(100_000, 100_000, 0.001), sigma)
+    assert largest == bounds.radius_of_tail(bounds.q_upper(100_000, 100_000, 0.001), sigma)

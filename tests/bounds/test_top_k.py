@@ -156,7 +156,7 @@ PUBLISHED = [
 def test_published_radii(counts: list[int], label: int, published: float) -> None:
     each, n = 0.001 / 10, sum(counts)
     rivals = sorted(counts[:label] + counts[label + 1 :], reverse=True)[:3]
-    q, uppers = bounds.lower_tail(counts[label], n, each), bounds.upper(rivals, n, each)
+    q, uppers = bounds.q_upper(counts[label], n, each), bounds.upper(rivals, n, each)
     radius = float(top_k_radius_of_bounds([q], [uppers], 0.25)[0])
     assert float(f"{radius:.3g}") == published
     assert top_k_radius([counts], [label], 3, 0.25, 0.001)[0] > radius  # k + 1 bounds have to hold, not K

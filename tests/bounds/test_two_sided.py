@@ -44,7 +44,7 @@ def test_each_bound_holds_at_half_alpha() -> None:
 
 def test_never_below_the_one_sided_radius_at_half_alpha_and_equal_to_it_for_two_classes() -> None:
     k = np.arange(1001)
-    one_sided = bounds.radius_of_tail(bounds.lower_tail(k, 1000, ALPHA / 2.0), SIGMA)
+    one_sided = bounds.radius_of_tail(bounds.q_upper(k, 1000, ALPHA / 2.0), SIGMA)
     picked = np.zeros(1001, int)
     two = two_sided_radius(np.column_stack([k, 1000 - k]), picked, SIGMA, ALPHA)
     np.testing.assert_array_equal(two, one_sided)

@@ -33,7 +33,7 @@ class Halves(Rule):
         return None if path else first
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_tail(float(bounds.lower_tail(path[-1], self.samples(path), self.alpha / 2.0)))
+        return self.by_q(float(bounds.q_upper(path[-1], self.samples(path), self.alpha / 2.0)))
 
 
 ENTRY = RuleEntry(

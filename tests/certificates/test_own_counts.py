@@ -28,7 +28,7 @@ FACTS: dict[str, Any] = {"sigma": 0.5, "alpha": 0.001}
 
 
 def radius(n_a: int, alpha: float = 0.001) -> float:
-    return float(bounds.radius_of_tail(bounds.lower_tail(n_a, 1000, alpha), 0.5))
+    return float(bounds.radius_of_tail(bounds.q_upper(n_a, 1000, alpha), 0.5))
 
 
 def test_counts_of_all_classes_are_judged_as_a_run_of_ours_would_be() -> None:

@@ -58,7 +58,7 @@ def test_what_counts_prove_is_worked_out_once(make: Make, tmp_path: Path, monkey
     assert asked == [60]
     stored = pq.read_table(tmp_path / "few.parquet")["p_lower"].to_numpy()
     k = few.evidence()[1][np.arange(7), few.evidence()[0].argmax(axis=1)]
-    assert np.array_equal(stored, 1.0 - bounds.lower_tail(k, 200, 0.01))
+    assert np.array_equal(stored, 1.0 - bounds.q_upper(k, 200, 0.01))
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-5])

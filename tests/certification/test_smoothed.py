@@ -232,7 +232,7 @@ def test_what_a_search_found_is_not_found_again_without_a_seed(monkeypatch: pyte
     """Of images just outside of a radius alpha are certified falsely; asked about again, alpha of those, or all."""
     monkeypatch.setattr(smoothed, "fresh_seed", iter(range(24, 34)).__next__)
     n, alpha, images = 60, 0.01, 4000
-    distance = float(bounds.radius_of_tail(bounds.lower_tail(45, n, alpha), SIGMA)) - 1e-4
+    distance = float(bounds.radius_of_tail(bounds.q_upper(45, n, alpha), SIGMA)) - 1e-4
     x, step = at_distance([distance]).repeat(images, 1, 1, 1), torch.arange(images) / 2**16
     x[:, 0, 0, 0] += step
     x[:, 2, 1, 1] -= step

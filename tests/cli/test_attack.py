@@ -11,7 +11,7 @@ import pytest
 
 from cli.run import Run
 from randsmooth import certify, models, read, train
-from randsmooth.bounds import successes_of_tail, tail_of_radius
+from randsmooth.bounds import successes_of_q, tail_of_radius
 from randsmooth.certificates import Certificates, from_evidence, write_parquet
 
 N, TAKE = 2000, 6
@@ -32,7 +32,7 @@ def forged(table: Certificates) -> Certificates:
     """The table with the counts that radii twice as large would have come from."""
     assert table.header.sigma and table.header.alpha
     q = tail_of_radius(2 * table.radius, table.header.sigma)
-    successes = successes_of_tail(q, FORGED, table.header.alpha)
+    successes = successes_of_q(q, FORGED, table.header.alpha)
     counts0, honest = table.evidence()
     rows, picked = np.arange(len(table)), counts0.argmax(axis=1)
     counts = np.zeros_like(honest)

@@ -64,12 +64,12 @@ def test_every_subset_of_a_small_table(counted: Make) -> None:
         table = counted([hits], n=stored)
         samples = [1] * hits + [0] * (stored - hits)
         k = np.array([sum(chosen) for chosen in combinations(samples, n)])
-        radii = bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), 0.5)
+        radii = bounds.radius_of_tail(bounds.q_upper(k, n, alpha), 0.5)
         right = 2 * hits >= stored  # else the selection samples, here the same, picked the other class
         expected = metrics.expected_radius(table, n, alpha)
         assert expected[0] == pytest.approx(right * radii.mean(), abs=1e-14)
         for r in (0.0, 0.1, 0.4):
-            held = (bounds.lower_tail(k, n, alpha) < 0.5) & (radii >= r)
+            held = (bounds.q_upper(k, n, alpha) < 0.5) & (radii >= r)
             chance = metrics.chance_certified(table, r, n, alpha)
             assert chance[0] == pytest.approx(right * held.mean(), abs=1e-14)
 

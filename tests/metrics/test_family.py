@@ -22,7 +22,7 @@ DRAWS = 400
 def sampled(p: Floats, rng: np.random.Generator, name: str = "") -> Certificates:
     """A table of images of class 0 whose p_A are `p`, certified with N samples each."""
     hits = rng.binomial(N, p)
-    tail = bounds.lower_tail(np.maximum(hits, N - hits), N, ALPHA)
+    tail = bounds.q_upper(np.maximum(hits, N - hits), N, ALPHA)
     return of_radii(np.where(hits > N / 2, 1.0, -1.0) * bounds.radius_of_tail(tail, SIGMA), name)
 
 

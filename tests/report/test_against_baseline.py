@@ -282,7 +282,7 @@ def test_the_slider_stops_at_true_figures(pair: list[Certificates], log: Make) -
             assert stops["accuracy"][row][at] == pytest.approx(exact, abs=0.5)
         p = stops["p_a"][at]
         if p is not None and r > 0:
-            certified = bounds.radius_of_tail(bounds.lower_tail(round(p * 500), 500, 0.001), 0.5)
+            certified = bounds.radius_of_tail(bounds.q_upper(round(p * 500), 500, 0.001), 0.5)
             assert certified == pytest.approx(r, abs=0.03)
     known = [p for p in stops["p_a"] if p is not None]
     assert known == sorted(known) and stops["p_a"][-1] is None  # past the farthest certificate

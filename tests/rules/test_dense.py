@@ -86,7 +86,7 @@ def test_control_plain_bounds_at_the_look_where_one_stops_err_too_often() -> Non
     r = judge.radii[60]
     q0 = float(bounds.tail_of_radius(r, SIGMA))
     paths = walks(judge, np.full(4000, q0 + 1e-9), np.random.default_rng(6))
-    best = [bounds.lower_tail(p, judge.looks[: len(p)], ALPHA).min() <= q0 for p in paths]
+    best = [bounds.q_upper(p, judge.looks[: len(p)], ALPHA).min() <= q0 for p in paths]
     assert np.mean(best) > 1.5 * ALPHA > wrong_share(judge, r, paths)
 
 

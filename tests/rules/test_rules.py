@@ -170,7 +170,7 @@ def test_control_peeking_without_paying_errs_too_often() -> None:
     looks = np.array(judge.looks)  # type: ignore[attr-defined]
     drawn = np.diff(looks, prepend=0)
     successes = looks - rng.binomial(drawn, q0, size=(PATHS, len(looks))).cumsum(axis=1)
-    peeked = (bounds.lower_tail(successes, looks, ALPHA) <= q0).any(axis=1)
+    peeked = (bounds.q_upper(successes, looks, ALPHA) <= q0).any(axis=1)
     assert peeked.mean() > 2 * ALPHA > ALLOWED
 
 
@@ -178,9 +178,9 @@ def test_control_a_pilot_counted_again_errs_too_often() -> None:
     """Stopping where the pilot looks good and counting it along proves too much."""
     rng, q0 = np.random.default_rng(13), tail(0.4)
     pilot = PILOT - rng.binomial(PILOT, q0, PATHS)
-    alone = bounds.lower_tail(pilot, PILOT, ALPHA) <= q0  # a lucky pilot is enough, and draws nothing more
+    alone = bounds.q_upper(pilot, PILOT, ALPHA) <= q0  # a lucky pilot is enough, and draws nothing more
     more = N - PILOT
-    both = bounds.lower_tail(pilot + more - rng.binomial(more, q0, PATHS), N, ALPHA) <= q0
+    both = bounds.q_upper(pilot + more - rng.binomial(more, q0, PATHS), N, ALPHA) <= q0
     assert np.mean(alone | both) > ALLOWED
 
 
@@ -188,8 +188,8 @@ def test_control_a_pilot_counted_again_errs_too_often() -> None:
 def test_control_uniform_numbers_drawn_again_err_too_often() -> None:
     rng, n, q0 = np.random.default_rng(14), 200, tail(0.3)
     k = n - rng.binomial(n, q0, PATHS)
-    once = bounds.randomised_lower_tail(k, n, ALPHA, rng.uniform(size=PATHS)) < q0
-    luckiest = bounds.randomised_lower_tail(k, n, ALPHA, rng.uniform(size=(10, PATHS)).min(axis=0)) < q0
+    once = bounds.randomised_q_upper(k, n, ALPHA, rng.uniform(size=PATHS)) < q0
+    luckiest = bounds.randomised_q_upper(k, n, ALPHA, rng.uniform(size=(10, PATHS)).min(axis=0)) < q0
     assert once.mean() == pytest.approx(ALPHA, abs=ALLOWED - ALPHA)
     assert luckiest.mean() > ALLOWED
 

@@ -40,8 +40,8 @@ def replay(rule: Rule, p: Floats, seed: int = 0) -> Replay:
     fresh = rng.binomial(samples - PILOT, p)
     hits = pilot + fresh + rng.binomial(rule.n - samples, p)
     more = samples > PILOT
-    q = np.where(more, bounds.lower_tail(fresh, np.where(more, samples - PILOT, rule.n), rule.alpha), 1.0)
-    full = bounds.radius_of_tail(bounds.lower_tail(hits, rule.n, rule.alpha), sigma=1.0)
+    q = np.where(more, bounds.q_upper(fresh, np.where(more, samples - PILOT, rule.n), rule.alpha), 1.0)
+    full = bounds.radius_of_tail(bounds.q_upper(hits, rule.n, rule.alpha), sigma=1.0)
     return Replay(bounds.radius_of_tail(q, sigma=1.0), full, samples.astype(float))
 
 
@@ -80,7 +80,7 @@ def test_nine_tenths_lie_within_on_the_images_of_published_logs(logs: Path) -> N
         log = read(path)
         certified = log.rows(log.predict >= 0).rows(np.arange(0, int(np.sum(log.predict >= 0)), 10))
         sigma = float(re.search(r"sigma([\d.]+)", path.parent.name)[1])  # type: ignore[index]
-        p = bounds.successes_of_tail(bounds.tail_of_radius(certified.radius, sigma), N, ALPHA) / N
+        p = bounds.successes_of_q(bounds.tail_of_radius(certified.radius, sigma), N, ALPHA) / N
         assert replay(now, p, seed).within(0.05) >= 0.95
         assert replay(before, p, seed).within(0.05) < 0.75
 
@@ -141,7 +141,7 @@ def test_claims_are_clopper_pearson_of_the_fresh_samples_alone() -> None:
     fresh = look - PILOT
     for hits in (0, fresh // 2, fresh - 700, fresh):
         claim = judge.claim([900, 900 + hits])
-        assert claim.q == bounds.lower_tail(hits, fresh, ALPHA)
+        assert claim.q == bounds.q_upper(hits, fresh, ALPHA)
 
 
 @pytest.mark.parametrize("version", [None, VERSION])

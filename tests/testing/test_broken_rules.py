@@ -28,7 +28,7 @@ class Half(Rule):
         return first if not path else self.n if len(path) == 1 and path[0] == first else None
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_tail(float(bounds.lower_tail(path[-1], self.samples(path), self.alpha / 2.0)))
+        return self.by_q(float(bounds.q_upper(path[-1], self.samples(path), self.alpha / 2.0)))
 
 
 def test_a_rule_that_keeps_the_contract() -> None:
@@ -44,10 +44,10 @@ class Peeking(Half):
         return None if len(path) == 10 or proved else (len(path) + 1) * tenth
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_tail(self._q(path))
+        return self.by_q(self._q(path))
 
     def _q(self, path: Sequence[int]) -> float:
-        return float(bounds.lower_tail(path[-1], len(path) * (self.n // 10), 0.3))
+        return float(bounds.q_upper(path[-1], len(path) * (self.n // 10), 0.3))
 
 
 class Greedy(Half):
@@ -97,7 +97,7 @@ class Blind(Half):
     """Certifies everything."""
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_tail(0.01)
+        return self.by_q(0.01)
 
 
 class TwoMinds(Half):

@@ -233,7 +233,7 @@ def radius_by_samples(k: int, n: int, budgets: Sequence[int], *, alpha: float, s
     """
     b = np.asarray(budgets, np.int64)
     agreeing = np.array([k * each // n for each in b.tolist()], np.int64)  # Python's integers, which do not overflow
-    return np.asarray(bounds.radius_of_tail(bounds.lower_tail(agreeing, b, alpha), sigma))
+    return np.asarray(bounds.radius_of_tail(bounds.q_upper(agreeing, b, alpha), sigma))
 
 
 def limit(k: int, n: int, sigma: float) -> float:
@@ -259,7 +259,7 @@ def enough_samples(k: int, n: int, alpha: float) -> int | None:
         return None
     b = 10
     while b <= MOST_SAMPLES:
-        if float(bounds.lower_tail(k * b // n, b, alpha)) < 0.5:
+        if float(bounds.q_upper(k * b // n, b, alpha)) < 0.5:
             step = 10 ** max(0, len(str(b)) - 2)
             return int(math.ceil(b / step) * step)
         b += max(1, b // 20)

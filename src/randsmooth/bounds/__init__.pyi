@@ -1,4 +1,4 @@
-from .any_class import any_class_tail as any_class_tail
+from .any_class import any_class_q_upper as any_class_q_upper
 from .any_class_crossing import any_class_boundary as any_class_boundary
 from .assurance import assured_accuracy as assured_accuracy
 from .assurance import most_failures as most_failures
@@ -10,10 +10,10 @@ from .binomial import (
     lower as lower,
 )
 from .binomial import (
-    lower_tail as lower_tail,
+    q_upper as q_upper,
 )
 from .binomial import (
-    successes_of_tail as successes_of_tail,
+    successes_of_q as successes_of_q,
 )
 from .binomial import (
     two_sided_p_value as two_sided_p_value,
@@ -36,7 +36,7 @@ from .boundaries import (
 from .boundary_cache import cached_boundary as cached_boundary
 from .deadlines import claims_by_deadline as claims_by_deadline
 from .deadlines import claims_by_deadlines as claims_by_deadlines
-from .e_process import e_tail as e_tail
+from .e_process import anytime_q_upper as anytime_q_upper
 from .e_process import log_e as log_e
 from .finite_mean import finite_mean_interval as finite_mean_interval
 from .finite_share import enough_drawn as enough_drawn
@@ -75,7 +75,7 @@ from .radii import (
 from .radii import (
     tail_of_radius as tail_of_radius,
 )
-from .randomised import randomised_lower_tail as randomised_lower_tail
+from .randomised import randomised_q_upper as randomised_q_upper
 from .soft import (
     bernstein_lower as bernstein_lower,
 )
@@ -100,4 +100,4 @@ from .two_sided import (
     two_sided_tails as two_sided_tails,
 )
 from .union import union_levels as union_levels
-from .union import union_tail as union_tail
+from .union import union_q_upper as union_q_upper

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, lower_tail
+from randsmooth.bounds.binomial import Floats, q_upper
 from randsmooth.bounds.limits import check_alpha
 
 
-def any_class_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+def any_class_q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """q = 1 - p_lower for whichever class is picked, also by these samples: Clopper-Pearson at alpha / 2, above 1/2.
 
     The one-sided bound at alpha holds for one class that was picked without these samples. The most frequent class of
@@ -35,9 +35,9 @@ def any_class_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         InputError: counts that cannot be, or alpha outside (0, 1).
 
     Example:
-        >>> any_class_tail([50, 90, 100], 100, alpha=0.001).round(4).tolist()
+        >>> any_class_q_upper([50, 90, 100], 100, alpha=0.001).round(4).tolist()
         [1.0, 0.2338, 0.0732]
     """
     check_alpha(alpha)
-    q = lower_tail(k, n, alpha / 2.0)
+    q = q_upper(k, n, alpha / 2.0)
     return np.where(q < 0.5, q, 1.0)

@@ -35,7 +35,7 @@ def check_counts(k: ArrayLike, n: ArrayLike) -> None:
         raise InputError(f"successes must lie in 0..n; got k={k.tolist()} of n={n.tolist()}")
 
 
-def lower_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+def q_upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """1 minus the one-sided Clopper-Pearson lower bound: an upper bound on the failure probability q.
 
     Kept as q because p may be so close to 1 that 1 - p has no digits left; the all-success case is exact.
@@ -48,9 +48,9 @@ def lower_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     Source: Clopper & Pearson 1934; the quantile of Beta(k, n - k + 1).
 
     Example:
-        >>> lower_tail([0, 50, 100], 100, alpha=0.001).round(4).tolist()
+        >>> q_upper([0, 50, 100], 100, alpha=0.001).round(4).tolist()
         [1.0, 0.6552, 0.0667]
-        >>> float(lower_tail(100_000, 100_000, alpha=0.001))
+        >>> float(q_upper(100_000, 100_000, alpha=0.001))
         6.907516699060702e-05
     """
     check_alpha(alpha)
@@ -65,13 +65,13 @@ def lower_tail(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
 def lower(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """One-sided lower bound p_lower: P(p_lower > p) <= alpha for k ~ Bin(n, p).
 
-    Shapes and errors as `lower_tail`.
+    Shapes and errors as `q_upper`.
 
     Example:
         >>> lower([0, 50, 100], 100, alpha=0.001).round(4).tolist()
         [0.0, 0.3448, 0.9333]
     """
-    return np.asarray(1.0 - lower_tail(k, n, alpha))
+    return np.asarray(1.0 - q_upper(k, n, alpha))
 
 
 def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
@@ -82,7 +82,7 @@ def upper(k: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         [0.0667, 0.6552, 1.0]
     """
     check_counts(k, n)  # here, so that an error names the successes and not the failures
-    return lower_tail(np.asarray(n) - np.asarray(k), n, alpha)
+    return q_upper(np.asarray(n) - np.asarray(k), n, alpha)
 
 
 def two_sided_p_value(k: int, n: int) -> float:
@@ -97,16 +97,16 @@ def two_sided_p_value(k: int, n: int) -> float:
     return min(1.0, 2.0 * float(tail))
 
 
-def successes_of_tail(q: ArrayLike, n: int, alpha: float) -> Ints:
-    """The k whose `lower_tail(k, n, alpha)` is nearest to `q`: what a published radius was computed from.
+def successes_of_q(q: ArrayLike, n: int, alpha: float) -> Ints:
+    """The k whose `q_upper(k, n, alpha)` is nearest to `q`: what a published radius was computed from.
 
     Args:
         q: 1 - p_lower, any shape, in (0, 1).
         n, alpha: as the certificate was made.
 
     Example:
-        >>> q = lower_tail([51, 99, 100], 100, alpha=0.001)
-        >>> successes_of_tail(q, 100, alpha=0.001).tolist()
+        >>> q = q_upper([51, 99, 100], 100, alpha=0.001)
+        >>> successes_of_q(q, 100, alpha=0.001).tolist()
         [51, 99, 100]
     """
     shape = np.shape(q)
@@ -129,7 +129,7 @@ def _inverted(q: Floats, n: int, alpha: float) -> Ints:
     low, high = np.zeros(q.shape, np.int64), np.full(q.shape, n, np.int64)
     while np.any(high - low > 1):  # the tail falls as k grows
         middle = (low + high) // 2
-        above = lower_tail(middle, n, alpha) > q
+        above = q_upper(middle, n, alpha) > q
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    nearer_low = np.abs(lower_tail(low, n, alpha) - q) <= np.abs(lower_tail(high, n, alpha) - q)
+    nearer_low = np.abs(q_upper(low, n, alpha) - q) <= np.abs(q_upper(high, n, alpha) - q)
     return np.asarray(np.where(nearer_low, low, high))

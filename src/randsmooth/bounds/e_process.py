@@ -52,7 +52,7 @@ def log_e(s: ArrayLike, n: ArrayLike, q0: ArrayLike) -> Floats:
     return near
 
 
-def e_tail(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
+def anytime_q_upper(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
     """q = 1 - p_lower, where p_lower is the largest p0 that s of n successes reject: M >= 1/alpha.
 
     P(p_lower > p at any n) <= alpha. What is rejected is an interval (0, p_lower], since M falls as p0 grows:
@@ -73,7 +73,7 @@ def e_tail(s: ArrayLike, n: ArrayLike, alpha: float) -> Floats:
         InputError: counts that cannot be, or alpha outside (0, 1).
 
     Example:
-        >>> p_lower = 1.0 - e_tail([90, 900], [100, 1000], alpha=0.05)
+        >>> p_lower = 1.0 - anytime_q_upper([90, 900], [100, 1000], alpha=0.05)
         >>> p_lower.round(3).tolist()
         [0.795, 0.868]
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, Ints, lower_tail
+from randsmooth.bounds.binomial import Floats, Ints, q_upper
 from randsmooth.bounds.limits import check_alpha
 from randsmooth.bounds.look_times import check_looks
 from randsmooth.bounds.rivals import check_class_counts
@@ -112,8 +112,8 @@ def _tails(own: Ints, both: Ints, n: Ints, classes: int, alpha: float) -> tuple[
     """Upper bounds on 1 - s, what the other classes hold, and on 1 - t, the rival's part of the pair."""
     if classes == 2:
         return np.zeros(both.shape), _part(own, both, alpha)
-    return lower_tail(both, n, FOR_THE_PAIR * alpha), _part(own, both, (1.0 - FOR_THE_PAIR) * alpha)
+    return q_upper(both, n, FOR_THE_PAIR * alpha), _part(own, both, (1.0 - FOR_THE_PAIR) * alpha)
 
 
 def _part(own: Ints, both: Ints, alpha: float) -> Floats:
-    return np.where(both > 0, lower_tail(own, np.maximum(both, 1), alpha), 1.0)
+    return np.where(both > 0, q_upper(own, np.maximum(both, 1), alpha), 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.bounds.binomial import Floats, lower_tail
+from randsmooth.bounds.binomial import Floats, q_upper
 from randsmooth.bounds.limits import check_alpha
 from randsmooth.errors import InputError
 
@@ -14,26 +14,26 @@ CAP = 0.1  # sigma by which its radius may exceed the plain bound's; without it,
 STEPS = 60  # of bisection: far below the rounding of the distribution function
 
 
-def randomised_lower_tail(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike) -> Floats:
+def randomised_q_upper(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike) -> Floats:
     """1 minus the randomised lower bound: the q at which P(X > k) + u P(X = k) = alpha, X ~ Bin(n, 1 - q).
 
     The level is alpha exactly over samples and `u` together, provided that `u` is independent of the samples, and the
     image was chosen without knowledge of it: to draw it again until the bound pleases would break the level. Given `u`
     alone, the bound fails with another probability, up to 10.2 alpha at n = 100,000 and alpha = 0.001. The radius that
-    follows is kept to at most CAP * sigma above that of `lower_tail`, which only makes the bound safer.
+    follows is kept to at most CAP * sigma above that of `q_upper`, which only makes the bound safer.
 
     Args:
         k: successes, n: samples, u: uniform numbers in (0, 1); shapes broadcast.
         alpha: probability of failure, in (0, 1).
 
     Raises:
-        InputError: as `lower_tail`, or a u outside (0, 1).
+        InputError: as `q_upper`, or a u outside (0, 1).
 
     Source: Voracek, "Treatment of Statistical Estimation Problems in Randomized Smoothing", NeurIPS 2024.
 
     Example:
-        >>> plain = lower_tail(95, 100, alpha=0.001)
-        >>> lucky = randomised_lower_tail(95, 100, alpha=0.001, u=0.01)
+        >>> plain = q_upper(95, 100, alpha=0.001)
+        >>> lucky = randomised_q_upper(95, 100, alpha=0.001, u=0.01)
         >>> float(plain.round(4)), float(lucky.round(4))
         (0.1554, 0.1404)
     """
@@ -41,7 +41,7 @@ def randomised_lower_tail(k: ArrayLike, n: ArrayLike, alpha: float, u: ArrayLike
     k, n, u = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (k, n, u)))
     if np.any((u <= 0.0) | (u >= 1.0)):
         raise InputError(f"the uniform numbers must lie strictly between 0 and 1; got {u.tolist()}")
-    plain = lower_tail(k, n, alpha)
+    plain = q_upper(k, n, alpha)
     low, high = np.zeros_like(plain), plain  # q falls as the bound on p rises
     for _ in range(STEPS):
         middle = 0.5 * (low + high)

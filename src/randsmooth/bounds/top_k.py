@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.bounds.binomial import Floats, lower_tail, upper
+from randsmooth.bounds.binomial import Floats, q_upper, upper
 from randsmooth.bounds.limits import check_alpha, check_sigma
 from randsmooth.bounds.rivals import own_and_rivals
 from randsmooth.errors import InputError
@@ -49,7 +49,7 @@ def top_k_radius(counts: ArrayLike, label: ArrayLike, k: int, sigma: float, alph
     check_alpha(alpha)
     own, rivals, n = own_and_rivals(counts, label, k)
     each = alpha / (k + 1)
-    return top_k_radius_of_bounds(lower_tail(own, n, each), upper(rivals, n[:, None], each), sigma)
+    return top_k_radius_of_bounds(q_upper(own, n, each), upper(rivals, n[:, None], each), sigma)
 
 
 def top_k_radius_of_bounds(q: ArrayLike, rivals: ArrayLike, sigma: float) -> Floats:

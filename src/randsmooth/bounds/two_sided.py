@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from randsmooth.bounds.binomial import Floats, lower_tail, upper
+from randsmooth.bounds.binomial import Floats, q_upper, upper
 from randsmooth.bounds.limits import check_alpha, check_sigma
 from randsmooth.bounds.rivals import own_and_rivals
 
@@ -54,7 +54,7 @@ def two_sided_tails(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple
     """
     check_alpha(alpha)
     own, rivals, n = own_and_rivals(counts, picked, k=1)
-    return lower_tail(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0)
+    return q_upper(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0)
 
 
 def radius_of_pair(q: ArrayLike, p_b: ArrayLike, sigma: float) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from randsmooth.bounds.binomial import Floats, lower_tail
+from randsmooth.bounds.binomial import Floats, q_upper
 from randsmooth.bounds.limits import check_alpha
 from randsmooth.bounds.look_times import check_looks
 from randsmooth.errors import InputError
@@ -26,7 +26,7 @@ def union_levels(K: int, alpha: float) -> Floats:
     return np.append(np.full(K - 1, 0.5 * alpha / (K - 1)), 0.5 * alpha)
 
 
-def union_tail(successes: ArrayLike, looks: ArrayLike, alpha: float) -> Floats:
+def union_q_upper(successes: ArrayLike, looks: ArrayLike, alpha: float) -> Floats:
     """q = 1 - p_lower, where p_lower is the largest of the bounds at the looks made so far.
 
     P(p_lower > p after any number of looks) <= alpha: one may stop at any of them.
@@ -43,7 +43,7 @@ def union_tail(successes: ArrayLike, looks: ArrayLike, alpha: float) -> Floats:
         InputError: looks that do not increase, or successes that cannot be at these looks.
 
     Example:
-        >>> float(union_tail([32, 64], [32, 64, 96], alpha=0.05).round(4))  # all of 64 at alpha / 4: 1 - 0.0125^(1/64)
+        >>> float(union_q_upper([32, 64], [32, 64, 96], alpha=0.05).round(4))  # 1 - 0.0125^(1/64)
         0.0662
     """
     successes, looks = np.asarray(successes), check_looks(looks)
@@ -55,6 +55,6 @@ def union_tail(successes: ArrayLike, looks: ArrayLike, alpha: float) -> Floats:
     if np.any((gained < 0) | (gained > drawn)):
         raise InputError("successes must count from the first sample on, and grow by no more than the samples do")
     early = min(k, looks.size - 1)
-    tails = [lower_tail(successes[..., :early], looks[:early], float(levels[0]))]
-    tails.append(lower_tail(successes[..., early:], looks[early:k], float(levels[-1])))
+    tails = [q_upper(successes[..., :early], looks[:early], float(levels[0]))]
+    tails.append(q_upper(successes[..., early:], looks[early:k], float(levels[-1])))
     return np.asarray(np.concatenate(tails, axis=-1).min(axis=-1))

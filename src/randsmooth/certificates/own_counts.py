@@ -50,7 +50,7 @@ def from_counts(
     - `picked`: the class was fixed without these samples: by the clean image, say, or by other samples whose counts
       were not kept. The header's n0 is then unknown.
     - `bound="any-class"`: the most frequent class of these very samples, for which Clopper-Pearson's one-sided bound
-      does not hold at alpha; it is taken at alpha / 2 (see `bounds.any_class_tail`).
+      does not hold at alpha; it is taken at alpha / 2 (see `bounds.any_class_q_upper`).
 
     What is certified is right with probability 1 - alpha for each image, if the counts are of independent samples of
     x + N(0, sigma^2 I). That cannot be seen from counts: the table's guarantee says so, and its header leaves seed,

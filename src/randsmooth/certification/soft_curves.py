@@ -77,7 +77,7 @@ def soft_accuracies(
         raise InputError(f"{labels.size} labels for {images} images; give one each")
     soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
-    q = bounds.lower_tail(np.rint(sure * n).astype(np.int64), n, alpha)
+    q = bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
     hard = bounds.radius_of_tail(q, smoothed.sigma)
 
     def accuracy(picked: Ints, radius: Floats) -> Floats:

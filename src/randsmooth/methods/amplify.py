@@ -158,7 +158,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
     least = math.ceil(
         round(method.p_min * noises, 9)
     )  # rounded first: a floating-point product a little above 12 must not become 13
-    floor = float(bounds.radius_of_tail(bounds.lower_tail(least, noises, alpha), sigma=1.0))
+    floor = float(bounds.radius_of_tail(bounds.q_upper(least, noises, alpha), sigma=1.0))
     if method.weight == "literal":
         floor = float(special.ndtri(method.p_min))
     if floor <= 0.0:
@@ -166,7 +166,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
             f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so no weight can be "
             "relative to it: raise p_min or reweight_noises"
         )
-    radii = bounds.radius_of_tail(bounds.lower_tail(counts.numpy(), noises, alpha), sigma=1.0)
+    radii = bounds.radius_of_tail(bounds.q_upper(counts.numpy(), noises, alpha), sigma=1.0)
     return torch.from_numpy(radii / floor).clamp_min(1.0)
 
 

@@ -74,7 +74,7 @@ def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float 
     """(N,) expected radius * correct of each image, in units of pixels in [0, 1].
 
     Of the stored samples a random n, without replacement, hold k of the picked class with the hypergeometric
-    probability; each k certifies radius_of_tail(lower_tail(k, n, alpha)), which is 0 where the bound is 1/2 or less.
+    probability; each k certifies radius_of_tail(q_upper(k, n, alpha)), which is 0 where the bound is 1/2 or less.
     The picked class stays that of the n0 samples.
 
     A log holds no counts. For its right images n_A is recovered from the radius, as in `p_a`; an image on which it
@@ -97,7 +97,7 @@ def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float 
     """
     table = as_certificates(table)
     stored, n, alpha = _stored(table, n, alpha)
-    return _over_images(stored, n, lambda k: bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), stored.sigma))
+    return _over_images(stored, n, lambda k: bounds.radius_of_tail(bounds.q_upper(k, n, alpha), stored.sigma))
 
 
 def chance_certified(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
@@ -114,7 +114,7 @@ def chance_certified(table: CertificatesLike, r: float, n: int | None = None, al
     stored, n, alpha = _stored(table, n, alpha)
 
     def held(k: Ints) -> Floats:
-        q = bounds.lower_tail(k, n, alpha)
+        q = bounds.q_upper(k, n, alpha)
         far = bounds.radius_of_tail(q, stored.sigma) >= r
         return np.asarray((q < 0.5) & far, np.float64)  # at 0 an abstention holds nothing either
 
@@ -237,5 +237,5 @@ def _of_counts(table: Certificates) -> Stored:
 def _of_log(table: Certificates) -> Stored:
     sigma, n, alpha = _facts(table)
     right = table.correct
-    n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius[right], sigma), n, alpha)
+    n_a = bounds.successes_of_q(bounds.tail_of_radius(table.radius[right], sigma), n, alpha)
     return Stored(n_a, right, sigma, n, alpha)

@@ -144,7 +144,7 @@ def _recovered(table: Certificates) -> ImageProbabilities:
             "its path and radii with certificates.infer(table, path), or give them with "
             "table.assuming(sigma=, n=, alpha=)"
         )
-    n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, alpha)
+    n_a = bounds.successes_of_q(bounds.tail_of_radius(table.radius, sigma), n, alpha)
     return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
 
 

@@ -61,7 +61,7 @@ def limit_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
 @lru_cache(maxsize=8)  # takes half a second for n = 100,000; callers only read the array
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
     """(n + 1,) the certified radius of 0, 1, ..., n successes of n."""
-    return bounds.radius_of_tail(bounds.lower_tail(np.arange(n + 1), n, alpha), sigma)
+    return bounds.radius_of_tail(bounds.q_upper(np.arange(n + 1), n, alpha), sigma)
 
 
 def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:

@@ -41,7 +41,7 @@ class Anytime(Rule):
     def __post_init__(self) -> None:
         if self.target is not None and not 0.0 <= self.target < np.inf:
             raise InputError(f"anytime={self.target} must be a finite radius >= 0, in units of pixels in [0, 1]")
-        best = self.by_tail(float(bounds.e_tail(self.n, self.n, self.alpha)))
+        best = self.by_q(float(bounds.anytime_q_upper(self.n, self.n, self.alpha)))
         if best.q >= 0.5 or best.radius < (self.target or 0.0):
             wanted = "anything" if self.target is None else f"radius {self.target:g}"
             raise InputError(
@@ -54,7 +54,7 @@ class Anytime(Rule):
         n = self.n
         while n <= MOST_WATCHED:
             n += n // 10 + 1
-            best = self.by_tail(float(bounds.e_tail(n, n, self.alpha)))
+            best = self.by_q(float(bounds.anytime_q_upper(n, n, self.alpha)))
             if best.q < 0.5 and best.radius >= (self.target or 0.0):
                 return n
         return n
@@ -103,11 +103,13 @@ class Anytime(Rule):
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         lengths = [len(path) for path in evidence.paths]
         looks = np.concatenate([self.looks[:length] for length in lengths]) if lengths else self.looks[:0]
-        tails = bounds.e_tail(np.concatenate([*evidence.paths, self.looks[:0]]), looks, self.alpha)
+        tails = bounds.anytime_q_upper(np.concatenate([*evidence.paths, self.looks[:0]]), looks, self.alpha)
         parts = np.split(tails, np.cumsum(lengths)[:-1])
         q = np.array([part.min(initial=1.0) for part in parts[: len(lengths)]], np.float64)
         return q, bounds.radius_of_tail(q, self.sigma)
 
     def claim(self, path: Sequence[int]) -> Claim:
         looks = self.looks[: len(path)]
-        return self.by_tail(float(np.min(bounds.e_tail(np.asarray(path, np.int64), looks, self.alpha), initial=1.0)))
+        return self.by_q(
+            float(np.min(bounds.anytime_q_upper(np.asarray(path, np.int64), looks, self.alpha), initial=1.0))
+        )

@@ -206,6 +206,6 @@ class Rule(ABC):
         """The only radii that the samples are drawn to decide on, ascending; None where every radius is asked about."""
         return None
 
-    def by_tail(self, q: float) -> Claim:
+    def by_q(self, q: float) -> Claim:
         """The claim of an upper bound `q` on 1 - p_A."""
         return Claim(q, float(bounds.radius_of_tail(q, self.sigma)))

@@ -69,8 +69,8 @@ class Fixed(Rule):
         return None if len(path) else self.n
 
     def claim(self, path: Sequence[int]) -> Claim:
-        tail = bounds.any_class_tail if self.bound == "any-class" else bounds.lower_tail
-        return self.by_tail(float(tail(path[-1], self.n, self.alpha)))
+        tail = bounds.any_class_q_upper if self.bound == "any-class" else bounds.q_upper
+        return self.by_q(float(tail(path[-1], self.n, self.alpha)))
 
     def claims(self, evidence: Evidence) -> tuple[Floats, Floats]:
         if self.bound in OF_ALL_CLASSES:
@@ -82,11 +82,11 @@ class Fixed(Rule):
                 raise InputError(
                     "the randomised bound needs u, a uniform number of each image: certify again to get them"
                 )
-            q = bounds.randomised_lower_tail(n_a, n, self.alpha, evidence.u)
+            q = bounds.randomised_q_upper(n_a, n, self.alpha, evidence.u)
         elif self.bound == "any-class":
-            q = bounds.any_class_tail(n_a, n, self.alpha)
+            q = bounds.any_class_q_upper(n_a, n, self.alpha)
         else:
-            q = bounds.lower_tail(n_a, n, self.alpha)
+            q = bounds.q_upper(n_a, n, self.alpha)
         return q, bounds.radius_of_tail(q, self.sigma)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:

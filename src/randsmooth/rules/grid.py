@@ -224,7 +224,7 @@ class Union(Grid):
         )
 
     def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_tail(float(bounds.union_tail(np.asarray(path, np.int64), self.looks, self.alpha)))
+        return self.by_q(float(bounds.union_q_upper(np.asarray(path, np.int64), self.looks, self.alpha)))
 
     def _claimed(self, path: Sequence[int]) -> int:
         if not len(path):

@@ -102,7 +102,7 @@ class Tolerance(Rule):
     def claim(self, path: Sequence[int]) -> Claim:
         if len(path) < 2:
             return NO_CLAIM
-        return self.by_tail(float(bounds.lower_tail(path[1] - path[0], self._fresh[path[0]], self.alpha)))
+        return self.by_q(float(bounds.q_upper(path[1] - path[0], self._fresh[path[0]], self.alpha)))
 
     @cached_property
     def _fresh(self) -> list[int]:
@@ -141,9 +141,7 @@ class ToleranceV1(Tolerance):
 
     def _chosen(self, s: Ints) -> Ints:
         choices = _choices(self.n - PILOT, self.alpha, ratio=1.05)
-        projected = bounds.radius_of_tail(
-            bounds.lower_tail(s[:, None] / PILOT * choices, choices, self.alpha), sigma=1.0
-        )
+        projected = bounds.radius_of_tail(bounds.q_upper(s[:, None] / PILOT * choices, choices, self.alpha), sigma=1.0)
         return np.asarray(choices[np.argmax(projected >= projected[:, -1:] - self.tolerance, axis=1)])
 
 
@@ -163,14 +161,14 @@ class Shortfall:
         most = failed + np.ceil(bounds.upper(failed, PILOT, PILOT_ALPHA) * (n - PILOT))
         totals = np.rint(np.geomspace(least + 1.0, most + 1.0, TOTALS, axis=1) - 1.0)
         self.rest = totals - failed[:, None]
-        self.full = bounds.radius_of_tail(bounds.lower_tail(n - totals, n, alpha), sigma=1.0)
+        self.full = bounds.radius_of_tail(bounds.q_upper(n - totals, n, alpha), sigma=1.0)
 
     def __call__(self, fresh: Ints) -> Floats:
         from scipy import stats  # here, since it takes long to load
 
         fresh = fresh[:, None]
         failures = stats.binom.isf(1.0 - SHARE - PILOT_ALPHA, self.rest, fresh / (self.n - PILOT))
-        q = bounds.lower_tail(fresh - np.minimum(failures, fresh), fresh, self.alpha)
+        q = bounds.q_upper(fresh - np.minimum(failures, fresh), fresh, self.alpha)
         return np.asarray(np.max(self.full - bounds.radius_of_tail(q, sigma=1.0), axis=1))
 
 

@@ -76,7 +76,7 @@ def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
 def _largest(n: int, alpha: float) -> Floats:
     """The radii, in units of sigma, that n, n - 1, ... of n successes certify."""
     k = np.arange(n, max(n // 2, n - TOP), -1)
-    return bounds.radius_of_tail(bounds.lower_tail(k, n, alpha), 1.0)
+    return bounds.radius_of_tail(bounds.q_upper(k, n, alpha), 1.0)
 
 
 def _rounding(radii: Floats) -> Floats:

@@ -133,8 +133,8 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
     if made == alpha:
         return table
-    n_a = bounds.successes_of_tail(bounds.tail_of_radius(table.radius, sigma), n, made)
-    radius = bounds.radius_of_tail(bounds.lower_tail(n_a, n, alpha), sigma)
+    n_a = bounds.successes_of_q(bounds.tail_of_radius(table.radius, sigma), n, made)
+    radius = bounds.radius_of_tail(bounds.q_upper(n_a, n, alpha), sigma)
     held = (table.predict != ABSTAIN) & (radius > 0.0)
     judged = replace(table, predict=np.where(held, table.predict, ABSTAIN), radius=np.where(held, radius, 0.0))
     note = f"made at alpha {made:g}, re-bound at {alpha:g}: ACR {_acr(judged)}, as logged {_acr(table)}"

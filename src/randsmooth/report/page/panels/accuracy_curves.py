@@ -56,5 +56,5 @@ def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | 
     """k / n of the fewest successes k that certify each radius; None beyond what n successes of n do."""
     sigma, n, alpha = table.header.sigma or 0.0, table.header.n or 0, table.header.alpha or 0.0
     farthest = bounds.largest_radius(n, alpha, sigma)
-    k = bounds.successes_of_tail(bounds.tail_of_radius(np.minimum(radii, farthest), sigma), n, alpha)
+    k = bounds.successes_of_q(bounds.tail_of_radius(np.minimum(radii, farthest), sigma), n, alpha)
     return [round(float(v), 4) if r <= farthest else None for v, r in zip(k / n, radii, strict=True)]
