@@ -133,7 +133,7 @@ def test_an_ensemble_of_mixed_members(tmp_path: Path, image: torch.Tensor) -> No
     table = rs.certify(ensemble, "digits", **SETTINGS, out=tmp_path / "mixed.parquet")
     assert table.header.backend == "mixed"
     again = rs.Ensemble(mixed_members(tmp_path, sent), "probabilities")
-    assert models.identity_of(again) == models.identity_of(ensemble)
+    assert models.weights_hash(again) == models.weights_hash(ensemble)
     rs.certify(again, "digits", **SETTINGS, out=tmp_path / "mixed.parquet", resume=True)
 
 
@@ -288,7 +288,7 @@ def test_an_ensemble_keeps_its_identity_when_it_is_told_the_classes(tmp_path: Pa
     ensemble = rs.Ensemble([network(0), network(1)])
     table = rs.certify(ensemble, "digits", **SETTINGS, out=tmp_path / "ensemble.parquet")
     assert table.header.model is not None
-    assert table.header.model["identity"] == models.identity_of(ensemble)
+    assert table.header.model["weights"] == models.weights_hash(ensemble)
 
 
 def test_what_lies_around_and_behind_a_denoiser_is_named_and_told_the_classes(tmp_path: Path) -> None:

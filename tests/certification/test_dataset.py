@@ -26,7 +26,7 @@ def test_a_model_of_ones_own(own: nn.Module, tmp_path: Path) -> None:
     again = rs.read(tmp_path / "own.parquet")
     assert len(table) == 8
     assert again.header.model is not None and again.header.behaviour is not None
-    assert (again.header.model["arch"], *again.header.model) == ("Sequential", "weights", "identity", "arch")
+    assert (again.header.model["arch"], *again.header.model) == ("Sequential", "weights", "arch")
     assert again.header.behaviour.keys() == {"made-up images", "own images"}
     x, _ = rs.data.load("digits", "test").batch(torch.tensor(table.idx))
     direct = rs.SmoothedClassifier(own, sigma=0.25, seed=0).certify(x, n=200)

@@ -71,12 +71,12 @@ def test_an_int8_model_is_another_classifier_that_answers_nearly_alike(
         int8 = make_backend(backend, model, CPU, "32").logits(x)
     share = float((int8 - float32).abs().mean() / float32.abs().mean())
     assert 1e-3 < share < 0.1  # rounded to 8 bits: neither float32 nor something else
-    assert models.identity_of(model) != models.identity_of(original)
+    assert models.weights_hash(model) != models.weights_hash(original)
 
     table = certify(made.path, take=3, n=100, out=tmp_path / "a.parquet")  # it knows its data set and its sigma
     told: dict[str, Any] = read(tmp_path / "a.parquet").header.model or {}
     assert table.header.sigma == SIGMA and table.header.dataset == "digits" and "in int8" in told["arch"]
-    assert told["method"] == "gaussian" and told["quantised"]["of"] == models.identity_of(original)
+    assert told["method"] == "gaussian" and told["quantised"]["of"] == models.weights_hash(original)
     assert told["quantised"]["images"] == 100 and told["quantised"]["sigma"] == SIGMA
     with pytest.raises(InputError, match="in int8 already: quantise the one that it was made of"):
         quantise(made.path, out=tmp_path / f"again-{name}")
@@ -88,7 +88,7 @@ def test_the_same_command_makes_the_same_model(name: str, original: Classifier, 
     if name.endswith(".xml"):
         pytest.importorskip("nncf")
     files = [quantise(original, out=tmp_path / str(i) / name, images=50, compare=0, seed=i // 2).path for i in range(3)]
-    first, again, other = (models.identity_of(load_model(path)) for path in files)
+    first, again, other = (models.weights_hash(load_model(path)) for path in files)
     assert first == again != other  # another seed, other noise, other ranges
 
 

@@ -45,7 +45,7 @@ def test_a_folder_is_certified_and_the_certificate_says_what_lies_between(cli: R
     assert "after noise: resized to 24 x 24 (bilinear)" in done.out
     table = certificates.read(tmp_path / "vit.parquet")
     model = table.header.model or {}
-    assert len(table) == 6 and model["source"] == "hf:vit" and model["identity"].startswith("sha256:")
+    assert len(table) == 6 and model["source"] == "hf:vit" and model["weights"].startswith("sha256:")
     again = cli("certify", "hf:vit", "--dataset", pets, *HOW, "--out", "again.parquet")
     assert again.code == 0, again.err
     assert np.array_equal(counts(tmp_path / "again.parquet"), counts(tmp_path / "vit.parquet"))

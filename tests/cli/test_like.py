@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from PIL import Image
 
 from cli.run import Run
 from randsmooth import models, read
-from randsmooth.certificates import write_parquet
 from randsmooth.models import Classifier
 
 CLASSES = [str(i) for i in range(10)]
@@ -69,42 +67,6 @@ def test_predict_draws_a_seed_that_nobody_knew_and_tells_it(folder: Path, cli: R
     assert json.loads(formats["json"])[0].items() >= {"sigma": 0.25, "n": 200, "alpha": 0.001}.items()
     head, row = formats["csv"].splitlines()
     assert head == "image,label,radius,sigma,n,alpha,seed" and row.endswith(",0.25,200,0.001,7")
-
-
-def test_predict_like_a_table_of_an_older_version(folder: Path, cli: Run) -> None:
-    """One whose noise had the row for an address: the classifier is the same, and no noise is shared."""
-    table = folder / "a.parquet"
-    assert cli("certify", folder / "model", "--take", 2, "--n", 100, "--out", table)[0] == 0
-    header = read(table).header
-    noise = "NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)"
-    older = header.model_copy(update={"noise": noise, "device": "cpu", "instructions": None, "data": "sha256:0"})
-    write_parquet(replace(read(table), header=older), table)
-    code, out, _ = cli("predict", folder / "model", folder / "image.png", "--n", 200, "--like", table)
-    assert code == 0 and "repeats these answers" in out
-    assert cli("attack", folder / "model", table, "--n", 100, "--steps", 1, "--m", 2)[0] in (0, 2)
-    assert cli("evaluate", table)[0] == 0
-    code, _, err = cli("certify", folder / "model", "--take", 2, "--n", 100, "--out", table, "--resume")
-    assert code == 2 and "noise: 'NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image," in err
-    assert "an older version addressed" in err and "--overwrite" in err
-
-
-def test_a_sound_table_of_an_older_generator(folder: Path, cli: Run) -> None:
-    """It reads as it did and says the same model; a run is not continued with other noise."""
-    table, sound = folder / "sound.parquet", ("--take", 2, "--n", 100, "--sound")
-    assert cli("certify", folder / "model", *sound, "--out", table)[0] == 0
-    header = read(table).header
-    assert header.noise is not None and header.noise.startswith("Gaussian rounded to k/255, exactly, from Philox4x64 ")
-    noise, behaviour = (
-        header.noise.replace("Philox4x64", "NumPy SFC64"),
-        dict.fromkeys(header.behaviour or {}, "sha256:0"),
-    )
-    older = header.model_copy(update={"noise": noise, "behaviour": behaviour})  # whose outputs were for that noise
-    write_parquet(replace(read(table), header=older), table)
-    code, _, err = cli("predict", folder / "model", folder / "image.png", "--n", 200, "--like", table)
-    assert code == 0 and "another generator drew the noise of its outputs" in err
-    code, _, err = cli("certify", folder / "model", *sound, "--out", table, "--resume")
-    assert code == 2 and "noise: 'Gaussian rounded to k/255, exactly, from NumPy SFC64 addressed" in err
-    assert "or drew it from another generator" in err and "another arithmetic" not in err and "--overwrite" in err
 
 
 def test_an_onnx_file_is_certified_and_predicts(folder: Path, cli: Run) -> None:

@@ -68,15 +68,15 @@ def test_a_folder_gives_back_the_same_denoiser(tmp_path: Path) -> None:
     assert isinstance(back, Denoiser) and not back.training
     assert torch.equal(back(noisy), denoiser(noisy))
     assert (back.provenance, back.sigma, back.arch) == (FACTS, 0.25, "dncnn-4x3")
-    assert models.identity_of(back) == models.identity_of(denoiser)
+    assert models.weights_hash(back) == models.weights_hash(denoiser)
     assert "denoiser: dncnn-4x3 for 1 channels" in check_folder(tmp_path / "d")
     assert "dncnn-4x3 on digits" in (tmp_path / "d" / "README.md").read_text()
 
 
-def test_where_training_came_from_does_not_change_the_identity() -> None:
+def test_where_training_came_from_does_not_change_the_weights() -> None:
     first, second = (Denoiser(channels=1, arch="dncnn-3x2", provenance=facts) for facts in (FACTS, {"sigma": 1.0}))
     second.load_state_dict(first.state_dict())
-    assert models.identity_of(first) == models.identity_of(second)
+    assert models.weights_hash(first) == models.weights_hash(second)
 
 
 def test_a_denoiser_is_not_taken_for_a_classifier_nor_the_other_way_round(tmp_path: Path) -> None:

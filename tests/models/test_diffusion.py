@@ -133,8 +133,7 @@ def test_a_folder_of_diffusers_is_read(prediction: Prediction, form: str, tmp_pa
     assert (loaded.timestep, loaded.prediction) == (given.timestep, prediction)
     with torch.no_grad():
         assert torch.equal(loaded(noisy), given(noisy))
-    assert models.identity_of(loaded) == models.identity_of(load_denoiser(tmp_path, sigma=0.5))
-    assert models.identity_of(loaded) != models.identity_of(load_denoiser(tmp_path, sigma=0.25))
+    assert models.weights_hash(loaded) == models.weights_hash(load_denoiser(tmp_path, sigma=0.5))
 
 
 def test_a_learned_variance_is_left_out() -> None:

@@ -90,21 +90,6 @@ def test_votes_hide_no_answer_that_is_not_finite(members: list[Asked]) -> None:
     assert Ensemble(members, "vote")(X).isnan().any()
 
 
-def test_the_identity_is_of_the_members_in_order_and_the_rule(members: list[Asked]) -> None:
-    a, b, c, _ = (member.network for member in members)
-    ensembles = [
-        Ensemble([a, b, c]),
-        Ensemble([b, a, c]),
-        Ensemble([a, b, c], "vote"),
-        Ensemble([a, b, c], weights=[1, 1, 2]),
-        Ensemble([a, b, c], consensus=2),
-        Ensemble([a, b]),
-    ]
-    assert len({models.identity_of(ensemble) for ensemble in ensembles}) == len(ensembles)
-    again = Ensemble([a, b, c], weights=[5, 5, 5])
-    assert models.identity_of(again) == models.identity_of(ensembles[0])
-
-
 def test_notes_say_what_answers(members: list[Asked]) -> None:
     wrapped = models.wrap(members[0], mean=0.5)
     ensemble = Ensemble([wrapped, members[1], members[2]], "vote", consensus=2, weights=[1, 1, 2])

@@ -53,17 +53,12 @@ def test_each_step() -> None:
     assert seen(torch.tensor([[0.0, 1.0]]), softmax="remove").isfinite().all()
 
 
-def test_the_steps_are_named_and_enter_the_identity() -> None:
+def test_the_steps_are_named() -> None:
     torch.manual_seed(0)
     inner = nn.Sequential(nn.Flatten(), nn.Linear(64, 4)).eval()
-    one, same, other, later = (
-        models.wrap(inner, mean=mean, std=0.5, softmax=softmax)
-        for mean, softmax in ((0.5, None), (0.5, None), (0.4, None), (0.5, "add"))
-    )
+    one, later = (models.wrap(inner, mean=0.5, std=0.5, softmax=softmax) for softmax in (None, "add"))
     assert one.notes == ("after noise: normalised by mean 0.5 and std 0.5",)
     assert later.notes[1:] == ("after the model: a softmax over the logits",)
-    assert models.identity_of(one) == models.identity_of(same)
-    assert len({models.identity_of(model) for model in (one, other, later, inner)}) == 4
 
 
 def test_gradients_pass_through() -> None:

@@ -65,9 +65,6 @@ from .same_run import (
 from .same_run import (
     generator as generator,
 )
-from .same_run import (
-    unchecked as unchecked,
-)
 from .selection import Shard as Shard
 from .settings import (
     ARITHMETICS as ARITHMETICS,

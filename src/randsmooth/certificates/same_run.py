@@ -3,59 +3,55 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
+from randsmooth.certificates.header import CLOPPER_PEARSON, Header
 from randsmooth.certificates.machine import OF_THE_MACHINE
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note, setting
-from randsmooth.rules import kind_of_rule
+from randsmooth.errors import InputError, setting
 
 ANOTHER_MODEL, ANOTHER_ARITHMETIC = "another model", "another arithmetic"
-COMPATIBLE = (2, 3, 4)  # format versions whose counts mean the same, where the rule is the same (see `Rule.as_of`)
 
-# The settings that a user gives, in the order in which an error names them; `selection` stands for take and skip.
+# The settings that a user gives; `selection` stands for take and skip.
 SETTINGS = (*CertificationSettings.model_fields, "dataset", "split", "selection", "shard", "resize", "crop")
-ONE_IN = re.compile(r"(?:one in |every )(\d+)(?:th)? of (\d+)")  # a selection by skip, as it is and was once written
-# Facts that are no settings, and what a run needs in order to resume where they differ.
+NOT_OF_THE_RUN = {"machines", "command", "model", "behaviour"}  # the last two are compared as the classifier's
+OF_THE_MODEL = ("called", "weights", "mean", "std", "notes")  # how equal models were trained may differ
+ARITHMETIC = ("precision", "device", "instructions", "versions")
+# What a run needs in order to resume where a fact differs that is no setting.
 NEEDED = {
-    "data": "the images and labels that it was begun with (an older version hashed fewer images)",
+    "data": "the images and labels that it was begun with",
     "device": "the processor that it was begun on",
     "instructions": "the instructions that it was begun with (on a CPU, ATEN_CPU_CAPABILITY and ONEDNN_MAX_CPU_ISA "
     "limit them)",
-    "versions": "the versions that it was begun with",
-    "noise": "the kind of device and the version that it was begun with (an older version addressed the noise in "
-    "another way, or drew it from another generator)",
-    "classes": "the class names that it was begun with",
-    "source": "the program that made its counts",
-    "lumped": "the program that counted the picked class alone",
-    "version": "the older version that it was begun with",
+    "noise": "the kind of device that it was begun on",
 }
-ARITHMETIC = ("precision", "device", "instructions", "versions")
 # Fact -> those that it follows from. Where one of these differs, the error names it alone.
 FOLLOWS_FROM = {
     "bound": {"rule"},
     "data": {"dataset", "split", "selection", "shard", "resize", "crop"},
     "classes": {"dataset"},
     "noise": {"sound", "dataset", "rule", "resize", "crop"},
-    "guarantee": {*SETTINGS, "version"},
-    "notes": {*SETTINGS, "version"},
+    "guarantee": {*SETTINGS},
+    "notes": {*SETTINGS},
 }
-OLD_IDENTITY = ("weights", "mean", "std")  # what older tables recorded to identify a model
 ABSENT = object()
 
 Sides = tuple[str, str]
 IN_THE_FILE = ("in the file", "asked for")
 
 
+class ClassifierDifference(NamedTuple):
+    """How the base classifiers of two tables differ: the `kind`, ANOTHER_MODEL or ANOTHER_ARITHMETIC, and in what."""
+
+    kind: str
+    detail: str
+
+
 def check_same_run(begun: Header, now: Header, path: Path) -> None:
     """Raise InputError unless a run with the header `now` may resume the one into `path`, whose header is `begun`.
-
-    An older run did not record all of these facts: those that it recorded are compared, and a `Note` says so.
 
     Raises:
         InputError: it may not. The message names everything that differs, says whether the model or its arithmetic is
@@ -73,8 +69,6 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
         raise InputError(
             f"{path} was begun differently ({'; '.join(differences)}). {_ways_on(begun, names, classifier)}"
         )
-    if begun.behaviour is None and now.behaviour is not None:
-        warnings.warn(f"{path} was begun by an older version: {unchecked(begun)}", Note, stacklevel=2)
 
 
 def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
@@ -112,39 +106,11 @@ def as_begun(begun: Header | None, now: Header) -> Header:
     return now.having(**{name: getattr(begun, name) for name in OF_THE_MACHINE})
 
 
-def in_format_of(begun: Header | None, now: Header) -> Header:
-    """`now` in the format of the run that it resumes, where that can be: so its images stop as those before did.
-
-    Example:
-        >>> in_format_of(Header(version=3, rule="grid"), Header(rule="grid")).version
-        3
-    """
-    usable = begun is not None and begun.version in COMPATIBLE
-    return now.having(version=begun.version) if begun is not None and usable else now
-
-
-def _sentences(
-    begun: Header, now: Header, names: list[str], classifier: ClassifierDifference | None, sides: Sides
-) -> list[str]:
-    """What differs, a clause each: the fields `names` and the classifiers."""
-    found = [f"{name}: {_there_and_now(_comparable(begun, name), _comparable(now, name), sides)}" for name in names]
-    if classifier is None:
-        return found
-    return [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
-
-
-class ClassifierDifference(NamedTuple):
-    """How the base classifiers of two tables differ: the `kind`, ANOTHER_MODEL or ANOTHER_ARITHMETIC, and in what."""
-
-    kind: str
-    detail: str
-
-
 def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE) -> ClassifierDifference | None:
     """How the base classifiers of two tables differ; None if they are the same as far as both headers say.
 
-    Facts that only one of the headers records are not compared, nor are outputs for different images or noise. `sides`
-    are what to say after a value of the one, and of the other.
+    They are the same if name, weights and steps around them are, and their outputs for the same noisy images to the
+    last bit. Headers that say nothing of their model are not compared, nor are outputs for other images or noise.
 
     Example:
         >>> begun = Header(model={"weights": "sha256:aa"})
@@ -153,91 +119,49 @@ def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE
         >>> classifier_difference(begun, Header(model={"weights": "sha256:bb"}))
         ClassifierDifference(kind='another model', detail="weights 'sha256:aa' in the file, 'sha256:bb' asked for")
     """
-    theirs, mine = begun.model or {}, now.model or {}
-    if detail := _model_difference(theirs, mine, sides):
-        return ClassifierDifference(ANOTHER_MODEL, detail)
+    theirs, mine = ({name: (header.model or {}).get(name, ABSENT) for name in OF_THE_MODEL} for header in (begun, now))
+    if begun.model and now.model and theirs != mine:
+        return ClassifierDifference(ANOTHER_MODEL, _both(theirs, mine, sides))
     if not _outputs_differ(begun, now):
         return None
-    facts = [
-        f"{name}: {_there_and_now(getattr(begun, name), getattr(now, name), sides)}"
-        for name in ARITHMETIC
-        if getattr(begun, name) != getattr(now, name)
-    ]
-    arithmetic = f" ({'; '.join(facts)})" if facts else ""
-    if "called" in theirs:  # identified by a name that its user chose
-        detail = (
-            f"the model called {_short(theirs['called'])} gives other outputs than the one {sides[0]}: another model "
-            f"has this name, or its arithmetic differs{arithmetic}"
-        )
+    facts = [name for name in ARITHMETIC if getattr(begun, name) != getattr(now, name)]
+    if not facts:
+        detail = "its weights are the same but its outputs differ (other code or attributes, another number of threads)"
         return ClassifierDifference(ANOTHER_MODEL, detail)
-    if facts:
-        return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs{arithmetic}")
-    detail = (
-        "it has the same contents but gives different outputs, on the same processor and with the same versions: its "
-        "code differs, or the number of threads that compute"
-    )
-    return ClassifierDifference(ANOTHER_MODEL, detail)
+    arithmetic = "; ".join(f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in facts)
+    if begun.model and "called" in begun.model:  # known by a name alone
+        detail = f"of this name ({_short(begun.model['called'])}), or its arithmetic differs ({arithmetic})"
+        return ClassifierDifference(ANOTHER_MODEL, detail)
+    return ClassifierDifference(ANOTHER_ARITHMETIC, f"equal models give different outputs ({arithmetic})")
 
 
-def unchecked(header: Header) -> str:
-    """What could not be compared about the classifier of an older table, in words.
+def generator(noise: str | None) -> str:
+    """What drew the noise that a header describes so, without how a sample's noise is addressed.
 
     Example:
-        >>> unchecked(Header())
-        'nothing of its model could be compared'
-        >>> unchecked(Header(model={"weights": "sha256:aa"}))
-        'only the weights of its model could be compared, neither its other contents nor its outputs'
+        >>> generator("NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)")
+        'NumPy SFC64'
     """
-    if not (header.model or {}).get("weights"):
-        return "nothing of its model could be compared"
-    return "only the weights of its model could be compared, neither its other contents nor its outputs"
+    return (noise or "").partition(" addressed")[0]
+
+
+def _sentences(
+    begun: Header, now: Header, names: list[str], classifier: ClassifierDifference | None, sides: Sides
+) -> list[str]:
+    """What differs, a clause each: the fields `names` and the classifiers."""
+    found = [f"{name}: {_both(getattr(begun, name), getattr(now, name), sides)}" for name in names]
+    if classifier is None:
+        return found
+    return [*(each for each in found if each not in classifier.detail), ": ".join(classifier)]
 
 
 def _differing_fields(begun: Header, now: Header) -> list[str]:
-    """Names of the fields that differ, without `behaviour` and those that only follow from another difference."""
-    names = [*SETTINGS, "model", *NEEDED, *FOLLOWS_FROM]
-    differ = [name for name in dict.fromkeys(names) if _comparable(begun, name) != _comparable(now, name)]
-    if "version" in differ and _compatible(begun, now):
-        differ.remove("version")
-    if all("identity" in (header.model or {}) for header in (begun, now)) and "model" in differ:
-        differ.remove("model")  # `classifier_difference` compares identities; how equal models were trained may differ
-    own_bound = begun.bound not in (None, CLOPPER_PEARSON, OLD_BOUND)  # to be asked for again, with the rule
-    return [
-        name for name in differ if not FOLLOWS_FROM.get(name, set()) & set(differ) or (name == "bound" and own_bound)
-    ]
-
-
-def _compatible(begun: Header, now: Header) -> bool:
-    """Whether the rows of both may share a table, although their formats differ."""
-    if not {begun.version, now.version} <= {*COMPATIBLE}:
-        return False
-    kinds = {kind_of_rule(each.rule, n=each.n or 1, version=each.version)[0] for each in (begun, now)}
-    return len(kinds) == 1 or begun.rule != now.rule  # which is told
-
-
-def _comparable(header: Header, name: str) -> Any:
-    """The field, a selection in its present words; of a model the description alone.
-
-    What identifies a model is compared by `classifier_difference`.
-    """
-    value = getattr(header, name)
-    if name == "selection" and value:
-        return ONE_IN.sub(r"one in \1 of \2", value)
-    identifying = {"identity", "called", *OLD_IDENTITY}
-    return {key: it for key, it in value.items() if key not in identifying} if name == "model" and value else value
-
-
-def _model_difference(begun: Mapping[str, Any], now: Mapping[str, Any], sides: Sides) -> str:
-    """How the models differ in the facts that both headers record; empty if they do not."""
-    identified = "identity" in begun and "identity" in now
-    if identified and begun.get("called") != now.get("called"):
-        return f"called {_two_values(begun.get('called', ABSENT), now.get('called', ABSENT), sides)}"
-    differ = [key for key in OLD_IDENTITY if key in begun and key in now and begun[key] != now[key]]
-    if differ:
-        return "; ".join(f"{key} {_two_values(begun[key], now[key], sides)}" for key in differ)
-    if not identified or begun["identity"] == now["identity"]:
-        return ""
-    return "its weights are the same, but its layers, attributes or unsaved buffers differ"
+    """Names of the fields that differ, settings first, without those that only follow from another difference."""
+    names = [name for name in dict.fromkeys((*SETTINGS, *Header.model_fields)) if name not in NOT_OF_THE_RUN]
+    differ = {name for name in names if getattr(begun, name) != getattr(now, name)}
+    own_bound = begun.bound not in (None, CLOPPER_PEARSON)  # to be asked for again, with the rule
+    follow = {name for name in differ if FOLLOWS_FROM.get(name, set()) & differ and not (name == "bound" and own_bound)}
+    return [name for name in names if name in differ - follow]
 
 
 def _outputs_differ(begun: Header, now: Header) -> bool:
@@ -255,26 +179,12 @@ def _outputs_differ(begun: Header, now: Header) -> bool:
     return any(begun.behaviour[name] != now.behaviour[name] for name in images)
 
 
-def generator(noise: str | None) -> str:
-    """What drew the noise that a header describes so, without how a sample's noise is addressed.
-
-    Example:
-        >>> generator("NumPy SFC64 addressed by (seed, certify/select or certify/estimate, image, block of 128)")
-        'NumPy SFC64'
-    """
-    return (noise or "").partition(" addressed")[0]
-
-
-def _there_and_now(begun: Any, now: Any, sides: Sides) -> str:
-    """Both values of a field; of two mappings only the entries that differ."""
+def _both(begun: Any, now: Any, sides: Sides) -> str:
+    """Both values of a fact; of two mappings only the entries that differ."""
     if not (isinstance(begun, Mapping) and isinstance(now, Mapping)):
-        return _two_values(begun, now, sides)
-    keys = [key for key in {**begun, **now} if begun.get(key, ABSENT) != now.get(key, ABSENT)]
-    return ", ".join(f"{key} {_two_values(begun.get(key, ABSENT), now.get(key, ABSENT), sides)}" for key in keys)
-
-
-def _two_values(begun: Any, now: Any, sides: Sides) -> str:
-    return f"{_short(begun)} {sides[0]}, {_short(now)} {sides[1]}"
+        return f"{_short(begun)} {sides[0]}, {_short(now)} {sides[1]}"
+    pairs = {key: (begun.get(key, ABSENT), now.get(key, ABSENT)) for key in {**begun, **now}}
+    return "; ".join(f"{key} {_both(*pair, sides)}" for key, pair in pairs.items() if pair[0] != pair[1])
 
 
 def _short(value: Any) -> str:
@@ -287,36 +197,22 @@ def _short(value: Any) -> str:
 
 def _ways_on(begun: Header, names: list[str], classifier: ClassifierDifference | None) -> str:
     """How to resume the run, whose fields `names` differ, and how to start another one instead."""
-    needed = [NEEDED[name] for name in names if name in NEEDED]
-    if "model" in names or (classifier is not None and classifier.kind == ANOTHER_MODEL):
+    given, needed = dict[str, Any](), list[str]()
+    if classifier is not None and classifier.kind == ANOTHER_MODEL:
         called = (begun.model or {}).get("called")
-        needed.insert(0, "the model that it was begun with" + (f" (identity={_short(called)})" if called else ""))
-    if "shard" in names and begun.shard is None:
-        needed.insert(0, "no shard")
-    if "selection" in names and (begun.selection or "").startswith("all "):
-        needed.insert(0, "neither take nor skip")
-    if "selection" in names and re.match(r"\d+ (left open|by chance)", begun.selection or ""):
-        needed.insert(0, "the `within` that it was begun with")
-    given = setting(**_arguments(begun, names), resume=True)
+        needed.append("the model that it was begun with" + (f" (identity={_short(called)})" if called else ""))
+    for name in names:
+        value = getattr(begun, name)
+        if name == "selection" and (how := re.match(r"(take|one in) (\d+)", value or "")):
+            given["take" if how[1] == "take" else "skip"] = int(how[2])
+        elif name in SETTINGS and name != "selection" and value is not None and str(value).isprintable():
+            given[name] = precision_named(value) if name == "precision" else value
+        elif name == "selection" and str(value).startswith("all "):
+            needed.append("neither take nor skip")
+        else:
+            needed.append(NEEDED.get(name, f"the {name} that it was begun with" if value else f"no {name}"))
     with_what = f", with {' and '.join(needed)}" if needed else ""
-    return f"To go on with it: {given}{with_what}. To begin anew: {setting(overwrite=True)}, or another out (--out)"
-
-
-def _arguments(begun: Header, names: list[str]) -> dict[str, Any]:
-    """The settings among `names`, with the values that the run was begun with, as arguments of `certify`."""
-    found = {name: getattr(begun, name) for name in names if name in SETTINGS}
-    if "precision" in names and begun.precision is not None:
-        found["precision"] = _precision(begun.precision)
-    if found.pop("selection", None) is not None and (
-        how := re.match(r"(take|one in|every) (\d+)", begun.selection or "")
-    ):
-        found["take" if how[1] == "take" else "skip"] = int(how[2])
-    return {name: value for name, value in found.items() if value is not None and str(value).isprintable()}
-
-
-def _precision(arithmetic: str) -> str | None:
-    """The precision as a user writes it; None if this version does not know it."""
-    try:
-        return precision_named(arithmetic)
-    except InputError:
-        return None
+    return (
+        f"To go on with it: {setting(**given, resume=True)}{with_what}. To begin anew: {setting(overwrite=True)}, or "
+        "another out (--out)"
+    )

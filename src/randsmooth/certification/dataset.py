@@ -66,7 +66,7 @@ def certify(
             one table of all shards.
         device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
         identity: a name, given to no other model of yours, for a model whose attributes do not determine its answers,
-            such as a function. Models with weights need none (see `models.identity_of`).
+            such as a function. Models with weights need none (see `models.lacks_weights`).
         num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
         model_args: arguments of what opens or makes the model that is named (see `load_model`).
         workers: who certifies, such as `launch.Processes(4)`, four processes on this machine; default: this process

@@ -14,11 +14,17 @@ from randsmooth.certificates import BATCH_MATTERS, CertificationSettings, Header
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.segments import usual_block
+from randsmooth.errors import InputError
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.exported import Program
 from randsmooth.rules import rule_origin
 from randsmooth.versions import versions
 
+LONGEST = 200  # characters of a name that a user gives
+WAY_ON = (
+    'give it a name that no other model of yours has: identity="forest of 3 May", in `randsmooth.certify` '
+    "and wherever its certificates are used (--identity on the command line)"
+)
 # An absolute path on any system, behind the name of an argument or of a kind of model.
 ABSOLUTE = re.compile(
     r"(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)", re.DOTALL
@@ -83,11 +89,14 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
     """What identifies a base classifier and, where it is known, how it was trained.
 
     Raises:
-        InputError: it needs an `identity` (see `models.identity_of`).
+        InputError: it has no weights that it could be known by, so that it needs an `identity`; or that is no name.
     """
-    known: dict[str, Any] = {"weights": models.weights_hash(model), "identity": models.identity_of(model, identity)}
+    if identity is None and (why := models.lacks_weights(model)):
+        raise InputError(f"{why}, so two models could not be told apart: {WAY_ON}")
+    if identity is not None and not (isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST):
+        raise InputError(f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters")
     called = model.called if identity is None and isinstance(model, ForeignModel) else identity
-    known |= {} if called is None else {"called": called}
+    known: dict[str, Any] = {"weights": models.weights_hash(model)} | ({} if called is None else {"called": called})
     known |= {"notes": list(notes)} if (notes := models.notes_of(model)) else {}
     if isinstance(model, ForeignModel):
         return models.provenance_of(model) | known | {"arch": model.kind}

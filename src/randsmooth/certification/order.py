@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from randsmooth import data, models
 from randsmooth.certificates import Certificates, CertificationSettings, Header, Shard, precision_named
-from randsmooth.certificates.same_run import in_format_of
 from randsmooth.certification.backends import Way, slow_format
 from randsmooth.certification.behaviour import no_better_than_guessing
 from randsmooth.certification.described import runnable_here, without_places
@@ -104,7 +103,7 @@ class Order:
         smoothed.engine.prepare(images.spec.shape, samples)
         about: dict[str, Any] = {"selection": selection, "selected": selected, "identity": self.identity}
         header = make_header(smoothed, base, images, indices, hashes=hashes, **about, **self._part())
-        header = in_format_of(self.begun, self._with_source(header))
+        header = self._with_source(header)
         notes = [
             *in_another_unit(smoothed.sigma),
             *differences(base, smoothed.sigma, dataset, header),

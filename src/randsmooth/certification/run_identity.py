@@ -48,7 +48,7 @@ def make_header(
         facts: others that the header is to hold.
 
     Raises:
-        InputError: the model is not for these images, or it needs an `identity` (see `models.identity_of`).
+        InputError: the model is not for these images, or it needs an `identity`.
 
     Example:
         >>> from randsmooth import data

@@ -11,12 +11,10 @@ from randsmooth.certificates import (
     CertificationSettings,
     Header,
     classifier_difference,
-    generator,
     precision_named,
-    unchecked,
 )
 from randsmooth.certification.behaviour import on_made_up
-from randsmooth.certification.described import describe_model, generator_of
+from randsmooth.certification.described import describe_model
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
 from randsmooth.versions import versions
@@ -56,7 +54,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
 
 
 def check_same(model: object, table: Certificates, identity: str | None = None) -> None:
-    """Check that `model` has the same weights, layers and attributes as the table's base classifier.
+    """Check that `model` has the same name and weights as the table's base classifier.
 
     It is quick, and meant to come before long work; `check_answers` compares outputs too.
 
@@ -85,8 +83,7 @@ def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: C
     """Check that `smoothed` gives the same outputs as the table's classifier did, for noisy images of `shape`.
 
     Call `check_same` first. On another processor, or with another version of a library, the last bits of the logits
-    may differ, and with them the class of a few samples. Since no evidence is mixed here, that is only a `Note`. So is
-    an older table, whose header records no outputs to compare.
+    may differ, and with them the class of a few samples. Since no evidence is mixed here, that is only a `Note`.
 
     Raises:
         InputError: the outputs differ, and no difference in the arithmetic explains it.
@@ -101,15 +98,6 @@ def check_answers(smoothed: SmoothedClassifier, shape: tuple[int, ...], table: C
         >>> check_answers(SmoothedClassifier(model, certified_as(table)), (1, 8, 8), table)
     """
     engine, header = smoothed.engine, table.header
-    if header.behaviour is None:
-        warnings.warn(f"{called(table)} was made by an older version: {unchecked(header)}", Note, stacklevel=2)
-        return
-    if not header.behaviour:
-        return  # samples cost: none was sent to compare answers
-    if header.sound and generator(header.noise) != generator_of(engine):
-        drawn = "another generator drew the noise of its outputs, so that these could not be compared"
-        warnings.warn(f"{called(table)} was made by an older version: {drawn}", Note, stacklevel=2)
-        return
     backend = engine.prepare(shape)
     now = {"device": backend.processor, "instructions": backend.instructions, "batch": engine.size}
     now |= {"backend": backend.name, "precision": backend.arithmetic, "versions": versions(*backend.packages)}

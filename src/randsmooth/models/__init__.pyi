@@ -26,8 +26,6 @@ from .ensemble import traceable as traceable
 from .folder import check_folder as check_folder
 from .folder import load as load
 from .folder import save as save
-from .identity import identity_of as identity_of
-from .identity import unwrapped as unwrapped
 from .importing.checkpoint import HoldsDenoiser as HoldsDenoiser
 from .importing.checkpoint import import_checkpoint as import_checkpoint
 from .importing.checkpoint import import_denoiser as import_denoiser
@@ -36,6 +34,8 @@ from .registry import Architecture as Architecture
 from .registry import build as build
 from .sources import check_source as check_source
 from .sources import open_source as open_source
+from .weights import lacks_weights as lacks_weights
+from .weights import unwrapped as unwrapped
 from .weights import weights_hash as weights_hash
 from .wrapped import Wrapped as Wrapped
 from .wrapped import wrap as wrap

@@ -1,25 +1,28 @@
-"""The hash of a network's weights."""
+"""The hash of a network's weights, and which models have none by which they could be known."""
 
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from randsmooth.errors import InputError
 from randsmooth.models.adapters.foreign_model import ForeignModel
-from randsmooth.models.canonical import Reader, Unreadable, raw
 
 
 def weights_hash(model: nn.Module | ForeignModel) -> str:
     """SHA-256 over names, types, shapes and raw bytes of the state dict, in the order of the names.
 
     Equal weights have equal hashes on any device, in any memory format, compiled or not. Whatever else a model holds,
-    such as its normalisation, is not included (see `identity_of`). Models of other kinds say what is
-    hashed of them.
+    such as its normalisation, is not included: its answers tell. Models of other kinds say what is hashed of them.
 
     Returns:
         "sha256:" and 64 hexadecimal digits.
+
+    Raises:
+        InputError: a tensor holds no numbers (meta or lazy).
 
     Example:
         >>> import copy
@@ -29,22 +32,60 @@ def weights_hash(model: nn.Module | ForeignModel) -> str:
     """
     if isinstance(model, ForeignModel):
         return model.weights_hash()
+    hashed = hashlib.sha256()
+    for name, value in sorted(_state(model).items()):
+        _add(hashed, name, value)
+    return f"sha256:{hashed.hexdigest()}"
+
+
+def unwrapped(module: nn.Module) -> nn.Module:
+    """The module itself, where `torch.compile` has wrapped it.
+
+    Example:
+        >>> model = nn.Linear(2, 2)
+        >>> unwrapped(torch.compile(model)) is model
+        True
+    """
+    while type(module).__name__ == "OptimizedModule":  # importing the type to compare with takes a second
+        module = module.get_submodule("_orig_mod")
+    return module
+
+
+def lacks_weights(model: nn.Module | ForeignModel) -> str:
+    """Why a model cannot be known by its weights, so that its user has to name it; empty where it can.
+
+    Example:
+        >>> lacks_weights(nn.Linear(2, 2)), lacks_weights(nn.Flatten())
+        ('', 'the model (Flatten) holds no weights that it could be known by')
+    """
+    if isinstance(model, ForeignModel):
+        return "" if model.called else model.unreadable
+    parts = [getattr(module, "model", None) for module in model.modules()]
+    if found := [why for part in parts if isinstance(part, ForeignModel) and (why := lacks_weights(part))]:
+        return found[0]
+    return "" if _state(model) else f"the model ({type(model).__qualname__}) holds no weights that it could be known by"
+
+
+def _state(model: nn.Module) -> dict[str, Any]:
     state = {name.replace("_orig_mod.", ""): value for name, value in model.state_dict().items()}
-    digest = hashlib.sha256()
-    for name in sorted(state):
-        value = state[name]
-        if isinstance(value, Tensor) and value.layout == torch.strided and not value.is_quantized:
-            digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-            digest.update(raw(value))
-        else:
-            digest.update(f"{name} {type(value).__qualname__}\n".encode())
-            digest.update(_other(value, name))
-    return f"sha256:{digest.hexdigest()}"
+    if not state and isinstance(model, torch.jit.ScriptModule) and hasattr(model, "forward"):
+        return dict(model.code_with_constants[1].const_mapping)  # of a frozen script
+    return state
 
 
-def _other(value: object, name: str) -> bytes:
-    """The bytes of a value that is no plain tensor, such as packed parameters; none where it cannot be read."""
-    try:
-        return Reader().read(value, name)
-    except Unreadable:
-        return b""
+def _add(hashed: Any, name: str, value: object) -> None:
+    """Hash an entry of a state dict: a tensor, or what quantised layers and extra states keep beside tensors."""
+    if isinstance(value, dict | list | tuple):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            _add(hashed, f"{name}.{key}", part)
+        return
+    if isinstance(value, Tensor):
+        if value.is_meta or torch.nn.parameter.is_lazy(value):
+            raise InputError(f"{name} is a tensor without numbers (meta or lazy): load or initialise it first")
+        value = value.detach()
+        plain = value.dequantize() if value.is_quantized else value.to_dense()
+        hashed.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        hashed.update(memoryview(plain.cpu().resolve_conj().resolve_neg().reshape(-1).view(torch.uint8).numpy()))
+        return
+    known = isinstance(value, str | bytes | int | float | torch.dtype | None)
+    hashed.update(f"{name} {value!r}\n".encode() if known else f"{name} {type(value).__qualname__}\n".encode())

@@ -114,7 +114,7 @@ def quantise(
     columns = {"image_column": image_column, "label_column": label_column, "resize": resize, "crop": crop}
     calibration = training_images(dataset, split, images, **columns)
     check_fit(base, calibration.spec)
-    facts = {"bits": 8, "of": models.identity_of(base), "by": writer.made_by(), "images": len(calibration)}
+    facts = {"bits": 8, "of": models.weights_hash(base), "by": writer.made_by(), "images": len(calibration)}
     facts |= {"dataset": calibration.spec.name, "sigma": sigma, "seed": seed}
     record = {"trained": {"dataset": calibration.spec.name} | trained | {"sigma": sigma}, "quantised": facts}
     prepared = _prepared(base, calibration, sigma, seed)

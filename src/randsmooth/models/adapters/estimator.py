@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import io
+import pickle
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -14,10 +17,8 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.adapters.estimator_content import ContentReader
-from randsmooth.models.adapters.foreign_model import NoIdentity, votes
+from randsmooth.models.adapters.foreign_model import votes
 from randsmooth.models.adapters.python_model import PythonModel
-from randsmooth.models.canonical import Unreadable, digest
 
 METHODS = ("predict_proba", "decision_function", "predict")  # in the order in which they are preferred
 NEVER = -1e30  # the logit of a class that the estimator does not know
@@ -67,19 +68,19 @@ class EstimatorModel(PythonModel):
 
     def weights_hash(self) -> str:
         """Of all that the estimator holds; of its name, where that cannot be read."""
-        return f"sha256:{self._content.hex() if isinstance(self._content, bytes) else digest('estimator').hex()}"
+        return f"sha256:{hashlib.sha256(self._content or self.name.encode()).hexdigest()}"
 
-    def identity(self) -> str:
-        if not isinstance(self._content, bytes):
-            raise NoIdentity(str(self._content))
-        return f"sha256:{digest('estimator', self.method, self._content).hex()}"
+    @property
+    def unreadable(self) -> str:  # type: ignore[override]
+        return "" if self._content else f"the estimator {self.name} does not say all that it holds"
 
     @cached_property
-    def _content(self) -> bytes | Unreadable:
+    def _content(self) -> bytes:
+        """What it would be pickled as; empty where it cannot be. No pickle is loaded."""
         try:
-            return ContentReader().read(self.estimator, "the estimator")
-        except Unreadable as error:
-            return error
+            return _pickled((self.method, self.estimator))
+        except Exception:  # an estimator's own way of being pickled may raise anything
+            return b""
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         changed = copy.copy(self)
@@ -112,6 +113,22 @@ class EstimatorModel(PythonModel):
         logits = np.full((len(found), self.num_classes), NEVER)
         logits[:, self.places] = found
         return logits
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, value: object) -> Any:
+        """Arrays of several fields, such as the nodes of a tree, without the padding between them."""
+        names = value.dtype.names if isinstance(value, np.ndarray) else None
+        return (tuple, ([(name, value[name]) for name in names],)) if names else NotImplemented  # type: ignore[index]
+
+
+def _pickled(value: object) -> bytes:
+    """A pickle that is the same for equal values, whichever of their parts are one object."""
+    file = io.BytesIO()
+    pickler = _Pickler(file, protocol=4)
+    pickler.fast = True  # remembers no part
+    pickler.dump(value)
+    return file.getvalue()
 
 
 def recognises(model: object) -> bool:

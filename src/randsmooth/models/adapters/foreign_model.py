@@ -14,10 +14,6 @@ from torch.nn import functional as F
 from randsmooth.errors import InputError
 
 
-class NoIdentity(InputError):
-    """What a model holds cannot be read: its user must give it a name."""
-
-
 class ForeignModel(ABC):
     """A base classifier that is no torch module: what it takes and gives, and what it is known by. A backend runs it.
 
@@ -27,7 +23,8 @@ class ForeignModel(ABC):
         num_classes: K; None where it does not say.
         labels: whether it answers with labels alone. They count as votes: logits of 1 and 0.
         notes: what it does to a noisy image that the reader of a certificate should know.
-        called: the name that its user gave it, where what it holds cannot be read.
+        called: the name that its user gave it.
+        unreadable: why it cannot be known by what it holds, so that its user has to name it; empty where it can.
 
     Example:
         >>> class Server(ForeignModel):
@@ -44,14 +41,11 @@ class ForeignModel(ABC):
     labels: bool = False
     notes: tuple[str, ...] = ()
     called: str | None = None
+    unreadable: str = ""
 
     @abstractmethod
     def weights_hash(self) -> str:
         """A hash of what decides its answers, as far as it can be read: "sha256:" and 64 hexadecimal digits."""
-
-    def identity(self) -> str:
-        """The same, where that is all; `NoIdentity` where a user must give a name (see `models.identity_of`)."""
-        return self.weights_hash()
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """Itself, or a copy, that answers for these `classes` in their order.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -12,9 +13,8 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.models.adapters.foreign_model import NoIdentity, votes
+from randsmooth.models.adapters.foreign_model import votes
 from randsmooth.models.adapters.python_model import PythonModel
-from randsmooth.models.canonical import digest
 
 ARRAYS = ("numpy", "torch")
 OTHER_ARRAY = (TypeError, AttributeError)  # what code raises that was written for the other kind of array
@@ -68,12 +68,11 @@ class FunctionModel(PythonModel):
 
     def weights_hash(self) -> str:
         """That of the name given to it, since its code cannot be read."""
-        return f"sha256:{digest('function', self.called or '').hex()}"
+        return f"sha256:{hashlib.sha256(f'function {self.called}'.encode()).hexdigest()}"
 
-    def identity(self) -> str:
-        if self.called is None:
-            raise NoIdentity(f"the model is the function {self.name}, whose code cannot be compared")
-        return super().identity()
+    @property
+    def unreadable(self) -> str:  # type: ignore[override]
+        return f"the model is the function {self.name}, whose code cannot be compared"
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         told = copy.copy(self.with_num_classes(len(classes)))

@@ -9,7 +9,6 @@ from randsmooth.errors import unknown
 from randsmooth.models.adapters.foreign_model import ForeignModel
 from randsmooth.models.adapters.graph_record import provenance_in
 from randsmooth.models.adapters.image_input import ImageInput
-from randsmooth.models.canonical import digest
 
 
 class Port(NamedTuple):
@@ -64,13 +63,6 @@ class GraphFile(ForeignModel):
     def quantised(self) -> bool:
         """Whether `randsmooth quantise` wrote the file."""
         return bool(self.provenance.get("quantised"))
-
-    def identity(self) -> str:
-        """The hash of the files, and of what its user said of them."""
-        if not self.asked:
-            return self.weights_hash()
-        said = [part for name in sorted(self.asked) for part in (name, self.asked[name])]
-        return f"sha256:{digest('graph', self.weights_hash(), *said).hex()}"
 
     def _takes(self, taken: ImageInput) -> None:
         self.input, self.batch, self.shape, self.notes = taken, taken.batch, taken.shape, taken.notes

@@ -70,7 +70,6 @@ MODEL_FACTS = {
     "source": "what made the model",
     "arguments": "arguments of what made the model",
     "weights": "weights, SHA-256",
-    "identity": "contents, SHA-256",
     "called": "identity that the user gave",
     "image_column": "column of the images",
     "label_column": "column of the labels",
