@@ -71,13 +71,15 @@ docs-look: docs
 
 bench: $(DEV)
 	$(BIN)/pip install --quiet --editable '.[dev,bench]'
-	@missed=0; for benchmark in startup certification peak drawing int8 training savings fewest_samples whole_accuracy bounds_compared wallclock plan memory report leaderboard devices; do \
-		PYTHONPATH=tests $(BIN)/python benchmarks/$$benchmark.py || missed=1; \
+	@missed=0; for benchmark in "pages.py startup" "engine.py loops" "engine.py peak" "engine.py drawing" "engine.py int8" \
+		training.py "savings.py rules" fewest_samples.py "savings.py accuracy" "savings.py bounds" "wallclock.py savings" \
+		"wallclock.py plan" "engine.py memory" "pages.py report" "pages.py leaderboard" "training.py --processes"; do \
+		$(BIN)/python benchmarks/$$benchmark || missed=1; \
 	done; exit $$missed
 
 # BENCH_GPU="--device cpu --tiny" tries the command without a GPU
 bench-gpu: $(DEV)
-	PYTHONPATH=tests $(BIN)/python benchmarks/gpu.py --out runs/bench/gpu.json $(BENCH_GPU)
+	$(BIN)/python benchmarks/gpu.py --out runs/bench/gpu.json $(BENCH_GPU)
 
 # kill -9, full disks and more, against the commands: DRILLS_TIMES=20 DRILLS_SEED=0 DRILLS="kill -9,disk full"
 drills: $(DEV)

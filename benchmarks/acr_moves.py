@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from randsmooth.versions import versions
 from savings import beside_the_data
 
 Floats = NDArray[np.float64]
+Moves = dict[str, dict[str, float]]  # what is changed -> name of a log -> by how much ACR moves
 CONSISTENCY, CATRS = "jh-jeong+smoothing-consistency/data/certify", "alinlab+smoothing-catrs/data"
 CIFAR10, MNIST = f"{CONSISTENCY}/cifar10/consistency/cohen/num_2/lbd_10.0/eta_0.5", f"{CONSISTENCY}/mnist"
 NETWORKS = {name: f"{CIFAR10}/{name}/noise_0.50" for name in ("cifar_resnet110", "cifar_resnet20", "cifar_densenet40")}
@@ -37,6 +37,7 @@ SEEDS = {  # five trainings each, on MNIST at sigma 0.5
     "smoothadv+consistency": f"{MNIST}/consistency/salman_255.0_10_10/num_4/lbd_1.0/eta_0.5/noise_0.50_*",
 }
 TRAINED = "locuslab+smoothing/data/certify/cifar10/resnet110/noise_{}/test/sigma_0.50"
+OTHER_RUN = f"{CATRS}/cifar10/noise_0.5/{{}}/noise_0.5.tsv"
 OTHER_RUNS = {  # the same method in the logs of another paper
     "gaussian": "cohen",
     "smoothadv": "salman",
@@ -47,20 +48,13 @@ OTHER_RUNS = {  # the same method in the logs of another paper
 }
 
 
-class Radii(NamedTuple):
-    """What k of n successes certify, for k from `first` on: below it nothing."""
-
-    first: int
-    of_k: Floats
-
-
 def acr(table: Certificates) -> float:
     return metrics.acr(table).value
 
 
-def of_images(tables: dict[str, Certificates]) -> dict[str, dict[str, float]]:
+def of_images(tables: dict[str, Certificates]) -> Moves:
     """ACR of some of the images, less that of all."""
-    found: dict[str, dict[str, float]] = {}
+    found: Moves = {}
     for name, table in tables.items():
         added, whole = table.radius * table.correct, acr(table)
         twentieths = np.array([added[i::20].mean() for i in range(20)]) - whole
@@ -83,7 +77,7 @@ def _error_of(added: Floats, chosen: int) -> float:
     return float(added.std(ddof=1) * np.sqrt((1 - chosen / len(added)) / chosen))
 
 
-def of_budget(tables: dict[str, Certificates]) -> dict[str, dict[str, float]]:
+def of_budget(tables: dict[str, Certificates]) -> Moves:
     """Expected ACR at another n or alpha, less that at n = 100,000 and alpha = 0.001."""
     budgets = {
         "n = 10,000": (10_000, 0.001),
@@ -103,72 +97,57 @@ def of_budget(tables: dict[str, Certificates]) -> dict[str, dict[str, float]]:
     return found
 
 
-def of_noise(tables: dict[str, Certificates]) -> dict[str, dict[str, float]]:
+def of_noise(tables: dict[str, Certificates]) -> Moves:
     """What another seed of the noise does, and fewer samples that pick the class."""
-    found: dict[str, dict[str, float]] = {}
+    found: Moves = {}
     for name, table in tables.items():
-        p, added = _known_p(table), (table.radius * table.correct)[table.correct]
-        found.setdefault("another seed of the noise, 95% of them within", {})[name] = 1.96 * _noise_deviation(p, table)
+        p, added = metrics.p_a(table).values[table.correct], (table.radius * table.correct)[table.correct]
+        found.setdefault("another seed of the noise, 95% of them within", {})[name] = 1.96 * noise_deviation(p, table)
         for n0 in (100, 10, 1):
             missed = stats.binom.cdf(n0 // 2, n0, p)  # the others all of one class, and every tie lost: the worst case
             found.setdefault(f"n0 = {n0}, lost at most", {})[name] = -float((added * missed).sum() / len(table))
     return found
 
 
-def _known_p(table: Certificates) -> Floats:
-    """p_A of the right images."""
-    return metrics.p_a(table).values[table.correct]
-
-
-def _noise_deviation(p: Floats, table: Certificates) -> float:
-    """Standard deviation of ACR over the noise, taking p_A for what the log shows."""
+def noise_deviation(p: Floats, table: Certificates) -> float:
+    """Standard deviation of ACR over the noise, taking the right images' p_A (N,) for what the log shows."""
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     assert sigma is not None and n is not None and alpha is not None
-    k = np.arange(n // 2, n + 1)
-    radii = Radii(int(k[0]), bounds.radius_of_tail(bounds.q_upper(k, n, alpha), sigma))
+    k = np.arange(n // 2, n + 1)  # below, nothing is certified
+    radius = bounds.radius_of_tail(bounds.q_upper(k, n, alpha), sigma)
+
+    def variance(share: float) -> float:
+        low, high = (int(end) for end in stats.binom.interval(1 - 1e-12, n, share))
+        counts = np.arange(max(low, int(k[0])), high + 1)
+        mass, radii = stats.binom.pmf(counts, n, share), radius[counts - k[0]]
+        return float(mass @ radii**2 - (mass @ radii) ** 2)
+
     unique, counts = np.unique(p, return_counts=True)
-    return float(np.sqrt(counts @ [_variance(float(each), n, radii) for each in unique]) / len(table))
+    return float(np.sqrt(counts @ [variance(float(each)) for each in unique]) / len(table))
 
 
-def _variance(p: float, n: int, radii: Radii) -> float:
-    low, high = (int(end) for end in stats.binom.interval(1 - 1e-12, n, p))
-    k = np.arange(max(low, radii.first), high + 1)
-    mass, radius = stats.binom.pmf(k, n, p), radii.of_k[k - radii.first]
-    return float(mass @ radius**2 - (mass @ radius) ** 2)
-
-
-def of_training(tables: dict[str, Certificates], released: Path) -> dict[str, dict[str, float]]:
+def of_training(tables: dict[str, Certificates], released: Path) -> Moves:
     """Logs of other runs, networks and training noise."""
-    found: dict[str, dict[str, float]] = {}
+    found: Moves = {}
     for method, pattern in SEEDS.items():
-        if seeds := [acr(_log(path)) for path in sorted(released.glob(pattern))]:
+        if seeds := [acr(log(path)) for path in sorted(released.glob(pattern))]:
             found.setdefault("MNIST, mean of the seeds", {})[method] = float(np.mean(seeds))
             found.setdefault("MNIST, seeds", {})[method] = len(seeds)
             found.setdefault("MNIST, highest less lowest of the seeds", {})[method] = max(seeds) - min(seeds)
-    for method, folder in OTHER_RUNS.items():
-        path = released / CATRS / "cifar10/noise_0.5" / folder / "noise_0.5.tsv"
-        if path.is_file() and method in tables:
-            found.setdefault("the log of another paper", {})[method] = acr(_log(path)) - acr(tables[method])
-    for name, place in NETWORKS.items():
-        if (released / place).is_file():
-            found.setdefault("ACR by network, Consistency", {})[name] = acr(_log(released / place))
-    for noise in ("0.25", "0.50", "1.00"):
-        if (path := released / TRAINED.format(noise)).is_file():
-            found.setdefault("ACR at sigma 0.5 by noise of training", {})[noise] = acr(_log(path))
-    return found
-
-
-def _log(path: Path) -> Certificates:
-    return infer(read(path), path)
-
-
-def of_definition(tables: dict[str, Certificates]) -> dict[str, dict[str, float]]:
-    """The mean over right images alone, which is not ACR, less ACR."""
-    return {
-        "mean radius of the right images alone": {
-            name: float(table.radius[table.correct].mean()) - acr(table) for name, table in tables.items()
-        }
+    others = {
+        "the log of another paper": {m: OTHER_RUN.format(folder) for m, folder in OTHER_RUNS.items() if m in tables},
+        "ACR by network, Consistency": NETWORKS,
+        "ACR at sigma 0.5 by noise of training": {sigma: TRAINED.format(sigma) for sigma in ("0.25", "0.50", "1.00")},
     }
+    for what, places in others.items():
+        there = {name: acr(log(released / place)) for name, place in places.items() if (released / place).is_file()}
+        less = what.startswith("the log")
+        found |= {what: {name: value - acr(tables[name]) if less else value for name, value in there.items()}}
+    return {what: by_name for what, by_name in found.items() if by_name}
+
+
+def log(path: Path) -> Certificates:
+    return infer(read(path), path)
 
 
 def main() -> None:
@@ -180,9 +159,10 @@ def main() -> None:
     if options.logs is None or not any(options.logs.glob("*.tsv")):
         print(f"not measured: no logs in {options.logs or 'RANDSMOOTH_DATA/../published-logs'}")
         return
-    tables = {path.stem: _log(path) for path in sorted(options.logs.glob("*.tsv"))}
-    parts = (of_images(tables), of_budget(tables), of_noise(tables), of_definition(tables))
-    moved = {what: by_name for part in parts for what, by_name in part.items()}
+    tables = {path.stem: log(path) for path in sorted(options.logs.glob("*.tsv"))}
+    right_alone = {name: float(t.radius[t.correct].mean()) - acr(t) for name, t in tables.items()}  # which is not ACR
+    moved = of_images(tables) | of_budget(tables) | of_noise(tables)
+    moved |= {"mean radius of the right images alone": right_alone}
     moved |= of_training(tables, options.released or options.logs.parent / "as-released")
     rounded = {what: {name: round(value, 6) for name, value in by.items()} for what, by in moved.items()}
     whole = {name: round(acr(table), 6) for name, table in tables.items()}

@@ -1,12 +1,10 @@
 """How much each departure from a paper's text or its released code moves the loss: the figures of docs/departures.md.
 
     python benchmarks/departures.py MODEL_DIR [--images 128] [--m 4] [--sigma 0.5] [--sharpen 8]
-    python benchmarks/departures.py MODEL_DIR --crops
 
 MODEL_DIR is a trained model; the images are the first of its data set's training split, in eval mode, each under the
 same m noises whichever way its loss is taken. `--sharpen` multiplies the logits, which moves no decision and makes the
-network surer. `--crops`: how many images discarding would decide otherwise if it looked at plain images, beside how
-many it would by drawing the noise (and crops) again.
+network surer.
 """
 
 from __future__ import annotations
@@ -20,9 +18,7 @@ from torch import Tensor, nn
 from randsmooth import data, methods, models
 from randsmooth.attacks import DAMP, ball_attack, ddn, noisy_logits, on_images, pgd
 from randsmooth.attacks.geometry import norms, within_ball
-from randsmooth.data import Images
 from randsmooth.noise import Stream, draw
-from randsmooth.training.probe import make_probe
 
 
 class Case:
@@ -170,26 +166,6 @@ def macer_floor(case: Case) -> dict[str, float]:
     }
 
 
-def crops(model: nn.Module, images: Images, sigma: float, noises: int = 100) -> dict[str, float]:
-    """The share of images that are discarded by one question and kept by another, at p_t = 0.4 and 0.5."""
-    every = torch.arange(len(images))
-
-    def p_a(seed: int, augmented: bool) -> Tensor:
-        probe = make_probe(model, images, sigma, Stream(seed, "departures"), images.device)
-        return probe(every, noises, augmented=augmented) / noises
-
-    plain, again, crop, other = p_a(0, False), p_a(1, False), p_a(0, True), p_a(1, True)
-    return {
-        f"p_t = {t}: {what}": float(((a < t) != (b < t)).float().mean())
-        for t in (0.4, 0.5)
-        for what, a, b in (
-            ("training transform against plain", crop, plain),
-            ("plain, other noise", plain, again),
-            ("other crops and noise", crop, other),
-        )
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -197,27 +173,18 @@ def main() -> None:
     parser.add_argument("--m", type=int, default=4)
     parser.add_argument("--sigma", type=float, default=None, help="default: the model's own")
     parser.add_argument("--sharpen", type=float, default=1.0)
-    parser.add_argument("--crops", action="store_true")
     options = parser.parse_args()
     model = models.load(options.model)
     sigma = options.sigma or model.provenance["sigma"]
     images = data.load(model.provenance["dataset"], "train")
-    first = images.subset(torch.arange(options.images))
-    if options.crops:
-        tell(crops(model, first, sigma))
-        return
-    x, y = first.batch(torch.arange(options.images))
+    x, y = images.batch(torch.arange(options.images))
     case = Case(
         Sharpened(model, options.sharpen), x, y, draw((options.m, *x.shape), sigma, stream=Stream(0, "departures"))
     )
     print(f"cross-entropy at the Gaussian noises: {case.at(case.noise):.4f}")
     for part in (macer_floor, sphere, noise_attacks, image_attacks, ddn_parts):
-        tell(part(case))
-
-
-def tell(figures: dict[str, float]) -> None:
-    for what, value in figures.items():
-        print(f"{what}: {value:.4f}", flush=True)
+        for what, value in part(case).items():
+            print(f"{what}: {value:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The fewest samples that any test of one radius can take on published logs, and how near the rule `radius` comes.
 
-    python benchmarks/fewest_samples.py [LOGS] [--sigma 0.5] [--out results/bench/fewest-samples.json]
+    python benchmarks/fewest_samples.py [--logs FOLDER] [--sigma 0.5] [--out results/bench/fewest-samples.json]
 
 The images' p_A are those of `savings.py`. A test of a radius looks at successes and may claim it, give up or draw more,
 up to n = 100,000. For any prices of a claim at p0 and of a lost certificate, the smallest expected cost of any test,
@@ -26,9 +26,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from harness import Figure, finish
+from harness import Figure, finish, options_of
 from randsmooth import bounds
-from savings import ALPHA, N0, RADII, N, beside_the_data, figure, read_log, recovered
+from savings import ALPHA, N0, RADII, N, beside_the_data, figure, read_logs, recovered
 
 SURE = 10.0  # standard deviations from p0, beyond which no test goes on
 ALL = 2000  # samples up to which every number of successes is followed
@@ -220,7 +220,7 @@ def chosen_by_n0(p0: float, images: Mixture) -> tuple[float, float]:
 
 
 def figures(options: argparse.Namespace) -> list[Figure]:
-    logs = [read_log(path) for path in sorted(options.logs.glob("*.tsv"))]
+    logs = read_logs(options)
     p = np.concatenate([recovered(log, options.sigma, np.random.default_rng(seed)) for seed, log in enumerate(logs)])
     correct = np.concatenate([(log.predict == log.label).to_numpy() for log in logs])
     looks, taken, least, alone, chosen = bounds.looks(N), [], [], [], []
@@ -243,14 +243,10 @@ def figures(options: argparse.Namespace) -> list[Figure]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("logs", type=Path, nargs="?", default=beside_the_data(), help="folder of TSV logs")
+    parser = options_of(__doc__, "fewest-samples")
+    parser.add_argument("--logs", type=Path, default=beside_the_data(), help="folder of TSV logs")
     parser.add_argument("--sigma", type=float, default=0.5, help="that the logs were made at")
-    parser.add_argument("--out", type=Path, default=Path("runs/bench/fewest-samples.json"))
     options = parser.parse_args()
-    if options.logs is None or not any(options.logs.glob("*.tsv")):
-        print(f"fewest samples: not measured, no logs in {options.logs or 'RANDSMOOTH_DATA/../published-logs'}")
-        return
     finish(figures(options), options.out)
 
 

@@ -2,10 +2,10 @@
 
     python benchmarks/gpu.py [--device cuda] [--minutes 8.5] [--out results/bench/gpu.json]
 
-It runs the tests that need a GPU, compares the noise and the counts of `--sound` with the CPU's, and measures samples a
-second of networks over batch sizes and backends beside the published loop and ART, then a training step of each method.
-Rates come with their share of the memory's bound: bytes that must move (bandwidth.py) over those that a copy moves. At
-the end it names the backend and the batch that are fastest for each network, over what `certify` takes by itself.
+It runs the tests that need a GPU, compares the counts of `--sound` with the CPU's, and measures samples a second of
+networks over batch sizes and backends beside the published loop and ART, then a training step of each method. Rates
+come with their share of what a matrix product does in bfloat16. At the end it names the backend and the batch that are
+fastest for each network, over what `certify` takes by itself.
 
 Measurements come in the order of their worth. What the time does not suffice for is reported as not measured, and the
 JSON is written in any case. With `--tiny` it takes a minute on a CPU, to try the command itself.
@@ -13,28 +13,34 @@ JSON is written in any case. With `--tiny` it takes a minute on a CPU, to try th
 
 from __future__ import annotations
 
-import argparse
-import json
 import signal
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
 
-import gpu_steps
-from bandwidth import measured_bandwidth
-from gpu_agreement import agreement
-from gpu_speed import Contest, Network
-from harness import machine
+from engine import count, operations
+from harness import BATCH, NETWORKS, SIGMA, Network, art_loop, options_of, published_loop, rate, written
+from randsmooth import data
+from randsmooth.certification import Engine
 from randsmooth.certification.segments import usual_batch
+from randsmooth.data import DATASETS, TensorImages
+from randsmooth.errors import InputError
+from randsmooth.methods import METHODS
+from randsmooth.training import TrainingSettings, resolve
+from randsmooth.training.run import new_classifier
+from training import training
 
-ROOT = Path(__file__).parents[1]
-EAGER, COMPILED, TENSORRT = "torch", "compile", "tensorrt"
+ROOT, ROUNDS = Path(__file__).parents[1], 3
+EAGER, COMPILED = "torch", "compile"
 
 
 @dataclass(frozen=True)
@@ -42,20 +48,20 @@ class Plan:
     """How much is measured.
 
     Attributes:
-        networks: in the order of their worth.
+        networks: in the order of their worth, each with the samples that a round of the loops of others has.
         batches: samples a batch that are tried without compiling, which takes a minute a size.
         seconds: of a round.
-        copied: numbers that are copied to measure the bandwidth.
+        side: of the matrices whose product measures the peak.
         arch: what is trained.
         steps: in a round of training.
         images: of the split that is trained on.
         compared: samples whose counts are compared with the CPU's.
     """
 
-    networks: tuple[Network, ...]
+    networks: dict[str, int]
     batches: tuple[int, ...]
     seconds: float
-    copied: int
+    side: int
     arch: str
     steps: int
     images: int
@@ -63,30 +69,16 @@ class Plan:
 
 
 FULL = Plan(
-    networks=(
-        Network("resnet110", 3, 32, 10_000),
-        Network("resnet50", 3, 224, 2_000),
-        Network("resnet20", 3, 32, 50_000),
-        Network("lenet", 1, 28, 200_000),
-    ),
+    networks={"resnet110": 10_000, "resnet50": 2_000, "resnet20": 50_000, "lenet": 200_000},
     batches=(256, 512, 1024, 2048, 4096, 8192),
     seconds=0.3,
-    copied=2**28,
+    side=8192,
     arch="resnet110",
     steps=3,
     images=10_000,
     compared=20_000,
 )
-TINY = Plan(
-    networks=(Network("lenet", 1, 28, 500), Network("resnet8", 3, 32, 100)),
-    batches=(128, 256),
-    seconds=0.02,
-    copied=2**22,
-    arch="lenet",
-    steps=1,
-    images=8,
-    compared=500,
-)
+TINY = Plan({"lenet": 500, "resnet8": 100}, (128, 256), 0.02, 256, "lenet", 1, 8, 500)
 
 
 class OutOfTime(BaseException):
@@ -94,20 +86,159 @@ class OutOfTime(BaseException):
 
 
 @dataclass
-class Report:
-    """What was found so far, as it is written."""
+class Cell:
+    """A rate, in samples or noisy images a second; where there is none, `note` says why."""
 
-    out: Path
-    facts: dict[str, Any] = field(default_factory=dict)
+    what: str
+    arch: str
+    backend: str
+    batch: int = 0
+    rate: float = 0.0
+    rounds: list[float] = field(default_factory=list)
+    share: float | None = None
+    note: str = "there was no time for it"
 
-    def write(self) -> None:
-        self.out.parent.mkdir(parents=True, exist_ok=True)
-        told = {"command": " ".join(["python", *sys.argv]), "machine": machine()} | self.facts
-        self.out.write_text(json.dumps(told, indent=1) + "\n")
+    def measure(self, once: Callable[[], float], operations: float = 0.0) -> None:
+        """The median of rounds after one to warm up; whatever it fails with, the others are still to be measured."""
+        try:
+            once()
+            self.rounds = [once() for _ in range(ROUNDS)]
+            self.rate, self.note = statistics.median(self.rounds), ""
+            self.share = self.rate * operations or None
+        except Exception as error:
+            self.note = str(error).partition("\n")[0] or type(error).__name__
+        print(self.line(), flush=True)
+
+    def line(self) -> str:
+        what = f"{self.what}, {self.arch}, {self.backend}" + (f", batches of {self.batch}" if self.batch else "")
+        share = f", {self.share:.0%} of a matrix product's" if self.share else ""
+        return f"{what}: {self.rate:,.0f} a second{share}" if self.rate else f"{what}: not measured: {self.note}"
+
+
+class Bench:
+    """Measurements on `device`, whose facts are written as far as they have come."""
+
+    def __init__(self, plan: Plan, device: torch.device) -> None:
+        self.plan, self.device = plan, device
+        self.cells: list[Cell] = []
+        self.facts: dict[str, Any] = {"finished": False, "recommended": {}}
+
+    def run(self, minutes: float) -> None:
+        """All of it; what takes long to compile comes last, training before it."""
+        self.facts["tests"] = run_tests(minutes / 4)
+        print(f"tests that need a GPU: {self.facts['tests']['summary']}", flush=True)
+        self.facts["agreement"] = agreement(self.device, self.plan.compared)
+        self.facts["peak"] = peak = products_a_second(self.device, self.plan.side)
+        for arch, others in self.plan.networks.items():
+            usual = usual_batch(self.device, NETWORKS[arch].shape)
+            self.certify(arch, EAGER, sorted({*self.plan.batches, usual}), peak)
+            self.loops(arch, others)
+            self.recommend(arch, usual)
+        for method in METHODS:
+            self.train(method, "bf16-mixed")
+        self.train("gaussian", "32")
+        for arch in self.plan.networks:
+            if (best := self.best(arch, EAGER)) is not None:
+                self.certify(arch, COMPILED, [best.batch], peak)
+                self.recommend(arch, usual_batch(self.device, NETWORKS[arch].shape))
+        self.train("gaussian", "bf16-mixed", compiled=True)
+        self.facts["finished"] = True
+
+    def cell(self, *what: Any) -> Cell:
+        self.cells.append(Cell(*what))
+        return self.cells[-1]
+
+    def certify(self, arch: str, backend: str, batches: Sequence[int], peak: float) -> None:
+        """Samples a second in bfloat16, in batches of these sizes."""
+        network = NETWORKS[arch]
+        model, x = network.build(self.device), torch.rand(network.shape, device=self.device)
+        for batch in batches:
+            cell = self.cell("certification", arch, backend, batch)
+            cell.measure(lambda batch=batch: self.answer(model, x, backend, batch), operations(model, x.shape) / peak)
+
+    def answer(self, model: torch.nn.Module, x: torch.Tensor, backend: str, batch: int) -> float:
+        engine = Engine(model, sigma=SIGMA, device=self.device, precision="bf16", backend=backend, batch=batch)
+        engine.prepare(x.shape)
+        if engine.size != batch:
+            raise InputError(f"{batch} samples do not fit into the memory of {self.device}")
+        first = rate(2 * batch, lambda: count(engine, x, 2 * batch))  # which compiles, and chooses kernels
+        n = batch * max(1, round(self.plan.seconds * first / batch))
+        return rate(n, lambda: count(engine, x, n))
+
+    def loops(self, arch: str, n: int) -> None:
+        """The published loop and ART, in float32."""
+        network: Network = NETWORKS[arch]
+        model, x = network.build(self.device), torch.rand(network.shape, device=self.device)
+        for name, loop in {"published loop": lambda: published_loop(model, x, n), "ART": art_loop(model, x, n)}.items():
+            if loop is not None:
+                self.cell("certification", arch, name, BATCH).measure(lambda loop=loop: rate(n, loop))
+
+    def best(self, arch: str, *backends: str) -> Cell | None:
+        """The fastest cell of these backends."""
+        known = [cell for cell in self.cells if cell.rate and cell.arch == arch and cell.what == "certification"]
+        return max((c for c in known if c.backend in backends), key=lambda cell: cell.rate, default=None)
+
+    def recommend(self, arch: str, usual: int) -> None:
+        """What to certify with, and how many times as fast as others, and as by itself: eager, in the usual batches."""
+        best = self.best(arch, EAGER, COMPILED)
+        if best is not None:
+            others = [cell for cell in self.cells if cell.rate and cell.arch == arch and cell.what == "certification"]
+            over = {cell.backend: best.rate / cell.rate for cell in others if cell.backend not in (EAGER, COMPILED)}
+            default = next((c.rate for c in others if (c.backend, c.batch) == (EAGER, usual)), None)
+            over |= {"the default": best.rate / default} if default else {}
+            self.facts["recommended"][arch] = {"backend": best.backend, "batch": best.batch, "over": over}
+
+    def train(self, method: str, precision: str, *, compiled: bool = False) -> None:
+        """Noisy images a second of a method's steps, as its preset has them, on made-up images of CIFAR-10."""
+        plan, spec = self.plan, DATASETS["cifar10"]
+        cell = self.cell(f"training, {method}", plan.arch, precision + ", compiled" * compiled)
+        how = {"method": method, "sigma": SIGMA, "arch": plan.arch, "precision": precision, "compile": compiled}
+
+        def once() -> float:
+            recipe = resolve("cifar10", TrainingSettings(**how), data.describe("cifar10"), device=str(self.device))[0]
+            generator = torch.Generator().manual_seed(0)
+            pixels = torch.randint(0, 256, (plan.images, *spec.shape), generator=generator, dtype=torch.uint8)
+            labels = torch.randint(0, spec.num_classes, (plan.images,), generator=generator)
+            split = TensorImages(spec, "train", pixels, labels, self.device)
+            samples = min(recipe.images_per_step, plan.images) * recipe.build_method().m
+            with training(recipe, new_classifier(recipe, spec), split) as ours:
+                ours.run(plan.steps)
+                return rate(plan.steps * samples, lambda: settled(self.device, lambda: ours.run(plan.steps)))
+
+        cell.measure(once)
+
+
+def settled(device: torch.device, run: Callable[[], object]) -> None:
+    """Run, and wait until `device` has done all that it was asked for."""
+    run()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def products_a_second(device: torch.device, side: int) -> float:
+    """Multiplications and additions a second in a product of two matrices in bfloat16."""
+    square = torch.randn(side, side, device=device, dtype=torch.bfloat16)
+    settled(device, lambda: square @ square)
+    found = max(rate(2 * side**3, lambda: settled(device, lambda: square @ square)) for _ in range(5))
+    print(f"a product of matrices: {found / 1e12:,.1f} TFLOP/s", flush=True)
+    return found
+
+
+def agreement(device: torch.device, samples: int) -> dict[str, int]:
+    """How many of the samples of one image are counted otherwise than on the CPU, with --sound in float32."""
+    network = NETWORKS["lenet"]
+    x = torch.randint(0, 256, network.shape, generator=torch.Generator().manual_seed(0)) / 255
+    here, there = (
+        count(Engine(network.build(), sigma=SIGMA, sound=True, device=torch.device(kind)), x, samples)[0]
+        for kind in ("cpu", device)
+    )
+    otherwise = int(np.abs(here - there).sum()) // 2
+    print(f"--sound: of {samples:,} samples {otherwise} are counted otherwise than on the CPU", flush=True)
+    return {"samples": samples, "samples_counted_otherwise": otherwise}
 
 
 def run_tests(minutes: float) -> dict[str, Any]:
-    """The tests that are marked `cuda`, in a process of their own."""
+    """The tests that are marked `cuda`, in a process of their own; the device's noise is compared there, bit by bit."""
     files = [str(path) for path in sorted(ROOT.glob("tests/*/test_*.py")) if "pytest.mark.cuda" in path.read_text()]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "cuda", *files]
     try:
@@ -115,112 +246,40 @@ def run_tests(minutes: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         return {"passed": False, "summary": f"not finished within {minutes:g} minutes"}
     lines = done.stdout.strip().splitlines() or ["nothing was printed"]
-    failed = [line for line in lines if line.startswith("FAILED")]
-    return {"passed": done.returncode == 0, "summary": lines[-1], "failed": failed}
+    return {
+        "passed": done.returncode == 0,
+        "summary": lines[-1],
+        "failed": [line for line in lines if line.startswith("FAILED")],
+    }
 
 
-def measure_eager(contests: list[Contest], plan: Plan, report: Report) -> None:
-    """Every network in batches of all sizes, and the loops of others."""
-    for contest in contests:
-        usual = usual_batch(contest.device, contest.network.shape)
-        contest.measure(EAGER, sorted({*plan.batches, usual}))
-        contest.others()
-        report.facts["recommended"][contest.network.arch] = recommended(contest)
-
-
-def measure_compiled(contests: list[Contest], report: Report) -> None:
-    """Every network compiled, in batches of the size that is best without; then in TensorRT."""
-    for backend in (COMPILED, TENSORRT):
-        for contest in contests:
-            if (best := contest.best(EAGER)) is not None:
-                contest.measure(backend, [best.batch])
-            report.facts["recommended"][contest.network.arch] = recommended(contest)
-
-
-def recommended(contest: Contest) -> dict[str, Any]:
-    """What to certify with, and how many times as fast as others, and as by itself: eager, in the usual batches."""
-    best, usual = contest.best(EAGER, COMPILED), usual_batch(contest.device, contest.network.shape)
-    if best is None:
-        return {}
-    rates = {cell.backend: cell.rate for cell in contest.cells if cell.backend not in (EAGER, COMPILED)}
-    default = next(cell for cell in contest.cells if (cell.backend, cell.batch) == (EAGER, usual))
-    over = {name: best.rate / rate for name, rate in (rates | {"the default": default.rate}).items() if rate}
-    return {"backend": best.backend, "batch": best.batch, "over": over}
-
-
-def steps_to_measure(plan: Plan) -> list[gpu_steps.StepCell]:
-    """A step of each method in bf16; the Gaussian one also in float32 and, last, compiled."""
-    kinds = [(name, "bf16-mixed", False) for name in gpu_steps.methods()]
-    kinds += [("gaussian", "32", False), ("gaussian", "bf16-mixed", True)]
-    late = "there was no time for it"
-    return [gpu_steps.StepCell(method, plan.arch, *kind, note=late) for method, *kind in kinds]
-
-
-def print_recommended(report: Report) -> None:
-    for arch, found in report.facts.get("recommended", {}).items():
-        if not found:
-            print(f"{arch}: nothing was measured")
-            continue
-        over = ", ".join(f"{ratio:.2f}x {name}" for name, ratio in found["over"].items())
-        print(f"{arch}: certify with --backend {found['backend']} --batch {found['batch']}: {over}")
+def stop(number: int, frame: FrameType | None) -> None:
+    raise OutOfTime
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__, "gpu")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--minutes", type=float, default=8.5, help="when to stop, whatever is left")
     parser.add_argument("--tiny", action="store_true", help="little of everything, to try the command")
-    parser.add_argument("--out", type=Path, default=Path("runs/bench/gpu.json"))
     options = parser.parse_args()
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         sys.exit("not measured: no CUDA device here (--device cpu --tiny tries the command)")
-    device, plan = torch.device(options.device), TINY if options.tiny else FULL
-    report = Report(options.out, {"finished": False})
-    sys.exit(0 if measure(plan, device, options.minutes, report) else 1)
-
-
-def measure(plan: Plan, device: torch.device, minutes: float, report: Report) -> bool:
-    """Measure everything within so many minutes, and write it; whether tests and comparisons came out well."""
-    start = time.perf_counter()
-    signal.signal(signal.SIGALRM, _stop)
-    signal.setitimer(signal.ITIMER_REAL, 60 * minutes, 5)  # again where a compiler swallowed it
-    facts = report.facts
+    bench, start = Bench(TINY if options.tiny else FULL, torch.device(options.device)), time.perf_counter()
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 60 * options.minutes, 5)  # again where a compiler swallowed it
     try:
-        facts["tests"] = run_tests(minutes / 4)
-        print(f"tests that need a GPU: {facts['tests']['summary']}", flush=True)
-        facts["bandwidth"] = measured_bandwidth(device, plan.copied)
-        print(f"a copy moves {facts['bandwidth'] / 1e9:,.0f} GB a second", flush=True)
-        facts["agreement"] = agreement(device, plan.compared)
-        measure_speeds(plan, device, facts["bandwidth"], report)
-        facts["finished"] = True
+        bench.run(options.minutes)
     except OutOfTime:
-        print(f"stopped after {minutes:g} minutes: the rest is not measured", flush=True)
+        print(f"stopped after {options.minutes:g} minutes: the rest is not measured", flush=True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        facts["seconds"] = time.perf_counter() - start
-        facts["certification"] = [asdict(cell) for cells in facts.get("certification", []) for cell in cells]
-        facts["training"] = [asdict(cell) for cell in facts.get("training", [])]
-        report.write()
-    print_recommended(report)
-    return bool(facts.get("tests", {}).get("passed") and facts.get("agreement", {}).get("same_noise"))
-
-
-def measure_speeds(plan: Plan, device: torch.device, bandwidth: float, report: Report) -> None:
-    """What takes long to compile comes last, training before it."""
-    contests = [Contest(network, device, plan.seconds, bandwidth) for network in plan.networks]
-    steps = steps_to_measure(plan)
-    report.facts |= {"certification": [contest.cells for contest in contests], "recommended": {}, "training": steps}
-    measure_eager(contests, plan, report)
-    for compiled in (False, True):
-        for cell in steps:
-            if cell.compiled is compiled:
-                gpu_steps.measure(cell, device, plan.steps, bandwidth, plan.images)
-        if not compiled:
-            measure_compiled(contests, report)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise OutOfTime
+        cells = [asdict(cell) for cell in bench.cells]
+        written(options.out, bench.facts | {"seconds": time.perf_counter() - start, "cells": cells})
+    for arch, found in bench.facts["recommended"].items():
+        over = ", ".join(f"{ratio:.2f}x {name}" for name, ratio in found["over"].items())
+        print(f"{arch}: certify with --backend {found['backend']} --batch {found['batch']}: {over}")
+    sys.exit(not (bench.facts["finished"] and bench.facts["tests"]["passed"]))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,28 @@
-"""What the benchmarks share: rounds taken in turn, one line a figure, JSON with the machine, an exit code."""
+"""What the benchmarks share: networks, loops of others, rounds in turn, a line a figure, JSON with the machine."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
+from torch import Tensor, nn
 
+from randsmooth import models
 from randsmooth.certification.backends.processor import with_torch
 from randsmooth.versions import versions
 
-ROUNDS = 5
+ROUNDS, SIGMA, CLASSES, BATCH = 5, 0.5, 10, 1000
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,11 @@ class Figure:
         target = f"target {'at most ' if self.most else ''}{self.target:g}{self.unit}"
         return f"{self.name}: {value}, {target}{'' if self.met else '   MISSED'}"
 
+    def told(self) -> Figure:
+        """The same, printed."""
+        print(self.line(), f"  ({self.note})" if self.note else "", flush=True)
+        return self
+
 
 def ratio(
     name: str,
@@ -59,17 +69,91 @@ def ratio(
     theirs(), ours()
     rounds = [(theirs(), ours()) for _ in range(ROUNDS)]
     baseline, value = (statistics.median(column) for column in zip(*rounds, strict=True))
-    figure = Figure(name, statistics.median(own / other for other, own in rounds), target, rounds, note(value))
-    more = f"; {figure.note}" if figure.note else ""
-    print(figure.line(), f"  ({baseline:,.0f} -> {value:,.0f} a second{more})", flush=True)
-    return figure
+    more = "; ".join(filter(None, [f"{baseline:,.0f} -> {value:,.0f} a second", note(value)]))
+    return Figure(name, statistics.median(own / other for other, own in rounds), target, rounds, more).told()
 
 
-def rate(work: int, run: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+def rate(work: int, run: Callable[[], object], clock: Clock = time.perf_counter) -> float:
     """`work` over the seconds that `run` takes, on the wall's clock or another, such as `time.process_time`."""
     start = clock()
     run()
     return work / (clock() - start)
+
+
+# --- networks, and the loops of others ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Network:
+    """An architecture with random weights, which cost as much as trained ones, and the size of its images."""
+
+    arch: str
+    channels: int
+    side: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.channels, self.side, self.side
+
+    def build(self, device: torch.device | str = "cpu", classes: int = CLASSES) -> nn.Module:
+        torch.manual_seed(0)
+        built = models.build(self.arch, in_channels=self.channels, image_size=self.side, num_classes=classes)
+        return built.eval().to(device)
+
+
+NETWORKS = {
+    network.arch: network
+    for network in (
+        Network("lenet", 1, 28),
+        Network("resnet8", 3, 32),
+        Network("resnet20", 3, 32),
+        Network("resnet110", 3, 32),
+        Network("resnet50", 3, 224),
+    )
+}
+
+
+@torch.no_grad()
+def published_loop(model: nn.Module, x: Tensor, n: int, sigma: float = SIGMA) -> np.ndarray:
+    """Class counts of n noisy copies of one image x (C, H, W), as randomized smoothing first published the loop."""
+    counts = np.zeros(CLASSES, dtype=int)
+    while n > 0:
+        size = min(BATCH, n)
+        n -= size
+        batch = x.repeat((size, 1, 1, 1))
+        noise = torch.randn_like(batch) * sigma
+        for prediction in model(batch + noise).argmax(1).cpu().numpy():
+            counts[prediction] += 1
+    return counts
+
+
+def art_loop(model: nn.Module, x: Tensor, n: int) -> Callable[[], object] | None:
+    """The same by adversarial-robustness-toolbox; None where it is not installed."""
+    try:
+        from art.estimators.certification.randomized_smoothing import PyTorchRandomizedSmoothing
+    except ImportError:
+        return None
+    smoothed = PyTorchRandomizedSmoothing(
+        model=model,
+        loss=nn.CrossEntropyLoss(),
+        input_shape=tuple(x.shape),
+        nb_classes=CLASSES,
+        device_type="cpu" if x.device.type == "cpu" else "gpu",
+        sample_size=1,
+        scale=SIGMA,
+    )
+    image = x.cpu().numpy()[None].astype(np.float32)
+    return lambda: smoothed.certify(image, n=n, batch_size=BATCH)
+
+
+# --- options and results --------------------------------------------------------------------------------------------
+
+
+def options_of(doc: str | None, name: str) -> argparse.ArgumentParser:
+    """A parser whose help is the module's docstring; figures go to runs/bench/NAME.json."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("runs/bench") / f"{name}.json")
+    return parser
 
 
 def machine() -> dict[str, object]:
@@ -85,13 +169,15 @@ def _cpuinfo() -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def finish(figures: list[Figure], out: Path) -> None:
-    """Write the figures with the machine to `out`; exit with 1 when a target is missed."""
+def written(out: Path, facts: dict[str, object]) -> None:
+    """Write `facts` with the command and the machine to `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    told = {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": machine(),
-        "figures": [asdict(figure) for figure in figures],
-    }
+    told = {"command": " ".join(["python", *sys.argv]), "machine": machine(), **facts}
     out.write_text(json.dumps(told, indent=1) + "\n")
-    sys.exit(not all(figure.met for figure in figures))
+
+
+def finish(figures: Iterable[Figure], out: Path) -> None:
+    """Write the figures to `out`; exit with 1 when a target is missed."""
+    found = list(figures)
+    written(out, {"figures": [asdict(figure) for figure in found]})
+    sys.exit(not all(figure.met for figure in found))

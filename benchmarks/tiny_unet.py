@@ -60,44 +60,26 @@ class TinyUNet(nn.Module):
         return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-def train(folder: Path, *, epochs: int, take: int | None, device: torch.device, precision: str) -> TinyUNet:
-    """The network trained on MNIST's training images to predict the noise (Ho et al. 2020, eq. 14), kept in `folder`.
-
-    After every epoch weights and optimiser are stored; started again, it goes on from there.
-    """
-    network = _fresh().to(device)
-    path, partial, history = folder / "network.pt", folder / "checkpoint.pt", folder / "history.csv"
+def trained(folder: Path, *, epochs: int, take: int | None, device: torch.device, precision: str) -> TinyUNet:
+    """The network, trained on MNIST to predict the noise (Ho et al. 2020, eq. 14); kept in `folder`."""
+    path, rows = folder / "network.pt", []
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = TinyUNet().to(device)
     if path.exists():
         network.load_state_dict(torch.load(path, map_location=device, weights_only=True))
         return network.eval()
     images = data.load("mnist", "train", device=device)
-    if take is not None:
-        images = images.subset(data.take(len(images), take))
+    images = images if take is None else images.subset(data.take(len(images), take))
     optimiser = torch.optim.Adam(network.parameters(), LR)
-    begin = 0
     folder.mkdir(parents=True, exist_ok=True)
-    if partial.exists():
-        stored = torch.load(partial, map_location=device, weights_only=True)
-        network.load_state_dict(stored["network"])
-        optimiser.load_state_dict(stored["optimiser"])
-        begin = stored["epochs"]
-    rows = pd.read_csv(history).to_dict("records")[:begin] if begin else []
-    for epoch in range(begin, epochs):
-        start, mean = time.perf_counter(), _epoch(network, optimiser, images, epoch, epochs, device, precision)
-        torch.save({"network": network.state_dict(), "optimiser": optimiser.state_dict(), "epochs": epoch + 1}, partial)
-        seconds = time.perf_counter() - start
-        rows.append({"epoch": epoch, "mse": mean, "seconds": round(seconds, 3)})
-        pd.DataFrame(rows).to_csv(history, index=False)
-        print(f"diffusion: epoch {epoch + 1}/{epochs}, mse {mean:.4f}, {seconds:.0f} s", flush=True)
+    for epoch in range(epochs):
+        start, mean = time.perf_counter(), _epoch(network, optimiser, images, epoch, epochs, precision)
+        rows.append({"epoch": epoch, "mse": mean, "seconds": round(time.perf_counter() - start, 3)})
+        pd.DataFrame(rows).to_csv(folder / "history.csv", index=False)
+        print(f"diffusion: epoch {epoch + 1}/{epochs}, mse {mean:.4f}", flush=True)
     torch.save(network.state_dict(), path)
-    partial.unlink(missing_ok=True)
     return network.eval()
-
-
-def _fresh() -> TinyUNet:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return TinyUNet()
 
 
 def _epoch(
@@ -106,11 +88,10 @@ def _epoch(
     images: data.Images,
     epoch: int,
     epochs: int,
-    device: torch.device,
     precision: str,
 ) -> float:
     """One epoch at its learning rate, which falls along a cosine; the mean loss."""
-    stream = Stream(0, "diffusion").at(epoch)
+    stream, device = Stream(0, "diffusion").at(epoch), images.device
     generator, order = stream.torch(device), torch.randperm(len(images), generator=stream.at(0).torch())
     abar, total, batches = ALPHAS_CUMPROD.float().to(device), 0.0, order.split(BATCH)
     for step, (x, _) in enumerate(images.batches(batches)):

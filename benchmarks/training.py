@@ -1,19 +1,23 @@
-"""Our training step over the plainly written step of the same objective (plain_step.py), in turn.
+"""Our training step over the plainly written one of the same objective (plain.py), in turn; two processes over one.
 
-python benchmarks/training.py [--device cpu] [--out results/bench/training-cpu.json]
+    python benchmarks/training.py [--device cpu] [--out results/bench/training-cpu.json]
+    OMP_NUM_THREADS=1 python benchmarks/training.py --processes
 
 A step is 64 images under 4 noises. Ours is the trainer's own, with its batches, its noise and its log, read every 50
 steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. All eight methods are timed on
 LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch. Amplify's attack is also
 timed alone, with steps so long that half of the noises end misclassified.
 
-A GPU's figure (ResNet-110, compiled) comes with the share of the memory bandwidth; bandwidth.py says what is counted.
+--processes: two processes with one thread each over one, training the same run on the CPU. The rate is that of whole
+epochs after the first, as the run's own history times them: starting the processes is not counted, the checkpoint of
+every epoch is. It needs two idle cores.
 """
 
 from __future__ import annotations
 
-import argparse
+import copy
 import itertools
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,13 +25,12 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 
+import pandas as pd
 import torch
 from torch import Tensor
 
-import plain_methods
-import plain_step
-from bandwidth import against_bound, bytes_a_step
-from harness import Figure, finish, rate, ratio
+import plain
+from harness import Figure, finish, options_of, rate, ratio
 from randsmooth import data
 from randsmooth.attacks import sphere_attack
 from randsmooth.data import TensorImages
@@ -36,7 +39,7 @@ from randsmooth.methods import create
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
-from randsmooth.training import Recipe, TrainingSettings, resolve
+from randsmooth.training import Recipe, TrainingSettings, resolve, train
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
@@ -45,12 +48,6 @@ from randsmooth.training.run import new_classifier
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M
 T = create("amplify").T
-
-PLAIN = {
-    "lenet": plain_step.lenet,
-    "resnet20": partial(plain_step.ResNet, 3),
-    "resnet110": partial(plain_step.ResNet, 18),
-}
 
 
 @cache
@@ -61,12 +58,13 @@ def load(dataset: str, device: str) -> TensorImages:
 class Ours:
     """The trainer's steps, one epoch after another, logged as the trainer logs them."""
 
-    def __init__(self, recipe: Recipe, model: Classifier, folder: Path, loggers: LoggerGroup) -> None:
-        images, schedule = load(recipe.dataset, recipe.device), recipe.build_method().schedule()
-        fabric = make_fabric(recipe)
-        self.trainer = Trainer(recipe, images, model, schedule, folder, fabric, Silent())
+    def __init__(
+        self, recipe: Recipe, model: Classifier, images: TensorImages, folder: Path, loggers: LoggerGroup
+    ) -> None:
+        schedule = recipe.build_method().schedule()
+        self.trainer = Trainer(recipe, images, model, schedule, folder, make_fabric(recipe), Silent())
         self.trainer.model.train()
-        self.objective = schedule.objective(recipe.epochs - 1)
+        self.objective = schedule.objective(recipe.epochs - 1)  # whose values are the full ones
         self.batches, self.loggers = self._batches(), loggers
 
     def _batches(self) -> Iterator[tuple[int, int, tuple[Tensor, Tensor, Tensor]]]:
@@ -83,41 +81,37 @@ class Ours:
 
 
 @contextmanager
-def training(recipe: Recipe, model: Classifier) -> Iterator[Ours]:
+def training(recipe: Recipe, model: Classifier, images: TensorImages) -> Iterator[Ours]:
     """Our side, which logs to TensorBoard."""
     with (
         tempfile.TemporaryDirectory() as folder,
         open_loggers(["tensorboard"], LoggedRun(Path(folder), {})) as loggers,
     ):
-        yield Ours(recipe, model, Path(folder), loggers)
+        yield Ours(recipe, model, images, Path(folder), loggers)
 
 
 class Plain:
     """The plain steps, from the weights of `ours` and on the same images."""
 
     def __init__(self, recipe: Recipe, ours: Classifier) -> None:
-        self.model = plain(ours).to(recipe.device)
+        self.model = plain_of(ours).to(recipe.device)
         self.optimizer = torch.optim.SGD(
             self.model.parameters(), lr=recipe.lr, momentum=recipe.momentum, weight_decay=recipe.weight_decay
         )
         images = load(recipe.dataset, recipe.device)
         augment = images.spec.augment == "crop-flip"
-        self.batches = plain_step.batches(images.pixels.cpu(), images.labels, IMAGES, augment, recipe.device)
+        self.batches = plain.batches(images.pixels.cpu(), images.labels, IMAGES, augment, recipe.device)
         last = recipe.build_method().schedule().objective(recipe.epochs - 1)
-        self.objective = partial(plain_methods.METHODS[recipe.method], sigma=SIGMA, values=asdict(last))
+        self.objective = partial(plain.METHODS[recipe.method], sigma=SIGMA, values=asdict(last))
 
     def run(self, steps: int) -> None:
-        plain_step.train(self.model, self.optimizer, self.batches, self.objective, steps, M, SIGMA)
+        plain.train(self.model, self.optimizer, self.batches, self.objective, steps, M, SIGMA)
 
 
-def plain(ours: Classifier) -> plain_step.Normalized:
-    """The plain network with the weights of `ours`, which is on the CPU, once they are seen to compute the same."""
-    model = plain_step.Normalized(PLAIN[ours.arch](), ours.mean, ours.std)
-    model.network.load_state_dict(ours.network.state_dict())
-    x = torch.rand(8, *ours.shape, generator=torch.Generator().manual_seed(0))
-    with torch.no_grad():  # normalised by the batch's statistics: unnormalised, 110 layers give huge logits
-        torch.testing.assert_close(model.train()(x), ours.train()(x), atol=1e-4, rtol=1e-4)
-    return model
+def plain_of(ours: Classifier) -> plain.Normalized:
+    """A contiguous copy of the network of `ours`, which is on the CPU, behind a plain normalisation."""
+    network = copy.deepcopy(ours.network).to(memory_format=torch.contiguous_format)
+    return plain.Normalized(network, ours.mean, ours.std)
 
 
 @dataclass(frozen=True)
@@ -151,20 +145,14 @@ class Step:
 
     def measure(self) -> Figure:
         """Both sides take the same number of steps a round."""
-        recipe = self.recipe()
+        recipe, work = self.recipe(), self.steps * SAMPLES
         model = new_classifier(recipe, data.describe(self.dataset))
         if self.method != "gaussian":
             model.load_state_dict(trained_lenet().state_dict())
-        moved = bytes_a_step(model, model.shape, SAMPLES)
         theirs = Plain(recipe, model)
-        with training(recipe, model) as ours:
-            return ratio(
-                self.name,
-                ours=lambda: rate(self.steps * SAMPLES, lambda: ours.run(self.steps)),
-                theirs=lambda: rate(self.steps * SAMPLES, lambda: theirs.run(self.steps)),
-                target=self.target,
-                note=lambda rate: against_bound(moved, SAMPLES / rate) if self.device == "cuda" else "",
-            )
+        with training(recipe, model, load(self.dataset, self.device)) as ours:
+            sides = (lambda side=side: rate(work, lambda: side.run(self.steps)) for side in (ours, theirs))
+            return ratio(self.name, *sides, target=self.target)
 
 
 @dataclass(frozen=True)
@@ -183,7 +171,7 @@ class Attack:
     def measure(self) -> Figure:
         """Both sides walk the same noises."""
         walks = trained_walks()
-        theirs = partial(plain_step.attack, plain(walks.model))
+        theirs = partial(plain.sphere, plain_of(walks.model))
         return ratio(
             self.name,
             ours=lambda: walks.rate(self._ours),
@@ -207,14 +195,13 @@ class Walks:
         self.model = model
         self.batches = [self._batch(images, k) for k in range(self.BATCHES)]
         low, high = 0.0, 20.0
-        while True:
+        for _ in range(18):
             self.eps = (low + high) / 2
             self.share = self._misclassified()
             if 0.49 <= self.share <= 0.51:
-                break
-            if high - low < 1e-4:
-                raise RuntimeError(f"{self.share:.0%} of the noises end misclassified at eps {self.eps}, and no half")
+                return
             low, high = (self.eps, high) if self.share < 0.5 else (low, self.eps)
+        raise RuntimeError(f"{self.share:.0%} of the noises end misclassified at eps {self.eps}, and no half")
 
     def _batch(self, images: TensorImages, k: int) -> tuple[Tensor, Tensor, Tensor]:
         """x, y and noise, one of each a noise, as Amplify's loss hands them to the attack."""
@@ -249,18 +236,45 @@ def trained_lenet() -> Classifier:
     """After 300 Gaussian steps."""
     recipe = Step("gaussian", "mnist", "lenet", "32", 300, target=0.0).recipe()
     model = new_classifier(recipe, data.describe("mnist"))
-    with training(recipe, model) as ours:
+    with training(recipe, model, load("mnist", "cpu")) as ours:
         ours.run(300)
     return model
 
 
-STEPS = {"smoothadv": 5, "smoothmix": 10, "cat-rs": 10, "amplify": 10}  # in a round; the others take 50
+@dataclass(frozen=True)
+class Processes:
+    """A method on a network and its data, and how many images make an epoch, by one process and by two."""
 
+    method: str
+    dataset: str
+    arch: str
+    images: int
+    target: float = 1.8
+    device: str = "cpu"
+
+    @property
+    def name(self) -> str:
+        return f"training images a second, {self.method}, {self.arch}, 2 processes of one thread over one"
+
+    def measure(self) -> Figure:
+        return ratio(self.name, ours=partial(self.rate, 2), theirs=partial(self.rate, 1), target=self.target)
+
+    def rate(self, processes: int) -> float:
+        """Images a second."""
+        how = {"method": self.method, "sigma": 0.5, "arch": self.arch, "epochs": 4, "take": self.images}
+        settings = TrainingSettings(**how, set={"m": 4, "batch": 256})
+        with tempfile.TemporaryDirectory() as folder:
+            train(self.dataset, settings, out=folder, overwrite=True, device="cpu", devices=processes, logger=[])
+            seconds = pd.read_csv(Path(folder) / "history.csv")["seconds"][1:]
+        return self.images / float(seconds.median())
+
+
+STEPS = {"smoothadv": 5, "smoothmix": 10, "cat-rs": 10, "amplify": 10}  # in a round; the others take 50
 CASES = (
     *(
         Step(method, "mnist", "lenet", precision, STEPS.get(method, 50), target)
         for precision, target in (("bf16-mixed", 3.0), ("32", 2.0))
-        for method in plain_methods.METHODS
+        for method in plain.METHODS
     ),
     Step("gaussian", "cifar10-jpeg", "resnet20", "bf16-mixed", 4, 2.2),
     Step("gaussian", "cifar10-jpeg", "resnet20", "32", 4, 1.4),
@@ -268,14 +282,18 @@ CASES = (
     Attack("32", 1.4),
     Step("gaussian", "cifar10-jpeg", "resnet110", "bf16-mixed", 50, 4.0, device="cuda", compile=True),
 )
+BY_TWO = (
+    Processes("gaussian", "cifar10-jpeg", "resnet20", 256),
+    Processes("smoothadv", "mnist", "lenet", 1024),
+    Processes("gaussian", "mnist", "lenet", 6400),
+)
 
 
-def attempt(case: Step | Attack) -> list[Figure]:
+def attempt(case: Step | Attack | Processes) -> list[Figure]:
     """The case's figure; a line in its place where the GPU or the data are missing."""
-    if case.device == "cuda" and not torch.cuda.is_available():
-        print(f"{case.name}: target {case.target:g}x, not measured: no CUDA device here", flush=True)
-        return []
     try:
+        if case.device == "cuda" and not torch.cuda.is_available():
+            raise InputError("no CUDA device here")
         load(case.dataset, case.device)
     except InputError as error:
         print(f"{case.name}: target {case.target:g}x, not measured: {error}", flush=True)
@@ -284,13 +302,18 @@ def attempt(case: Step | Attack) -> list[Figure]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__, "training")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="only the figures of this one")
-    parser.add_argument("--out", type=Path, default=Path("runs/bench/training.json"))
+    parser.add_argument("--processes", action="store_true", help="two processes over one, in place of the others")
     options = parser.parse_args()
     torch.manual_seed(0)
-    cases = [case for case in CASES if options.device in (None, case.device)]
-    finish([figure for case in cases for figure in attempt(case)], options.out)
+    cases: tuple[Step | Attack | Processes, ...] = CASES
+    if options.processes:
+        os.environ["OMP_NUM_THREADS"] = "1"  # for the second process
+        torch.set_num_threads(1)
+        cases, options.out = BY_TWO, options.out.with_name("devices.json")
+    wanted = [case for case in cases if options.device in (None, case.device)]
+    finish((figure for case in wanted for figure in attempt(case)), options.out)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)\s]+)|(?:src|href)=\"(?!https
 IN_SDIST = (
     *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md"),
     *("Makefile", "constraints.txt", "Dockerfile", "docs/glossary.md", "docs/images/p_a_curves.png"),
-    *("examples/certify_your_model.py", "benchmarks/startup.py", "tests/test_imports.py", "release/try_packages.py"),
+    *("examples/certify_your_model.py", "benchmarks/harness.py", "tests/test_imports.py", "release/try_packages.py"),
 )
 
 

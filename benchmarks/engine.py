@@ -1,0 +1,342 @@
+"""The engine of certification: samples a second beside others and beside the machine's peak, and its memory.
+
+    python benchmarks/engine.py loops [--device cuda] [--backend auto] [--only lenet]
+    python benchmarks/engine.py peak | int8 [--cpu-time] [--only lenet]
+    python benchmarks/engine.py drawing
+    python benchmarks/engine.py memory [--seconds 60]
+
+loops: over the loop as first published and that of adversarial-robustness-toolbox (pip install 'randsmooth[bench]'),
+    in turn; without the toolbox its figures are left out.
+peak: products a second, while noise is drawn too, as a share of what a matrix product or a convolution of 128 channels
+    does in the same arithmetic, one on each thread, measured before each run of a network; the backends take turns.
+int8: int8 models over the fastest float backend and precision of the processor. ONEDNN_MAX_CPU_ISA=AVX2 in the
+    environment stands for an older one. The models are calibrated on random images.
+drawing: what share of LeNet's time drawing noise takes, and int8 models with --sound over those without.
+memory: of counting a million noisy copies of a 3x224x224 image, above that of the loaded model. Memory is that of one
+    batch, so it is all in use after a few: the count is stopped after `--seconds`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from harness import NETWORKS, ROUNDS, SIGMA, Clock, Figure, art_loop, finish, options_of, published_loop, rate, ratio
+from randsmooth.certification import Engine, load_model, quantise
+from randsmooth.certification.algorithm import ESTIMATE
+from randsmooth.certification.backends import make_backend, weighed
+from randsmooth.certification.backends.processor import lacks_bfloat16
+from randsmooth.certification.scheduler import count_classes
+from randsmooth.errors import InputError
+from randsmooth.noise import Stream, grid_sampler, perturb
+
+CPU = torch.device("cpu")
+DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "16": torch.float16}
+PUBLISHED = "published loop, float32"
+LOOPS = {  # network -> samples a round, and how many times as fast as the other loops in each precision
+    "lenet": (20_000, {"bf16": 10.0, "32": 3.0}),
+    "resnet20": (4_000, {"bf16": 14.0, "32": 2.5}),
+    "resnet110": (1_000, {"bf16": 8.0, "32": 1.4}),
+}
+PEAK = {"lenet": (16_384, 0.35), "resnet20": (2_048, 0.7), "resnet110": (512, 0.7)}  # samples, the share to reach
+INT8 = {"lenet": (".xml", 4_000), "resnet20": (".xml", 500), "resnet20-onnx": (".onnx", 500)}
+BACKEND = {".xml": "openvino", ".onnx": "onnx"}
+
+
+def count(engine: Engine, x: torch.Tensor, n: int) -> Any:
+    """Class counts of n noisy copies of one image x (C, H, W)."""
+    return count_classes(engine, x, [(ESTIMATE, n)])
+
+
+def float_engines(network: nn.Module, **how: Any) -> dict[str, Engine]:
+    """An engine for each float backend and precision that this processor computes in."""
+    found = {}
+    for backend in ("torch", "openvino"):
+        for precision in weighed(CPU):
+            name = backend if precision == "32" else f"{backend} in bfloat16"
+            with contextlib.suppress(InputError):
+                found[name] = Engine(network, sigma=SIGMA, device=CPU, backend=backend, precision=precision, **how)
+    return found
+
+
+def turns(contestants: dict[str, Callable[[], float]], rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """What each gives in every round; one more round before them warms up."""
+    found: dict[str, list[float]] = {name: [] for name in contestants}
+    for turn in range(1 + rounds):
+        for name, run in contestants.items():
+            value = run()
+            found[name] += [value] if turn else []
+    return found
+
+
+def int8_model(arch: str, folder: Path, suffix: str = ".xml") -> Path:
+    """An int8 model of a network, calibrated on random images."""
+    network, rng = NETWORKS[arch], np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (32, network.side, network.side, network.channels), np.uint8)
+    images = pixels, np.arange(32) % 10
+    return quantise(network.build(), images, out=folder / f"net{suffix}", sigma=SIGMA, compare=0).path
+
+
+# --- loops ----------------------------------------------------------------------------------------------------------
+
+
+def loops(options: argparse.Namespace) -> Iterator[Figure]:
+    device = torch.device(options.device)
+    for arch in chosen(LOOPS, options.only):
+        n, targets = LOOPS[arch]
+        n *= 50 if device.type == "cuda" else 1
+        for precision, target in targets.items():
+            yield from beside_loops(arch, precision, n, target, device, options.backend)
+
+
+def beside_loops(
+    arch: str, precision: str, n: int, target: float, device: torch.device, backend: str
+) -> Iterator[Figure]:
+    """All sides count the same number of noisy copies of one image."""
+    network = NETWORKS[arch].build(device)
+    x = torch.rand(NETWORKS[arch].shape, device=device)
+    engine = Engine(network, sigma=SIGMA, device=device, precision=precision, backend=backend)
+    told = f"{engine.prepare(x.shape).name}, batches of {engine.size}"
+    others = {"published loop": lambda: published_loop(network, x, n), "ART": art_loop(network, x, n)}
+    for name, loop in others.items():
+        if loop is not None:
+            yield ratio(
+                f"samples a second over the {name}, {arch}, {precision}",
+                ours=lambda: rate(n, lambda: count(engine, x, n)),
+                theirs=lambda loop=loop: rate(n, loop),
+                target=target,
+                note=lambda ours: told,
+            )
+
+
+# --- peak -----------------------------------------------------------------------------------------------------------
+
+
+def operations(model: nn.Module, shape: tuple[int, ...]) -> int:
+    """Multiplications and additions in the convolutions and linear layers, for one image of `shape` (C, H, W)."""
+    found = 0
+
+    def add(layer: nn.Module, inputs: object, output: torch.Tensor) -> None:
+        nonlocal found
+        weight: torch.Tensor = layer.weight  # type: ignore[assignment]
+        found += 2 * output.numel() * weight[0].numel()
+
+    hooks = [each.register_forward_hook(add) for each in model.modules() if isinstance(each, nn.Conv2d | nn.Linear)]
+    with torch.inference_mode():
+        model(torch.zeros(1, *shape, device=next(model.parameters()).device))
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+def most(precision: str, clock: Clock) -> Callable[[], float]:
+    """What measures the operations a second of all threads in this arithmetic."""
+    kind, last, number, times = DTYPES[precision], torch.channels_last, torch.get_num_threads(), 4
+    square, images = torch.randn(1024, 1024).to(kind), torch.randn(64, 128, 16, 16).to(kind, memory_format=last)
+    kernels = torch.randn(128, 128, 3, 3).to(kind, memory_format=last)
+    work: list[tuple[int, Callable[[], object]]] = [
+        (2 * 1024**3, lambda: square @ square),
+        (18 * 128 * images.numel(), lambda: F.conv2d(images, kernels, padding=1)),
+    ]
+    pool = ThreadPoolExecutor(number, initializer=alone)
+
+    @torch.inference_mode()
+    def run(once: Callable[[], object]) -> None:
+        for _ in range(times):
+            once()
+
+    def fastest() -> float:
+        return max(
+            rate(each * times * number, lambda once=once: list(pool.map(run, [once] * number)), clock)
+            for each, once in work
+        )
+
+    return fastest
+
+
+def alone() -> None:
+    """Let this thread compute by itself."""
+    torch.get_num_threads()  # torch sets up a thread when it is first asked, and would undo the next line later
+    torch.set_num_threads(1)
+
+
+def peak(options: argparse.Namespace) -> Iterator[Figure]:
+    clock = clock_of(options)
+    for arch in chosen(PEAK, options.only):
+        for precision in weighed(CPU):
+            yield share_of_peak(arch, precision, clock)
+
+
+def share_of_peak(arch: str, precision: str, clock: Clock) -> Figure:
+    """The share that the best backend reaches: the median of rounds."""
+    (samples, target), network = PEAK[arch], NETWORKS[arch].build()
+    x, top = torch.rand(NETWORKS[arch].shape), most(precision, clock)
+    work = samples * operations(network, tuple(x.shape))
+    rounds: dict[str, list[tuple[float, float]]] = {}
+    engines = {}
+    for name in ("torch", "openvino"):
+        with contextlib.suppress(InputError):
+            engines[name] = Engine(network, sigma=SIGMA, device=CPU, precision=precision, backend=name)
+    for turn in range(1 + ROUNDS):  # the first one warms up
+        for name, engine in engines.items():
+            both = top(), rate(work, lambda engine=engine: count(engine, x, samples), clock)
+            rounds.setdefault(name, []).extend([both] if turn else [])
+    shares = {name: statistics.median(ours / all_ for all_, ours in each) for name, each in rounds.items()}
+    best = max(shares, key=shares.__getitem__)
+    all_, ours = (statistics.median(column) / 1e9 for column in zip(*rounds[best], strict=True))
+    told = ", ".join(f"{name} {each:.0%}" for name, each in shares.items())
+    note = f"{best}: {ours:,.0f} of {all_:,.0f} billion operations a second; {told}"
+    return Figure(f"share of the peak, {arch}, {precision}", shares[best], target, rounds[best], note, "").told()
+
+
+# --- int8 and drawing -----------------------------------------------------------------------------------------------
+
+
+def int8(options: argparse.Namespace) -> Iterator[Figure]:
+    clock = clock_of(options)
+    for name in chosen(INT8, options.only):
+        with tempfile.TemporaryDirectory() as folder:
+            yield int8_over_floats(name, Path(folder), clock)
+
+
+def int8_over_floats(name: str, folder: Path, clock: Clock) -> Figure:
+    """The int8 model against the fastest of the float backends and precisions; all take their turn, with the loop."""
+    arch, (suffix, samples) = name.removesuffix("-onnx"), INT8[name]
+    network, x, backend = NETWORKS[arch].build(), torch.rand(NETWORKS[arch].shape), BACKEND[suffix]
+    model = load_model(int8_model(arch, folder, suffix))
+    engines = {"int8": Engine(model, sigma=SIGMA, device=CPU, backend=backend)} | float_engines(network)
+    runs: dict[str, Callable[[], float]] = {
+        way: lambda engine=engine: rate(samples, lambda: count(engine, x, samples), clock)
+        for way, engine in engines.items()
+    }
+    runs[PUBLISHED] = lambda: rate(samples, lambda: published_loop(network, x, samples), clock)
+    rates = turns(runs)
+    medians = {way: statistics.median(column) for way, column in rates.items()}
+    best = max(engines.keys() - {"int8"}, key=medians.__getitem__)
+    told = ", ".join(f"{way} {median:,.0f}" for way, median in medians.items())
+    return Figure(
+        f"samples a second in int8 ({backend}) over the fastest in floats, {arch}",
+        medians["int8"] / medians[best],
+        1.2 if lacks_bfloat16(CPU) is None else 1.5,
+        list(zip(rates[best], rates["int8"], strict=True)),
+        f"the fastest in floats: {best}; samples a second: {told}",
+    ).told()
+
+
+def drawing(options: argparse.Namespace) -> Iterator[Figure]:
+    """A sample's CPU time on one thread: drawing it, in both kinds of noise, and answering, by each backend."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = load_model(int8_model("lenet", Path(folder)))
+        yield from shares_of_drawing(model)
+        x, n = torch.randint(0, 256, NETWORKS["lenet"].shape) / 255, 20_000
+        ways = (Engine(model, sigma=SIGMA, device=CPU, backend="openvino", sound=sound) for sound in (True, False))
+        ours, theirs = (lambda engine=engine: rate(n, lambda: count(engine, x, n)) for engine in ways)
+        yield ratio("LeNet's samples a second, int8 with --sound over without", ours, theirs, 1.0)
+
+
+def shares_of_drawing(int8_net: Any) -> Iterator[Figure]:
+    torch.set_num_threads(1)
+    network, block, shape = NETWORKS["lenet"].build(), 128, NETWORKS["lenet"].shape
+    x, noisy = torch.full(shape, 128 / 255), torch.empty(block, *shape)
+    backends = {
+        f"{name} {precision}": make_backend(name, network, CPU, precision)
+        for name in ("torch", "openvino")
+        for precision in weighed(CPU)
+    } | {"int8": make_backend("openvino", int8_net, CPU, "32")}
+    sampler, stream = grid_sampler(SIGMA), Stream(0, "drawing")
+    work: dict[str, Callable[[], object]] = {
+        "float32": lambda: perturb(noisy, x, SIGMA, stream=stream),
+        "--sound": lambda: sampler.perturb(noisy, x, stream=stream),
+    } | {name: torch.inference_mode()(lambda of=backend: of.logits(noisy)) for name, backend in backends.items()}
+
+    def microseconds(run: Callable[[], object]) -> float:
+        return 1e6 / rate(5 * block, lambda: [run() for _ in range(5)], time.process_time)
+
+    took = turns({name: lambda run=run: microseconds(run) for name, run in work.items()}, 4 * ROUNDS)
+    for backend in backends:
+        for noise in ("float32", "--sound"):
+            drawn, answered = (statistics.median(took[name]) for name in (noise, backend))
+            note = f"microseconds of one thread for a sample: {drawn:.2f} to draw, {answered:.1f} to answer"
+            rounds, share = list(zip(took[backend], took[noise], strict=True)), drawn / (drawn + answered)
+            name = f"share of drawing, {backend}, noise {noise}"
+            yield Figure(name, share, 1.0, rounds, note, unit="", most=True).told()  # any share meets 1
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+
+class Enough(Exception):
+    """Raised inside the count when its time is over."""
+
+
+def memory(options: argparse.Namespace) -> Iterator[Figure]:
+    n, arch = 1_000_000, options.only or "resnet50"
+    side = NETWORKS[arch].side
+    network = NETWORKS[arch].build(classes=1000)
+    loaded = largest_resident()
+    engine = Engine(network, sigma=SIGMA, device=CPU, backend="torch")
+    signal.signal(signal.SIGALRM, enough)
+    signal.alarm(options.seconds)
+    with contextlib.suppress(Enough):
+        count(engine, torch.rand(NETWORKS[arch].shape), n)
+    signal.alarm(0)
+    name = f"peak memory above the loaded model, {arch}, {side}x{side}, n = {n:,}"
+    more = round(largest_resident() - loaded, 3)
+    yield Figure(name, more, 1.2, [], f"batches of {engine.size}", unit=" GB", most=True).told()
+
+
+def enough(number: int, frame: FrameType | None) -> None:
+    raise Enough
+
+
+def largest_resident() -> float:
+    """The largest resident size of this process so far, in GB."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+QUESTIONS = {"loops": loops, "peak": peak, "int8": int8, "drawing": drawing, "memory": memory}
+FILES = {"loops": "certification"} | {name: name for name in ("peak", "int8", "drawing", "memory")}
+
+
+def clock_of(options: argparse.Namespace) -> Clock:
+    return time.process_time if options.cpu_time else time.perf_counter
+
+
+def chosen(cases: Iterable[str], only: str | None) -> list[str]:
+    return [case for case in cases if only is None or case in only.split(",")]
+
+
+def main() -> None:
+    parser = options_of(__doc__, "QUESTION")
+    parser.add_argument("question", choices=QUESTIONS)
+    parser.add_argument("--device", default="cpu", help="of loops")
+    parser.add_argument("--backend", default="auto", help="of loops")
+    parser.add_argument("--cpu-time", action="store_true", help="of all threads, beside other work")
+    parser.add_argument("--only", help="architectures, separated by commas; default: all")
+    parser.add_argument("--seconds", type=int, default=60, help="of memory")
+    options = parser.parse_args()
+    if options.out.stem == "QUESTION":
+        options.out = options.out.with_name(f"{FILES[options.question]}.json")
+    finish(QUESTIONS[options.question](options), options.out)
+
+
+if __name__ == "__main__":
+    main()
