@@ -39,7 +39,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"methods": []}, "the grid is empty: methods is []"),
     ({"train": {"epochs": -1}}, "digits-gaussian-0.25-seed0/train: epochs=-1 must be at least 1"),
     ({"sigmas": -1}, "digits-gaussian--1-seed0/train: sigma"),
-    ({"train": {"batch": "half"}}, "batch='half' must be of type int"),
+    ({"train": {"batch": "half"}}, "batch='half' must be"),
     ({"methods": {"consistency": {"lbd": "five"}}}, "lbd='five' must be of type float"),
     ({"train": {"preset": "nosuch"}}, "preset"),
     ({"train": {"arch": "nosuch"}}, "nosuch"),
@@ -52,7 +52,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"certify": {"n": 100, "denoiser": "nowhere"}}, "nowhere is not a folder"),
     ({"certify": {"n": 100, "denoiser": {"epochs": 0}}}, "epochs=0 must lie from 1"),
     ({"sigmas": 0}, "the model is trained without noise: give certify a sigma"),
-    ({"methods": {"cat-rs": {"variant": "released", "teacher": "nowhere"}}}, "teacher: nowhere"),
+    ({"methods": {"cat-rs": {"variant": "released", "teacher": "nowhere"}}}, "nowhere is not a folder"),
     ({"methods": {"cat-rs": {"variant": "released"}}}, "learns from a teacher"),
 ]
 
@@ -76,7 +76,7 @@ def test_bad_words(cli: Run) -> None:
     assert "full holds mine.txt, which no sweep wrote" in refused(cli, grid, "--out", "full")
     assert "grid.yaml is a file" in refused(cli, grid, "--out", grid)
     Path("list.yaml").write_text("- digits\n")
-    assert "list.yaml holds no grid" in refused(cli, "list.yaml")
+    assert "no grid at list.yaml" in refused(cli, "list.yaml")
 
 
 def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
@@ -90,7 +90,7 @@ def test_the_folder_of_another_sweep_is_left_alone(cli: Run) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         make()  # a table of the model that was there would be ranked as that of the new one
         error = refused(cli, written({"train": {"epochs": 3}}), "--out", out)
-        assert f"{made} was made with other settings (--epochs 2 there, --epochs 3 in the grid)" in error
+        assert f"{made} was made with other settings (epochs is 2 there, 3 in the grid)" in error
         remove()
     for more in ({}, {"seeds": [0, 1]}):  # nothing had been made of it
         with begun(Grid.read(BASE | {"train": {"epochs": 3}} | more), out):

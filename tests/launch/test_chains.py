@@ -9,7 +9,6 @@ import pytest
 
 from randsmooth.errors import InputError
 from randsmooth.launch.chains import Step, carry_out, chains_of, command_words, levels, run_words
-from randsmooth.launch.sweeping import difference
 from randsmooth.progress import Silent
 
 
@@ -69,9 +68,3 @@ def test_what_a_command_says_goes_to_its_log(tmp_path: Path) -> None:
     assert run_words(["--version"], tmp_path / "log") == ""
     assert "unknown verb 'evalute'" in run_words(["evalute"], tmp_path / "log")
     assert (tmp_path / "log").read_text().splitlines()[::2] == ["$ randsmooth --version", "$ randsmooth evalute"]
-
-
-def test_only_settings_that_differ_are_named() -> None:
-    before = "randsmooth train digits --sigma 0.5 --set m=2 --set lr=0.1 --resume"
-    assert difference(before, "randsmooth train digits --set lr=0.1 --set m=2 --sigma 0.5 --resume") == ""
-    assert difference(before, before.replace("m=2", "m=4")) == "--set m=2 there, --set m=4 in the grid"

@@ -35,7 +35,7 @@ def test_every_list_is_crossed_with_all_others() -> None:
     )
     assert len(grid.cells) == 2 * 3 * 2 * 3 * 2 == len({cell.title for cell in grid.cells})
     assert [one.title for one in grid.certifications] == ["n=1000", "n=2000", "rule=grid"]
-    assert "digits-macer-epochs=4-lbd=16-0.5-seed2" in grid.by_title
+    assert "digits-macer-epochs=4-lbd=16-0.5-seed2" in {cell.title for cell in grid.cells}
     assert len(steps_of(grid, Path("OUT"))) == 72 * (1 + 3 + 1)
 
 
@@ -65,12 +65,6 @@ def test_adding_to_a_list_renames_nothing() -> None:
     after = commands(seeds=[0, 1], methods={"gaussian": None, "macer": {"lbd": [6, 16]}}, sigmas=[0.25, 0.5])
     kept = {name: command for name, command in before.items() if "/" in name}
     assert kept.items() <= after.items()
-
-
-def test_models_of_one_title_are_told_apart() -> None:
-    grid = Grid.read(BASE | {"datasets": ["a/images", "b/images"]})
-    titles = [cell.title for cell in grid.cells]
-    assert len({*titles}) == 2 and all(title.startswith("images-gaussian-0.25-seed0-") for title in titles)
 
 
 def test_the_order_of_settings_means_nothing(tmp_path: Path) -> None:
@@ -170,6 +164,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"seeds": [1, 1]}, "seeds has 1 twice"),
     ({"methods": ["gaussian", "gaussian"]}, "methods has 'gaussian' twice"),
     ({"methods": ["gaussian", {"gaussian": None}]}, "the grid has digits-gaussian-0.25-seed0 twice"),
+    ({"datasets": ["a/images", "b/images"]}, "has images-gaussian-0.25-seed0 twice: leave one of them out, or put it"),
     ({"certify": [{"n": 100}, {"n": 100}]}, "certify has {'n': 100} twice"),
     ({"methods": "gausian"}, "did you mean 'gaussian'?"),
     ({"methods": {"gaussian": {"lbd": 5}}}, "unknown setting below methods: gaussian: 'lbd'"),

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from randsmooth import models
 from randsmooth.errors import InputError
 from randsmooth.launch import Grid
 from randsmooth.launch.sweeping import check_steps, steps_of
-from randsmooth.models import Classifier
 
 RELEASED: dict[str, Any] = {"variant": "released", "teacher_noises": 16}
 
@@ -27,12 +25,10 @@ def test_models_that_are_yet_to_be_trained_are_taken_for_granted(tmp_path: Path)
     check(tmp_path, {"gaussian": None}, sigmas=0, certify={"sigma": 0.25, "n": 100, "denoiser": stability})
 
 
-def test_models_that_are_named_must_fit(tmp_path: Path) -> None:
-    provenance = {"dataset": "mnist", "sigma": 0.25, "method": "gaussian"}
-    other = Classifier(arch="small-cnn", classes=list("abcdefghij"), shape=[1, 8, 8], provenance=provenance).eval()
-    models.save(other, tmp_path / "other")
-    with pytest.raises(InputError, match=r"cat-rs.*/train: teacher='.*other' was made for mnist, and its class 0"):
-        check(tmp_path, {"cat-rs": {**RELEASED, "teacher": str(tmp_path / "other")}})
+def test_models_that_are_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        check(tmp_path, {"cat-rs": {**RELEASED, "teacher": "no/such/folder"}})
+    assert "cat-rs" in str(refused.value) and "no/such/folder" in str(refused.value)
 
 
 def test_what_is_done_is_not_checked_again(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 import runpy
 import shlex
 import sys
@@ -10,15 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from randsmooth.atomic import InUse, claimed, write_atomically
-from randsmooth.certificates import journal_header
 from randsmooth.certificates.journal import journal_path
+from randsmooth.documents import parse_yaml
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, shortened
-from randsmooth.launch.workers import Workers, looking
+from randsmooth.launch.workers import Watch, Workers, looking
 from randsmooth.progress import Reporter
+
+if TYPE_CHECKING:
+    from randsmooth.training import Recipe
 
 RESUMED = ("train", "train-denoiser", "certify")  # verbs that go on with what a killed run has left
 TRAINING = ("train", "train-denoiser")
@@ -61,12 +64,20 @@ class Step:
     def words(self, device: str = "auto") -> list[str]:
         """The words of the command line, after `randsmooth`; on `device`, unless the step names one."""
         own = self.options if device == "auto" or self.verb not in RESUMED else {"device": device, **self.options}
-        words = command_words(self.verb, self.argument, own)
-        return [*words, "--resume"] if self.verb in RESUMED else words
+        return [*command_words(self.verb, self.argument, own), *["--resume"] * (self.verb in RESUMED)]
 
     def command(self) -> str:
         """The command as a user would type it."""
         return shlex.join(["randsmooth", *self.words()])
+
+    def recipe(self) -> Recipe:
+        """What a step that trains comes to. InputError for settings or data with which it could not run."""
+        from randsmooth import data
+        from randsmooth.training import TrainingSettings, resolve
+
+        given = {key: value for key, value in self.options.items() if key in TrainingSettings.model_fields}
+        settings, dataset = TrainingSettings(**given), str(self.argument)
+        return resolve(dataset, settings, data.describe(dataset, **settings.reading))[0]
 
     def is_done(self) -> bool:
         """Whether what it makes is there, whole."""
@@ -74,11 +85,21 @@ class Step:
             return (self.makes / "config.json").exists()  # which is written last
         if self.verb == "certify":  # a kill may have come between the table and the removal of its journal
             return self.makes.exists() and not journal_path(self.makes).exists()
-        return self.makes.exists() and all(_age(self.makes) >= _age(path) for path in self.reads if path.exists())
+        ages = [path.stat().st_mtime_ns for path in self.reads if path.exists()]
+        return self.makes.exists() and self.makes.stat().st_mtime_ns >= max(ages, default=0)
 
     def begun(self) -> bool:
         """Whether there is anything of what it makes."""
         return self.makes.exists() or journal_path(self.makes).exists()
+
+    def progress(self) -> str:
+        """How far it is, in words, by what it has written; empty if it is done or has written nothing."""
+        if self.is_done() or self.verb not in RESUMED:
+            return ""
+        trains = self.verb in TRAINING
+        rows = lines_of(self.makes / "history.csv" if trains else journal_path(self.makes)) - 1
+        of = f" of {self.options['epochs']}" if "epochs" in self.options else ""
+        return "" if rows < 1 else f"epoch {rows}{of} done" if trains else f"{rows:,} images done"
 
     def beside(self, suffix: str) -> Path:
         """The file beside its output with this suffix."""
@@ -91,9 +112,9 @@ class Step:
 
     def run(self, device: str = "auto") -> str:
         """Run it in this process, what it says going to a log beside its output; why it failed, or nothing."""
-        log, failed = self.beside(".log"), self.beside(".failed")
+        failed = self.beside(".failed")
         failed.unlink(missing_ok=True)
-        error = run_words(self.words(device), log)
+        error = run_words(self.words(device), self.beside(".log"))
         if not error and not self.is_done():
             error = f"it ended without writing {self.makes}"
         if error:
@@ -101,8 +122,13 @@ class Step:
         return error
 
 
-def _age(path: Path) -> int:
-    return path.stat().st_mtime_ns
+def lines_of(path: Path) -> int:
+    """How many whole lines a file has; 0 where there is none."""
+    try:
+        with path.open("rb") as file:
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
+    except OSError:
+        return 0
 
 
 def run_words(words: Sequence[str], log: Path) -> str:
@@ -153,60 +179,14 @@ def command_words(verb: str, argument: str | Sequence[str], options: Mapping[str
 
 
 def _as_yaml(value: Any) -> str:
-    """A value of --set, which is read as YAML: a list as [1, 2], words that mean something else quoted."""
-    import yaml
-
-    if isinstance(value, str | float):
-        return _quoted(value) if isinstance(value, str) else repr(value)
-    return str(yaml.safe_dump(value, default_flow_style=True, width=10**6)).removesuffix("\n").removesuffix("\n...")
-
-
-def _quoted(text: str) -> str:
-    """Text that YAML reads as this text."""
-    from randsmooth.documents import parse_yaml
-
+    """A value of --set, which is read as YAML or as a number: texts that would be read as something else are quoted."""
+    if not isinstance(value, str):
+        return json.dumps(value)
     try:
-        float(text)
-    except ValueError:
-        try:
-            return text if parse_yaml(text, "the value") == text else f'"{text}"'
-        except InputError:  # no YAML at all, which stays the text that it is
-            return text
-    return f'"{text}"'
-
-
-def progress_of(step: Step) -> str:
-    """How far an unfinished step is, in words, by what it has written; empty if it has written nothing."""
-    if step.verb in TRAINING:
-        epochs = _lines(step.makes / "history.csv") - 1
-        of = f" of {step.options['epochs']}" if "epochs" in step.options else ""
-        return f"epoch {epochs}{of} done" if epochs > 0 else ""
-    if step.verb != "certify":
-        return ""
-    journal = journal_path(step.makes)
-    images = _lines(journal) - 1
-    return f"{images:,}{_of_all(journal)} images done" if images >= 0 else ""
-
-
-def _lines(path: Path) -> int:
-    """How many whole lines a file has; 0 where there is none."""
-    try:
-        with path.open("rb") as file:
-            return sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b""))
-    except OSError:
-        return 0
-
-
-def _of_all(journal: Path) -> str:
-    """` of 500`, as the journal's header says how many images were chosen."""
-    try:
-        header = journal_header(journal)
-    except (InputError, OSError):
-        return ""
-    found = re.match(r"(take|all|one in) (\d+)(?: of (\d+))?", (header.selection or "") if header else "")
-    if not found:
-        return ""
-    return f" of {-(-int(found[3]) // int(found[2])) if found[1] == 'one in' else int(found[2]):,}"
+        means_itself = not value.replace(".", "").replace("e", "").isdigit() and parse_yaml(value, "the value") == value
+    except InputError:  # no YAML at all, which stays the text that it is
+        means_itself = True
+    return value if means_itself else json.dumps(value)
 
 
 @dataclass(frozen=True)
@@ -308,8 +288,19 @@ def carry_out(chains: Sequence[Chain], workers: Workers | None, reporter: Report
     """Do all that is missing of the chains, each after those that it needs; `reporter` counts steps.
 
     Whatever ends this early: what is finished stays, and doing the same again goes on.
+
+    Args:
+        chains: in any order.
+        workers: who does them; None: this process, one after the other.
+        reporter: counts steps, and says how far those are that run.
     """
-    failed, blocked, watch = dict[str, str](), dict[str, str](), _Watch(chains, reporter)
+    steps = [step for chain in chains for step in chain.steps]
+    watch = Watch(
+        reporter,
+        lambda: sum(step.is_done() for step in steps),
+        lambda: "; ".join(f"{step.name}: {words}" for step in steps if (words := step.progress())),
+    )
+    failed, blocked = dict[str, str](), dict[str, str]()
     for level in levels(chains):
         lost = {chain.name: sorted(chain.needs & (failed.keys() | blocked.keys())) for chain in level}
         blocked |= {name: blocked.get(needs[0], needs[0]) for name, needs in lost.items() if needs}
@@ -318,7 +309,7 @@ def carry_out(chains: Sequence[Chain], workers: Workers | None, reporter: Report
     return Outcome(failed, blocked)
 
 
-def _alone(ready: Mapping[str, Chain], watch: _Watch) -> dict[str, str]:
+def _alone(ready: Mapping[str, Chain], watch: Watch) -> dict[str, str]:
     failed = {}
     for name, chain in ready.items():
         watch.reporter.say(f"begin  {name}")
@@ -331,30 +322,8 @@ def _alone(ready: Mapping[str, Chain], watch: _Watch) -> dict[str, str]:
     return failed
 
 
-def _shared(ready: Mapping[str, Chain], workers: Workers, watch: _Watch) -> dict[str, str]:
-    failed = workers.run(
-        ready, left=lambda: {name for name, chain in ready.items() if chain.missing()}, look=watch.look
-    )
-    for name, error in failed.items():
+def _shared(ready: Mapping[str, Chain], workers: Workers, watch: Watch) -> dict[str, str]:
+    left = workers.run(ready, left=lambda: {name for name, one in ready.items() if one.missing()}, look=watch.look)
+    for name, error in left.items():
         watch.reporter.say(f"failed {name}: {error}")
-    return failed
-
-
-class _Watch:
-    """Shows how many steps are done, and how far those are that run, by what they have written."""
-
-    def __init__(self, chains: Sequence[Chain], reporter: Reporter) -> None:
-        self.steps = [step for chain in chains for step in chain.steps]
-        self.reporter, self.done = reporter, 0
-        self.done = self._count()
-        reporter.skip(self.done)
-
-    def _count(self) -> int:
-        return sum(step.is_done() for step in self.steps)
-
-    def look(self) -> int:
-        now = self._count()
-        far = [f"{step.name}: {words}" for step in self.steps if not step.is_done() and (words := progress_of(step))]
-        self.reporter.advance(max(0, now - self.done), "; ".join(far))
-        self.done = max(self.done, now)
-        return now
+    return left

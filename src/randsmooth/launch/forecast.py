@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ from randsmooth.launch.chains import Step
 from randsmooth.methods import LossInputs, Method
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.rules import CONFIDENCE_BOUNDS, Rule
-from randsmooth.training import Recipe, TrainingSettings, resolve
+from randsmooth.training import Recipe
 from randsmooth.versions import versions
 
 TRIALS = 3
@@ -88,8 +88,10 @@ def speed_of(arch: str, shape: tuple[int, ...], num_classes: int) -> Passes:
     def both() -> None:
         made.train()(x.clone().requires_grad_()).logsumexp(1).sum().backward()
 
-    timers = (Timer("run()", globals={"run": run}, num_threads=torch.get_num_threads()) for run in (forward, both))
-    return Passes(*(timer.timeit(TRIALS).median / len(x) for timer in timers))
+    def seconds(run: Callable[[], None]) -> float:
+        return Timer("run()", globals={"run": run}, num_threads=torch.get_num_threads()).timeit(TRIALS).median / len(x)
+
+    return Passes(seconds(forward), seconds(both))
 
 
 @dataclass
@@ -141,7 +143,7 @@ def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int
     """
     recipes, planned = dict[str, Recipe](), GraphPlan()
     for step in steps:
-        recipe = _recipe(step) if step.verb == "train" else next((recipes[n] for n in step.needs if n in recipes), None)
+        recipe = step.recipe() if step.verb == "train" else next((recipes[n] for n in step.needs if n in recipes), None)
         if step.verb == "train-denoiser" or (step.verb == "certify" and recipe is None):
             planned.unknown.append(step.name)
         elif step.verb in ("train", "certify") and recipe is not None:
@@ -153,12 +155,6 @@ def plan_steps(steps: Iterable[Step], speed: Callable[[str, tuple[int, ...], int
             else:
                 planned.certification[step.name] = _samples(step, recipe) * passes.forward
     return planned
-
-
-def _recipe(step: Step) -> Recipe:
-    known = {key: value for key, value in step.options.items() if key in TrainingSettings.model_fields}
-    reading = {key: known[key] for key in ("image_column", "label_column", "resize", "crop") if key in known}
-    return resolve(str(step.argument), TrainingSettings(**known), data.describe(str(step.argument), **reading))[0]
 
 
 def _training(recipe: Recipe, images: int, speed: Passes) -> float:
@@ -183,9 +179,9 @@ RIVALS = ("fixed", "tolerance=0.05", "grid")  # and one radius, sigma: what is c
 USUAL_N0 = int(CertificationSettings.model_fields["n0"].default)
 ALPHA, NARROW = 0.05, 0.1  # of the limits; they are narrow enough when they lie within a tenth of their middle,
 FEWEST, TIMED = 8, 5.0  # so many images are known, and so many seconds have shown the speed
-AHEAD, PIECE = 256, 1024  # samples that are asked for at once, at least and at most: so often the clock is looked at
+PIECE = 1024  # of a last look, whose samples are known by their number, so many are drawn, which measure p_A
 PATIENCE = 1.5  # the images in hand may take so many times the seconds that the pilot was given
-GROUPS, LEAST_SPREAD, UNSURE = 10, 0.05, 0.3  # of images, whose speed is compared; how much it always or may differ
+LEAST_SPREAD, UNSURE, SURE = 0.05, 0.3, 20  # how much the speed always differs, or may differ below so many images
 REPLAYED = 240  # images that are drawn again for each rule
 WIDE = 3.0  # high over low, from which on a note says how to narrow the limits
 CHECKSUM, COLUMNS, FOOTER = 34, 72, 2**14  # bytes of a journal's line and a table's row besides counts; of a table
@@ -235,9 +231,10 @@ class PilotImage:
         """How many samples that bound p_A were drawn."""
         return int(self.counts.sum())
 
-    def successes(self, counts: Ints) -> int:
-        """How often the class whose probability is bounded is among `counts`."""
-        return came_out(counts, int(self.counts0.argmax()) if self.counts0.any() else self.label)
+    @property
+    def successes(self) -> int:
+        """How often the class whose probability is bounded came out."""
+        return came_out(self.counts, int(self.counts0.argmax()) if self.counts0.any() else self.label)
 
 
 class Pilot:
@@ -269,10 +266,10 @@ class Pilot:
         took = np.array([(image.seconds, image.counts0.sum() + image.drawn) for image in self.images])
         busy, self.sampled = float(took[:, 0].sum()), int(took[:, 1].sum())
         self.image_seconds = max(0.0, self.seconds - busy) / len(took)
-        groups = np.array([group.sum(axis=0) for group in np.array_split(took, min(GROUPS, len(took)))])
-        paces = groups[:, 0] / groups[:, 1]
-        self.sample_seconds, sure = float(np.median(paces)), len(took) >= 2 * GROUPS
-        self.spread = max(LEAST_SPREAD, 2.0 * paces.std() / paces.mean() / math.sqrt(GROUPS)) if sure else UNSURE
+        paces = took[:, 0] / took[:, 1]
+        varied = 2.0 * float(paces.std() / paces.mean()) / math.sqrt(len(paces))
+        self.sample_seconds = float(np.median(paces))
+        self.spread = max(LEAST_SPREAD, varied) if len(paces) >= SURE else UNSURE
 
     def time_of(self, samples: Span, start: float, k: int = 1) -> Span:
         """Seconds of k workers with so many samples: all wait for the last, whose last image may take all of them."""
@@ -316,43 +313,34 @@ class Pilot:
         return limits[0][0], limits[1][1]
 
     def _watched(self, image: PilotImage, steps: Steps[ImageEvidence]) -> Steps[PilotImage]:
-        """Answer `steps` from samples that are drawn in pieces, until it is known how many they take, or time is up.
-
-        Some are drawn ahead, so that few images are in hand at a time and most of them are finished when time is up.
-        Of a last look, whose samples are known by their number, few are drawn, which measure p_A.
-        """
-        asked, counted = next(steps), {0: image.counts}  # by the number of samples, wherever the rule may look next
+        """Answer `steps` until it is known how many samples they take, or time is up: the last look is cut short."""
+        asked = next(steps)
         while True:
-            answers = []
-            for part in asked:
+            last, late = asked[-1].stop >= self.rule.n, self._passed() > PATIENCE * self.allowed
+            if image.drawn and (late or (last and image.drawn >= PIECE)):
+                image.samples = self.n0 + self.rule.n if last else None
+                return image
+            parts = [part if part.stop < self.rule.n else _shortened(part) for part in asked]
+            counts = yield parts
+            for part, more in zip(parts, counts, strict=True):
                 if part.name == SELECT:
-                    (image.counts0,) = yield [part]
-                    answers.append(image.counts0)
-                    continue
-                last = part.stop >= self.rule.n
-                image.samples = self.n0 + part.stop if last else None
-                while part.stop not in counted:
-                    late = self._passed() > PATIENCE * self.allowed
-                    if image.drawn and (late or (last and image.drawn >= PIECE)):
-                        return image
-                    ranges = self._ranges(image.drawn, part)
-                    for piece, more in zip(ranges, (yield ranges), strict=True):
-                        counted[piece.stop] = image.counts = image.counts + more
-                image.path.append(image.successes(counted[part.stop]))
-                answers.append(counted[part.stop] - counted[part.start])
-                counted = {stop: counts for stop, counts in counted.items() if stop >= part.stop}
+                    image.counts0 = more
+                else:
+                    image.counts = image.counts + more
+                    image.path += [] if last else [image.successes]
+            if last and parts[-1].name != SELECT:
+                image.samples = self.n0 + self.rule.n
+                return image
             try:
-                asked = steps.send(np.array(answers))
+                asked = steps.send(counts)
             except StopIteration:
                 image.samples = self.n0 + self.rule.samples(image.path)
                 return image
 
-    def _ranges(self, drawn: int, part: SampleRange) -> list[SampleRange]:
-        """What to draw next for `part`: up to every place where the rule may look, the more the more were drawn."""
-        step, end = (part.block, self.rule.n) if part.block else (PIECE, part.stop)
-        reach = min(end, drawn + max(step, min(PIECE, max(AHEAD, drawn)) // step * step))
-        stops = [*range(drawn, reach, step), reach]
-        return [SampleRange(part.name, start, stop, part.block) for start, stop in pairwise(stops)]
+
+def _shortened(part: SampleRange) -> SampleRange:
+    block = part.block or 1
+    return replace(part, stop=min(part.stop, part.start + max(1, PIECE // block) * block))
 
 
 @dataclass(frozen=True)
@@ -484,7 +472,7 @@ def _replayed(rule: Rule, image: PilotImage, path: Sequence[int], rng: np.random
 
     None where labels are looked at and the image is of another class.
     """
-    drawn, successes, ends = image.drawn, image.successes(image.counts), []
+    drawn, successes, ends = image.drawn, image.successes, []
     for p in rng.beta(0.5 + successes, 0.5 + drawn - successes, times):
         looks, reached = list(path), rule.samples(path)
         while drawn and (look := rule.next_look(looks)) is not None:

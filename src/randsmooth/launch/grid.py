@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice, product
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,22 +20,25 @@ from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.training.schedule import Optimisation
 
 KEYS = ("datasets", "methods", "sigmas", "seeds", "train", "certify")
+PLACE = ("dataset", "method", "sigma", "seed")
+READING = ("image_column", "label_column", "resize", "crop")
 LONGEST = 2**20  # bytes of a grid
 MOST = 2_000  # models of a grid, or settings of a part of it
-TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {"device"}
 OPTIMISATION = {*Optimisation.model_fields} - {"epochs"}
+TRAINING = ({*TrainingSettings.model_fields} - {"method", "sigma", "seed", "set"}) | {"device"}
+SHARED = TRAINING | OPTIMISATION
 CERTIFYING = {*CertificationSettings.model_fields} | {"split", "take", "skip", "device", "denoiser"}
 DENOISING = {*DenoiserSettings.model_fields} - {"sigma"} | {"device"}
-READING = ("image_column", "label_column", "resize", "crop")
 
 T = TypeVar("T")
+Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Reference:
     """Another model of the sweep that a hyperparameter names, in place of a folder: what is said of it."""
 
-    said: Mapping[str, Any]
+    said: Settings
 
 
 @dataclass(frozen=True)
@@ -46,15 +49,15 @@ class Cell:
         dataset, method, sigma, seed: what it is trained on, and how.
         shared: settings of `train` that the grid gives for all methods.
         own: those that it gives for this method, hyperparameters among them.
-        title: what the folder of the cell is called, as far as no other cell is called the same.
+        title: what the folder of the cell is called.
     """
 
     dataset: str
     method: str
     sigma: float
     seed: int
-    shared: Mapping[str, Any]
-    own: Mapping[str, Any]
+    shared: Settings
+    own: Settings
     title: str
 
     @property
@@ -74,16 +77,12 @@ class Cell:
         first = {"method": self.method, "sigma": self.sigma, "seed": self.seed}
         return {**first, **given, **({"set": rest} if rest else {})}
 
-    def reading(self) -> dict[str, Any]:
-        """How the images are read, for training and for certification."""
-        return {key: value for key, value in self.values.items() if key in READING}
-
 
 @dataclass(frozen=True)
 class Certification:
     """One way to certify every model of a sweep; `title` is what its table is called."""
 
-    values: Mapping[str, Any]
+    values: Settings
     title: str
 
 
@@ -104,10 +103,10 @@ class Grid:
 
     cells: tuple[Cell, ...]
     certifications: tuple[Certification, ...]
-    document: Mapping[str, Any] = field(repr=False)
+    document: Settings = field(repr=False)
 
     @classmethod
-    def read(cls, source: Path | str | Mapping[str, Any]) -> Grid:
+    def read(cls, source: Path | str | Settings) -> Grid:
         """The grid in a YAML file, or in the mapping that such a file would hold.
 
         | key | what it holds |
@@ -135,23 +134,14 @@ class Grid:
             randsmooth.errors.InputError: unknown key of a grid 'dataset': did you mean 'datasets'? Expected one of: ...
         """
         document = source if isinstance(source, Mapping) else _document(Path(source))
-        for key in document:
-            if key not in KEYS:
-                raise unknown("key of a grid", shown(key), KEYS)
+        _check_known(document, {*KEYS}, "key of a grid")
         for key in KEYS[:3]:
             if document.get(key) in (None, "", {}):
-                raise InputError(f"the grid is empty: it must name {key}; of {', '.join(KEYS)} it has {_has(document)}")
-        cells = at_most(_cells(document), "the grid")
-        for i, cell in enumerate(cells):
-            if any(_same(cell, other) for other in cells[:i]):
-                raise InputError(f"the grid has {cell.title} twice: leave one of them out")
-        certifications = tuple(_certifications(document.get("certify")))
+                raise InputError(f"the grid is empty: it must name {key}, as it must {', '.join(KEYS[:3])}")
+        cells, certifications = at_most(_cells(document), "the grid"), _certifications(document.get("certify"))
+        _check_once((cell.title for cell in cells), "the grid")
         at_most(product(cells, certifications), "models by certifications")
-        return cls(_told_apart(cells), certifications, dict(document))
-
-    @cached_property
-    def by_title(self) -> dict[str, Cell]:
-        return {cell.title: cell for cell in self.cells}
+        return cls(tuple(cells), tuple(certifications), dict(document))
 
     def meant(self, by: Cell, key: str, reference: Reference) -> Cell:
         """The model that a hyperparameter `key` of the cell `by` refers to: one of the grid's, or one more.
@@ -161,110 +151,104 @@ class Grid:
         Raises:
             InputError: several models of the grid are meant.
         """
-        said = dict(reference.said)
-        place = [
-            said.pop(name, usual) for name, usual in zip(_PLACE, (by.dataset, "gaussian", *by.place[2:]), strict=True)
-        ]
-        shared = {name: value for name, value in by.shared.items() if name not in said}
-        fits = [
-            cell
-            for cell in self.cells
-            if [*cell.place] == place
-            and {name: value for name, value in cell.shared.items() if name not in said} == shared
-            and said.items() <= cell.values.items()
-        ]
+        said: dict[str, Any] = dict(zip(PLACE, (by.dataset, "gaussian", *by.place[2:]), strict=True)) | dict(
+            reference.said
+        )
+        dataset, method, sigma, seed = (said.pop(name) for name in PLACE)
+
+        def as_shared(cell: Cell) -> dict[str, Any]:
+            return {name: value for name, value in cell.shared.items() if name not in said}
+
+        there = [cell for cell in self.cells if cell.place == (dataset, method, sigma, seed)]
+        fits = [one for one in there if as_shared(one) == as_shared(by) and said.items() <= one.values.items()]
         if len(fits) > 1:
             titles = " or ".join(cell.title for cell in fits)
             raise InputError(f"{by.title}: {key} may mean {titles}: say in which setting they differ")
-        if fits:
-            return fits[0]
-        dataset, method, sigma, seed = place
-        title = _title(dataset, method, sigma, seed, {**said})
-        return Cell(dataset, method, sigma, seed, by.shared, said, title)
-
-
-_PLACE = ("dataset", "method", "sigma", "seed")
+        title = _title(dataset, method, sigma, seed, said)
+        return fits[0] if fits else Cell(dataset, method, sigma, seed, by.shared, said, title)
 
 
 def _document(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise InputError(f"no grid at {path}: give a YAML file with the keys {', '.join(KEYS)}")
-    document = parse_yaml(read_file(path, LONGEST), path)
+    document = parse_yaml(read_file(path, LONGEST), path) if path.is_file() else None
     if not isinstance(document, dict):
-        raise InputError(f"{path} holds no grid: it must have lines `key: value` for {', '.join(KEYS[:3])}")
+        raise InputError(f"no grid at {path}: give a YAML file with lines `key: value` for {', '.join(KEYS)}")
     return document
 
 
-def _has(document: Mapping[str, Any]) -> str:
-    return ", ".join(key for key in document if document[key] is not None) or "none"
-
-
-def _cells(document: Mapping[str, Any]) -> Iterator[Cell]:
-    sigmas = [_number(value, "sigmas") for value in listed(document["sigmas"], "sigmas")]
+def _cells(document: Settings) -> Iterator[Cell]:
+    sigmas = [_number(value) for value in listed(document["sigmas"], "sigmas")]
     seeds = [_seed(value) for value in listed(document.get("seeds", 0), "seeds")]
     base = crossed(document.get("train"), "train")
-    methods = at_most(((name, _of_method(name, one)) for name, one in named(document["methods"], "methods")), "methods")
-    datasets = at_most(named(document["datasets"], "datasets"), "datasets")
-    for settings, where in [*((one, "train") for one in base), *((one, f"datasets: {name}") for name, one in datasets)]:
-        _check_known(settings.values, TRAINING | OPTIMISATION, where)
-    for (dataset, for_it), (method, own), shared, sigma, seed in product(datasets, methods, base, sigmas, seeds):
-        common = {**shared.values, **for_it.values}
-        said = {key: common[key] for key in common if key in {*shared.varied, *for_it.varied}}
-        title = _title(dataset, method, sigma, seed, {**said, **own.values})
-        yield Cell(dataset, method, sigma, seed, common, own.values, title)
+    methods = [(name, _of_method(name, one)) for name, one in named(document["methods"], "methods")]
+    datasets = named(document["datasets"], "datasets")
+    for where, settings in [*(("train", one) for one in base), *((f"datasets: {name}", one) for name, one in datasets)]:
+        _check_known(settings, SHARED, f"setting below {where}:")
+    common = at_most(((name, {**one, **theirs}) for name, theirs in datasets for one in base), "the grid")
+    varied = {name: _varied([one for other, one in common if other == name]) for name, _ in datasets}
+    for (dataset, shared), (method, own), sigma, seed in product(common, methods, sigmas, seeds):
+        said = {key: value for key, value in shared.items() if key in varied[dataset]} | own
+        yield Cell(dataset, method, sigma, seed, shared, own, _title(dataset, method, sigma, seed, said))
 
 
-def _of_method(name: str, settings: Crossed) -> Crossed:
+def _varied(settings: Sequence[Settings]) -> set[str]:
+    """The settings in which some of these differ, so that names must say them."""
+    return {key for one in settings for key in {*one, *settings[0]} if one.get(key) != settings[0].get(key)}
+
+
+def _of_method(name: str, settings: Settings) -> dict[str, Any]:
     """The settings below a method's name, with references where a mapping stands for a folder."""
-    kind = METHODS[name]
-    own = {part.name for part in dataclasses.fields(kind)}
-    _check_known(settings.values, TRAINING | OPTIMISATION | own, f"methods: {name}")
-    values = dict(settings.values)
-    for key in model_folders(kind):
-        if isinstance(values.get(key), dict):
-            values[key] = _reference(values[key], f"methods: {name}: {key}")
+    kind, where = METHODS[name], f"methods: {name}"
+    _check_known(settings, SHARED | {part.name for part in dataclasses.fields(kind)}, f"setting below {where}:")
+    values = dict(settings)
     for key, value in values.items():
         if isinstance(value, dict):
-            raise InputError(f"methods: {name}: {key} is no model, and takes one value; got {shown(repr(value))}")
-    return Crossed(values, settings.varied)
+            if key not in model_folders(kind):
+                raise InputError(f"{where}: {key} is no model, and takes one value; got {shown(repr(value))}")
+            values[key] = _reference(value, f"{where}: {key}")
+    return values
 
 
-def _reference(said: Mapping[str, Any], where: str) -> Reference:
+def _reference(said: Settings, where: str) -> Reference:
     method = said.get("method", "gaussian")
     if not isinstance(method, str):
         raise InputError(f"{where}: method must be the name of one; got {shown(repr(method))}")
     own = {part.name for part in dataclasses.fields(METHODS[method])}
-    _check_known(said, {*_PLACE} | TRAINING | OPTIMISATION | own, where)
-    numbers = {"sigma": _number(said["sigma"], where)} if "sigma" in said else {}
-    return Reference({**said, **numbers, **({"seed": _seed(said["seed"])} if "seed" in said else {})})
+    _check_known(said, {*PLACE} | SHARED | own, f"setting below {where}:")
+    typed = {"sigma": _number, "seed": _seed}
+    return Reference({key: typed[key](value) if key in typed else value for key, value in said.items()})
 
 
-def _certifications(document: Any) -> Iterator[Certification]:
-    if document == []:
-        return
-    titles = set()
-    for settings in crossed(document, "certify"):
-        _check_known(settings.values, CERTIFYING, "certify")
-        denoiser = settings.values.get("denoiser")
+def _certifications(document: Any) -> list[Certification]:
+    found = []
+    for settings in [] if document == [] else crossed(document, "certify"):
+        _check_known(settings, CERTIFYING, "setting below certify:")
+        denoiser = settings.get("denoiser")
         while isinstance(denoiser, dict):
-            _check_known(denoiser, DENOISING, "certify: denoiser")
+            _check_known(denoiser, DENOISING, "setting below certify: denoiser:")
             denoiser = denoiser.get("start")
-        title = slug("-".join(_words(settings.values))) or "certificates"
-        if title in titles:
-            raise InputError(f"certify has {title} twice: leave one of them out")
-        titles.add(title)
-        yield Certification(settings.values, title)
+        found.append(Certification(settings, slug("-".join(_words(settings))) or "certificates"))
+    _check_once((one.title for one in found), "certify")
+    return found
 
 
-def _check_known(values: Mapping[str, Any], known: set[str], where: str) -> None:
+def _check_known(values: Settings, known: set[str], what: str) -> None:
     for key in values:
         if key not in known:
-            raise unknown(f"setting below {where}:", shown(key), known)
+            raise unknown(what, shown(key), known)
 
 
-def _number(value: Any, where: str) -> float:
+def _check_once(titles: Iterable[str], where: str) -> None:
+    """Raise InputError where two models, or two tables, would have one name."""
+    seen = set[str]()
+    for title in titles:
+        if title in seen:
+            raise InputError(f"{where} has {title} twice: leave one of them out, or put it into another grid")
+        seen.add(title)
+
+
+def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: a sigma must be a number such as 0.25; got {shown(repr(value))}")
+        raise InputError(f"sigmas: a sigma must be a number such as 0.25; got {shown(repr(value))}")
     return float(value)
 
 
@@ -274,19 +258,18 @@ def _seed(value: Any) -> int:
     return value
 
 
-def _title(dataset: str, method: str, sigma: float, seed: int, said: Mapping[str, Any]) -> str:
+def _title(dataset: str, method: str, sigma: float, seed: int, said: Settings) -> str:
     return slug("-".join([Path(dataset).name, method, *_words(said), f"{sigma:g}", f"seed{seed}"]))
 
 
-def _words(values: Mapping[str, Any]) -> list[str]:
+def _words(values: Settings) -> list[str]:
     """Settings as they stand in the name of a folder, in whatever order a grid gives them."""
     return [f"{key}={_word(values[key])}" for key in sorted(values)]
 
 
 def _word(value: Any) -> str:
-    """A value as it stands in the name of a folder."""
     if isinstance(value, Reference):
-        return "-".join(_word(value.said[key]) for key in sorted(value.said)) or "gaussian"
+        return _word(dict(value.said)) or "gaussian"
     if isinstance(value, dict):
         return "-".join(_word(value[key]) for key in sorted(value))
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -302,37 +285,7 @@ def slug(text: str) -> str:
         'runs-my-model-lbd=0.5'
     """
     words = re.sub(r"[^\w.=+-]+", "-", text).strip("-.")
-    return words if len(words) <= 100 else f"{words[:91]}-{digest(text)}"
-
-
-def digest(text: str) -> str:
-    """Eight letters that stand for `text`."""
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def _same(cell: Cell, other: Cell) -> bool:
-    return cell.place == other.place and cell.values == other.values
-
-
-def _told_apart(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells, with letters behind the titles that several have."""
-    titles = [cell.title for cell in cells]
-    return tuple(
-        cell
-        if titles.count(cell.title) == 1
-        else dataclasses.replace(cell, title=f"{cell.title}-{digest(repr((cell.place, sorted(cell.values.items()))))}")
-        for cell in cells
-    )
-
-
-@dataclass(frozen=True)
-class Crossed:
-    """Settings by name, one of those that a part of a grid comes to; `varied` are those of which it had lists."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    varied: Collection[str] = ()
+    return words if len(words) <= 100 else f"{words[:91]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def listed(value: Any, where: str) -> list[Any]:
@@ -374,41 +327,35 @@ def at_most(values: Iterable[T], where: str) -> list[T]:
     return found
 
 
-def crossed(settings: Any, where: str) -> list[Crossed]:
+def crossed(settings: Any, where: str) -> list[dict[str, Any]]:
     """A mapping whose lists are crossed; or a list of such mappings, one after the other. None stands for {}.
 
     Example:
-        >>> for one in crossed({"n": 1000, "rule": ["fixed", "grid"]}, "certify"):
-        ...     print(one.values, one.varied)
-        {'n': 1000, 'rule': 'fixed'} ['rule']
-        {'n': 1000, 'rule': 'grid'} ['rule']
+        >>> crossed({"n": 1000, "rule": ["fixed", "grid"]}, "certify")
+        [{'n': 1000, 'rule': 'fixed'}, {'n': 1000, 'rule': 'grid'}]
     """
     if settings is None:
-        return [Crossed()]
+        return [{}]
     if isinstance(settings, list):
         return at_most((one for part in listed(settings, where) for one in crossed(part, where)), where)
     if not isinstance(settings, dict):
         raise InputError(f"{where} must hold `setting: value` lines; got {shown(repr(settings))}")
-    varied = [key for key, value in settings.items() if isinstance(value, list)]
     values = [listed(value, f"{where}: {key}") for key, value in settings.items()]
-    return at_most((Crossed(dict(zip(settings, chosen, strict=True)), varied) for chosen in product(*values)), where)
+    return at_most((dict(zip(settings, chosen, strict=True)) for chosen in product(*values)), where)
 
 
-def named(value: Any, where: str) -> Iterator[tuple[str, Crossed]]:
+def named(value: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
     """Names with their settings: a name, a list of names, or a mapping from names to what `crossed` takes.
 
     Example:
-        >>> [(name, one.values) for name, one in named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")]
+        >>> named({"gaussian": None, "macer": {"lbd": [6, 16]}}, "methods")
         [('gaussian', {}), ('macer', {'lbd': 6}), ('macer', {'lbd': 16})]
     """
     if isinstance(value, dict) and value:
-        for name, settings in value.items():
-            yield from ((name, one) for one in crossed(settings, f"{where}: {name}"))
-        return
-    for name in listed([] if isinstance(value, dict) else value, where):
-        if isinstance(name, dict):
-            yield from named(name, where)
-        elif isinstance(name, str):
-            yield name, Crossed()
-        else:
-            raise InputError(f"{where} must be names, or `name: settings` lines; got {shown(repr(name))}")
+        found = ((name, one) for name, settings in value.items() for one in crossed(settings, f"{where}: {name}"))
+        return at_most(found, where)
+    parts = listed([] if isinstance(value, dict) else value, where)
+    if odd := next((part for part in parts if not isinstance(part, str | dict)), None):
+        raise InputError(f"{where} must be names, or `name: settings` lines; got {shown(repr(odd))}")
+    one_by_one = (pair for part in parts for pair in (named(part, where) if isinstance(part, dict) else [(part, {})]))
+    return at_most(one_by_one, where)

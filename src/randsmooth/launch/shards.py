@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from filelock import FileLock
 
@@ -19,8 +19,10 @@ from randsmooth.certification.order import Opened, Order
 from randsmooth.certification.resumable_run import certify_images, check_flags
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, setting
+from randsmooth.launch.chains import lines_of
 from randsmooth.launch.slurm import Job, Jobs, Resources, Submitted, check_slurm
-from randsmooth.progress import Progress, Reporter
+from randsmooth.launch.workers import Watch
+from randsmooth.progress import Progress
 
 EACH = 8  # shards of a worker, so that all are busy until nearly the end
 RECORD = "run.json"
@@ -46,10 +48,9 @@ class ShardFolder:
     @classmethod
     def begun(cls, out: Path) -> ShardFolder | None:
         """The folder of a run into `out` that was shared out before; None where there is none."""
-        of = next((path.name.split("-of-")[1].split(".")[0] for path in shards_path(out).glob("1-of-*.parquet*")), None)
-        if of is None and (names := [*shards_path(out).glob("*-of-*.parquet*")]):
-            of = names[0].name.split("-of-")[1].split(".")[0]
-        return cls(out, int(of)) if of is not None and of.isdecimal() else None
+        names = (re.match(r"\d+-of-(\d+)\.parquet", path.name) for path in shards_path(out).glob("*-of-*.parquet*"))
+        found = next(filter(None, names), None)
+        return cls(out, int(found[1])) if found else None
 
     @property
     def path(self) -> Path:
@@ -74,7 +75,7 @@ class ShardFolder:
     def certified(self, images: int) -> int:
         """How many images are certified, of so many."""
         return sum(
-            shard.images_of(images) if self.is_done(shard) else rows_of(journal_path(self.file(shard)))
+            shard.images_of(images) if self.is_done(shard) else max(0, lines_of(journal_path(self.file(shard))) - 1)
             for shard in self.shards
         )
 
@@ -85,15 +86,6 @@ class ShardFolder:
             return None
         kept = parse_json(read_file(path), path)
         return Header(**kept["header"]), list(kept["notes"])
-
-
-def rows_of(journal: Path) -> int:
-    """How many images a journal holds; 0 where there is none."""
-    try:
-        with journal.open("rb") as file:
-            return max(0, sum(block.count(b"\n") for block in iter(lambda: file.read(2**20), b"")) - 1)
-    except OSError:
-        return 0
 
 
 @dataclass(frozen=True)
@@ -107,8 +99,7 @@ class Worker:
     folder: ShardFolder
 
     def __call__(self, device: str) -> None:
-        order = replace(self.order, device=device)
-        opened = None
+        order, opened = replace(self.order, device=device), None
         for shard in self.folder.missing():
             file = self.folder.file(shard)
             try:
@@ -127,65 +118,68 @@ class Worker:
         with FileLock(self.folder.path / ".begin"):
             if (record := self.folder.record()) is None:
                 opened = order.open()
-                prepared = order.prepare(opened)
-                header = prepared.facts.header
-                kept = {"header": header.model_dump(mode="json"), "notes": prepared.facts.notes}
+                facts = order.prepare(opened).facts
+                kept = {"header": facts.header.model_dump(mode="json"), "notes": facts.notes}
                 write_atomically(self.folder.path / RECORD, json.dumps(kept).encode())
-                return order.like(header), opened
+                return order.like(facts.header), opened
         order = order.like(record[0])
         return order, order.open()
 
 
-class Workers(Protocol):
-    """Where units run (see `launch.workers`)."""
-
-    @property
-    def number(self) -> int | None: ...
-
-    def run(
-        self,
-        units: Mapping[str, Callable[[str], None]],
-        *,
-        device: str,
-        left: Callable[[], set[str]],
-        look: Callable[[], int],
-    ) -> dict[str, str]: ...
-
-
 def certify_on(
-    workers: Workers, order: Order, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
+    run: Callable[..., dict[str, str]],
+    number: int | None,
+    order: Order,
+    out: Path,
+    show: Progress,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
 ) -> Certificates:
-    """Certify by `workers` into the file `out`: the table that one process would have made, in every count.
+    """Certify by workers into the file `out`: the table that one process would have made, in every count.
+
+    Args:
+        run: of the `Workers`, of whom there are `number`; None: as many as there is room for.
+        order: what to certify.
+        out: of the table.
+        show: the progress.
+        resume, overwrite: as in `certify`.
 
     Raises:
         InputError: what `certify` raises, or workers that are not there. What is certified by then is kept.
     """
     check_flags(out, resume=resume, overwrite=overwrite)
-    _check_alone(out, resume=resume)
-    indices, _ = order.selected()
+    if resume and journal_path(out).exists():
+        raise InputError(
+            f"{journal_path(out)} was begun by one process, which alone goes on with it: leave out --workers, --ray "
+            "and the like"
+        )
+    images = len(order.selected()[0])
     with claimed(shards_path(out), output=out):
         if overwrite:
             discard(out)
         folder = ShardFolder.begun(out)
         if folder is None:
-            if out.exists():  # to be looked at by one process, which does nothing more
-                return _finished(order, out)
-            number = workers.number or EACH
-            folder = ShardFolder(out, min(len(indices), EACH * number))
+            if out.exists():
+                table = read_parquet(out)
+                check_same_run(table.header, order.like(table.header).prepare().facts.header, out)
+                return table
+            folder = ShardFolder(out, min(images, EACH * (number or EACH)))
         folder.path.mkdir(parents=True, exist_ok=True)
-        with show(f"certify {out.stem}", len(indices), "images") as reporter:
-            return _carried_out(workers, order, folder, len(indices), reporter)
+        with show(f"certify {out.stem}", images, "images") as reporter:
+            watch = Watch(reporter, lambda: folder.certified(images))
+            _carry_out(run, min(number or folder.of, folder.of), order, folder, watch)
+        for note in (folder.record() or (None, []))[1]:
+            reporter.say(f"note: {note}")
+        return merged(folder, order)
 
 
-def _carried_out(workers: Workers, order: Order, folder: ShardFolder, images: int, reporter: Reporter) -> Certificates:
-    watch = _Watch(folder, images, reporter)
-    number = min(workers.number or folder.of, folder.of)
+def _carry_out(
+    run: Callable[..., dict[str, str]], number: int, order: Order, folder: ShardFolder, watch: Watch
+) -> None:
     units = {str(k): Worker(order, folder) for k in range(number)}
-    left = {str(k) for k in range(number)}
     try:
-        failed = workers.run(
-            units, device=order.device, left=lambda: left if folder.missing() else set(), look=watch.look
-        )
+        failed = run(units, device=order.device, left=lambda: {*units} if folder.missing() else set(), look=watch.look)
         if failed:
             raise InputError(next(iter(failed.values())))
     except InputError as error:
@@ -193,7 +187,6 @@ def _carried_out(workers: Workers, order: Order, folder: ShardFolder, images: in
             shutil.rmtree(folder.path)
             raise
         raise InputError(f"{error}; {watch.seen} images are certified. To go on: {setting(resume=True)}") from error
-    return merged(folder, order)
 
 
 def merged(folder: ShardFolder, order: Order) -> Certificates:
@@ -211,22 +204,6 @@ def discard(out: Path) -> None:
         path.unlink(missing_ok=True)
     if shards_path(out).exists():
         shutil.rmtree(shards_path(out))
-
-
-def _finished(order: Order, out: Path) -> Certificates:
-    """The table at `out`, which is of this run. InputError where it is of another."""
-    table = read_parquet(out)
-    check_same_run(table.header, order.like(table.header).prepare().facts.header, out)
-    return table
-
-
-def _check_alone(out: Path, *, resume: bool) -> None:
-    """Raise InputError for a run that one process began: its journal is not cut into shards."""
-    if resume and journal_path(out).exists():
-        raise InputError(
-            f"{journal_path(out)} was begun by one process, which alone goes on with it: leave out --workers, --ray "
-            "and the like"
-        )
 
 
 def submit_shards(
@@ -257,36 +234,14 @@ def submit_shards(
             return Submitted({}, {})
         if journal_path(out).exists():
             raise InputError(f"{journal_path(out)} was begun by one process: use another --out, or --overwrite")
-        jobs = [
-            Job(str(shard), [[*words, "--shard", str(shard), "--out", str(folder.file(shard)), "--resume"]])
-            for shard in folder.missing()
-        ]
-        files = [str(folder.file(shard)) for shard in folder.shards]
-        names = tuple(job.name for job in jobs)
-        merging = Job("merge", [["merge", *files, "--out", str(out), "--overwrite"]], names, light=True)
+        files = {str(shard): str(folder.file(shard)) for shard in folder.shards}
+        missing = [str(shard) for shard in folder.missing()]
+        jobs = [Job(name, [[*words, "--shard", name, "--out", files[name], "--resume"]]) for name in missing]
+        merging = [["merge", *files.values(), "--out", str(out), "--overwrite"]]
         try:
-            return Jobs(folder.path).submit([*jobs, merging], resources, at_once=at_once)
+            together = [*jobs, Job("merge", merging, tuple(missing), light=True)]
+            return Jobs(folder.path).submit(together, resources, at_once=at_once)
         except InputError:  # refused: where nothing was begun, nothing is to stand in the way of the next try
             if not Jobs(folder.path).read() and not folder.certified(len(indices)):
                 shutil.rmtree(folder.path)
             raise
-
-
-class _Watch:
-    """Shows how many images the journals of the shards hold, and what the first worker has to say."""
-
-    def __init__(self, folder: ShardFolder, images: int, reporter: Reporter) -> None:
-        self.folder, self.images, self.reporter = folder, images, reporter
-        self.seen, self.said = folder.certified(images), False
-        reporter.skip(self.seen)
-
-    def look(self) -> int:
-        if not self.said and (record := self.folder.record()) is not None:
-            self.said = True
-            for note in record[1]:
-                self.reporter.say(f"note: {note}")
-        now = max(self.seen, self.folder.certified(self.images))
-        if now > self.seen:
-            self.reporter.advance(now - self.seen)
-            self.seen = now
-        return now

@@ -31,15 +31,6 @@ ANSWER = 60.0  # seconds that Slurm may take for an answer
 LEVEL = "SUBMITIT_LOG_LEVEL"  # where submitit looks for how to log
 LOGS, JOBS = "slurm", ".jobs.json"  # in the folder of what is submitted: logs, and which job each command became
 
-# The forms of sbatch's --time, with the seconds that each of their numbers stands for.
-TIMES = {
-    r"(\d+)": (60,),
-    r"(\d+):(\d+)": (60, 1),
-    r"(\d+):(\d+):(\d+)": (3600, 60, 1),
-    r"(\d+)-(\d+)": (86400, 3600),
-    r"(\d+)-(\d+):(\d+)": (86400, 3600, 60),
-    r"(\d+)-(\d+):(\d+):(\d+)": (86400, 3600, 60, 1),
-}
 WARNING = 120  # seconds before the end of a task's time when it is told to make way for its next turn
 TIMEOUTS = 20  # how often a task may run out of time: one that never finishes an image must not go on for ever
 SHORT = 60  # minutes of a job that only puts files together
@@ -91,12 +82,6 @@ class Resources:
 
     def __post_init__(self) -> None:
         seconds(self.time)
-        if self.gpus is not None and self.gpus < 0:
-            raise InputError(f"--gpus {self.gpus}: a task can have no GPU (0) or several, not fewer than none")
-        if self.cpus is not None and self.cpus < 1:
-            raise InputError(f"--cpus {self.cpus}: a task needs at least one")
-        if self.mem is not None and not re.fullmatch(r"\d+(\.\d+)?[KMGT]?B?", self.mem, re.IGNORECASE):
-            raise InputError(f"--mem {self.mem}: expected an amount of memory such as 16G or 800M")
         words = [self.partition, self.mem, self.account, self.qos, self.constraint, *self.setup]
         for word in [*words, *self.extra, *self.extra.values()]:
             if any(ord(letter) < 32 for letter in str(word)):  # each is a line of the batch script
@@ -112,10 +97,6 @@ class Resources:
     def minutes(self) -> int:
         """The time in whole minutes, rounded up, as Slurm counts it."""
         return -(-seconds(self.time) // 60)
-
-    def without_gpus(self) -> Resources:
-        """The same for a short job that needs no GPU."""
-        return replace(self, gpus=None, cpus=None, mem=None, time=str(min(self.minutes, SHORT)))
 
     def parameters(self) -> dict[str, Any]:
         """As submitit's executor for Slurm takes them."""
@@ -149,11 +130,12 @@ def seconds(time: str) -> int:
         >>> seconds("90"), seconds("2:00:00"), seconds("1-12")
         (5400, 7200, 129600)
     """
-    for form, units in TIMES.items():
-        if found := re.fullmatch(form, time):
-            total = sum(int(number) * unit for number, unit in zip(found.groups(), units, strict=True))
-            if total > 0:
-                return total
+    days, has_days, rest = time.rpartition("-")
+    numbers = [*([days] if has_days else []), *rest.split(":")]
+    units = (86400, 3600, 60, 1) if has_days else ((60,), (60, 1), (3600, 60, 1))[min(len(numbers), 3) - 1]
+    whole = len(numbers) <= len(units) and all(number.isascii() and number.isdigit() for number in numbers)
+    if whole and (total := sum(int(number) * unit for number, unit in zip(numbers, units, strict=False))):
+        return total
     raise InputError(
         f"--time {time}: expected how long a task may run, as MINUTES, HOURS:MINUTES:SECONDS or "
         "DAYS-HOURS:MINUTES, such as 90, 2:00:00 or 1-12:00"
@@ -215,7 +197,7 @@ class Job(NamedTuple):
         name: what it is called among those of its folder.
         commands: the words of each, after `randsmooth`; each goes on with what an earlier run of it has left.
         needs: names of others that have to end well before; or to end at all, where it is `light`.
-        light: it only puts files together, in minutes and without a GPU.
+        light: it only puts files together, in minutes.
     """
 
     name: str
@@ -276,26 +258,19 @@ class Jobs:
     def _array(
         self, jobs: Sequence[Job], resources: Resources, after: Sequence[str], *, light: bool, at_once: int | None
     ) -> list[str]:
-        """Submit jobs as one array; their ids. Where Slurm refuses a light one without a GPU, it asks for one."""
+        """Submit jobs as one array; their ids."""
         from submitit import SlurmExecutor
 
-        asked = resources.without_gpus() if light else resources
-        parameters = asked.parameters() | {"job_name": f"randsmooth {self.folder.name}"}
+        time = str(min(resources.minutes, SHORT)) if light else resources.time
+        parameters = replace(resources, time=time).parameters() | {"job_name": f"randsmooth {self.folder.name}"}
         parameters["array_parallelism"] = at_once or len(jobs)
         if after:
             parameters["dependency"] = f"{'afterany' if light else 'afterok'}:{':'.join(after)}"
             parameters["additional_parameters"] |= {"kill-on-invalid-dep": "yes"}
         executor = SlurmExecutor(self.folder / LOGS, max_num_timeout=TIMEOUTS)
-        try:
-            with _refusals():
-                executor.update_parameters(**parameters)
-                made = executor.submit_array(
-                    [VerbTask([[*words] for words in job.commands], Path.cwd()) for job in jobs]
-                )
-        except InputError:
-            if not (light and resources.gpus):
-                raise
-            return self._array(jobs, replace(resources, time=asked.time), after, light=False, at_once=at_once)
+        with _refusals():
+            executor.update_parameters(**parameters)
+            made = executor.submit_array([VerbTask([[*words] for words in job.commands], Path.cwd()) for job in jobs])
         return [job.job_id for job in made]
 
     def failure(self, name: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +14,15 @@ import yaml
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
-from randsmooth.launch.chains import TRAINING, Chain, Outcome, Step, carry_out, chains_of, levels, progress_of
-from randsmooth.launch.grid import Cell, Certification, Grid, Reference, slug
+from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of, levels
+from randsmooth.launch.grid import READING, Cell, Certification, Grid, Reference, slug
 from randsmooth.launch.slurm import Job, Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.progress import Progress, chosen_progress
+
+RECORD = "sweep.yaml"
+HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
+STATES = ("done", "running", "queued", "waiting", "failed")
 
 
 def steps_of(grid: Grid, out: Path | str) -> list[Step]:
@@ -40,7 +43,8 @@ def steps_of(grid: Grid, out: Path | str) -> list[Step]:
     """
     steps = _Steps(grid, Path(out))
     for cell in grid.cells:
-        steps.add_cell(cell)
+        train = steps.training(cell, ())
+        steps.evaluation(cell, [steps.certification(cell, train, one) for one in grid.certifications])
     return [*steps.found.values()]
 
 
@@ -49,103 +53,63 @@ class _Steps:
 
     def __init__(self, grid: Grid, out: Path) -> None:
         self.grid, self.out, self.found = grid, out, dict[str, Step]()
-        self.titles: dict[str, Cell] = dict(grid.by_title)
+        self.titles = {cell.title: cell for cell in grid.cells}
 
-    def add_cell(self, cell: Cell) -> None:
-        train = self.training(cell, ())
-        certified = [self.certification(cell, train, one) for one in self.grid.certifications]
-        if certified:
-            self.add(_evaluation(self.out / cell.title, cell, certified))
-
-    def add(self, step: Step) -> Step:
-        return self.found.setdefault(step.name, step)
+    def add(self, name: str, verb: str, argument: Any, options: Mapping[str, Any], makes: str, *needs: Step) -> Step:
+        """The step that writes `makes`, a place below the folder of the sweep."""
+        out = self.out / makes
+        step = Step(name, verb, argument, {**options, "out": out}, out, tuple(need.name for need in needs))
+        return self.found.setdefault(name, step)
 
     def training(self, cell: Cell, asked_by: tuple[str, ...]) -> Step:
         """The step that trains a model, after those of the models that its hyperparameters refer to."""
         if cell.title in asked_by:
-            circle = " needs ".join([*asked_by[asked_by.index(cell.title) :], cell.title])
-            raise InputError(f"models wait for each other: {circle}")
-        name = f"{cell.title}/train"
-        if name in self.found:
-            return self.found[name]
-        values, needs = dict[str, Any](), list[str]()
+            raise InputError(f"models wait for each other: {' needs '.join([*asked_by, cell.title])}")
+        own, needs = dict(cell.own), list[Step]()
         for key, value in cell.own.items():
             if isinstance(value, Reference):
-                other = self.training(self._named_once(self.grid.meant(cell, key, value)), (*asked_by, cell.title))
-                value, needs = str(other.makes), [*needs, other.name]
-            values[key] = value
-        options = {**replace(cell, own=values).options(), "out": self.out / cell.title / "model"}
-        return self.add(Step(name, "train", cell.dataset, options, options["out"], tuple(needs)))
+                other = self._named_once(self.grid.meant(cell, key, value))
+                needs.append(self.training(other, (*asked_by, cell.title)))
+                own[key] = str(needs[-1].makes)
+        options = replace(cell, own=own).options()
+        return self.add(f"{cell.title}/train", "train", cell.dataset, options, f"{cell.title}/model", *needs)
 
     def _named_once(self, cell: Cell) -> Cell:
         """The cell; InputError where a model that is only referred to has the name of another."""
-        there = self.titles.setdefault(cell.title, cell)
-        if there.values != cell.values:
-            raise InputError(
-                f"{cell.title} is two models, with {dict(there.values)} and with {dict(cell.values)}: say in the "
-                "reference what tells it from the other"
-            )
-        return there
+        if self.titles.setdefault(cell.title, cell).values != cell.values:
+            raise InputError(f"{cell.title} is two models: say in the reference what tells it from the other")
+        return cell
 
     def certification(self, cell: Cell, train: Step, one: Certification) -> Step:
-        folder = self.out / cell.title
-        options: dict[str, Any] = {"dataset": cell.dataset, **cell.reading(), **one.values}
-        needs = [train.name]
-        denoiser = options.get("denoiser")
-        if isinstance(denoiser, Mapping):
-            step = self.denoiser(cell, train, denoiser, float(options.get("sigma", cell.sigma)))
-            options["denoiser"], needs = step.makes, [*needs, step.name]
-        table = folder / f"{one.title}.parquet"
-        return self.add(
-            Step(
-                f"{cell.title}/{one.title}",
-                "certify",
-                str(train.makes),
-                {**options, "out": table},
-                table,
-                tuple(needs),
-            )
-        )
+        reading = {key: value for key, value in cell.values.items() if key in READING}
+        options, needs = {"dataset": cell.dataset, **reading, **one.values}, [train]
+        if isinstance(options.get("denoiser"), Mapping):
+            sigma = float(options.get("sigma", cell.sigma))
+            needs.append(self.denoiser(cell, train, options["denoiser"], sigma))
+            options["denoiser"] = needs[-1].makes
+        name = f"{cell.title}/{one.title}"
+        return self.add(name, "certify", str(train.makes), options, f"{name}.parquet", *needs)
 
     def denoiser(self, cell: Cell, train: Step, said: Mapping[str, Any], sigma: float) -> Step:
         """The step that trains a denoiser; one that is about a classifier's answers is of the cell's own."""
-        values, needs = dict(said), list[str]()
-        if values.get("objective") == "stability" and "classifier" not in values:
-            values["classifier"], needs = str(train.makes), [train.name]
-        if isinstance(values.get("start"), Mapping):
-            before = self.denoiser(cell, train, values["start"], sigma)
-            values["start"], needs = str(before.makes), [*needs, before.name]
+        values, needs = {"sigma": sigma, **said}, list[Step]()
+        own = said.get("objective") == "stability" and "classifier" not in said
+        if own:
+            values["classifier"], needs = str(train.makes), [train]
+        if isinstance(said.get("start"), Mapping):
+            needs.append(self.denoiser(cell, train, said["start"], sigma))
+            values["start"] = str(needs[-1].makes)
         words = [f"{key}={Path(str(value)).name}" for key, value in said.items() if not isinstance(value, Mapping)]
-        of = [cell.title] if train.name in needs else [Path(cell.dataset).name]
-        title = slug("-".join([*of, "denoiser", *words, f"{sigma:g}"]))
-        folder = self.out / title / "model"
-        return self.add(
-            Step(
-                f"{title}/train",
-                "train-denoiser",
-                cell.dataset,
-                {"sigma": sigma, **values, "out": folder},
-                folder,
-                tuple(needs),
-            )
-        )
+        of = cell.title if own else Path(cell.dataset).name
+        title = slug("-".join([of, "denoiser", *words, f"{sigma:g}"]))
+        return self.add(f"{title}/train", "train-denoiser", cell.dataset, values, f"{title}/model", *needs)
 
-
-def _evaluation(folder: Path, cell: Cell, certified: list[Step]) -> Step:
-    tables = tuple(step.makes for step in certified)
-    out = folder / "metrics.json"
-    return Step(
-        f"{cell.title}/evaluate",
-        "evaluate",
-        [str(table) for table in tables],
-        {"format": "json", "out": out, "overwrite": True},
-        out,
-        tuple(step.name for step in certified),
-        tables,
-    )
-
-
-READING = ("image_column", "label_column", "resize", "crop")
+    def evaluation(self, cell: Cell, certified: Sequence[Step]) -> None:
+        if certified:
+            tables, options = tuple(step.makes for step in certified), {"format": "json", "overwrite": True}
+            name, makes = f"{cell.title}/evaluate", f"{cell.title}/metrics.json"
+            step = self.add(name, "evaluate", [*map(str, tables)], options, makes, *certified)
+            self.found[name] = replace(step, reads=tables)
 
 
 def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
@@ -158,117 +122,67 @@ def check_steps(steps: Sequence[Step], *, here: bool = True) -> None:
     Raises:
         InputError: a step could not run; the message begins with its name.
     """
-    images = _Data()
-    trained = {str(step.makes): step for step in steps if step.verb in TRAINING}
+    from randsmooth import data, models
+
+    opened, trained = dict[tuple[Any, ...], int](), {str(step.makes): step for step in steps if step.verb in TRAINING}
+
+    def images(dataset: str, split: str, reading: Mapping[str, Any]) -> int:
+        """How many images a split has, each of which is opened once."""
+        asked: dict[str, Any] = {key: reading.get(key) for key in READING}
+        key = (dataset, split, *map(str, asked.values()))
+        if key not in opened:
+            opened[key] = len(data.load(dataset, split, stream=True, **asked))
+        return opened[key]
+
     for step in steps:
-        if step.is_done() or step.verb not in CHECKS:
-            continue
-        with _called(step):
-            if here:
-                _check_device(step.options.get("device", "auto"))
-            CHECKS[step.verb](step, images, trained)
+        if step.verb in RESUMED and not step.is_done():
+            try:
+                if here:
+                    models.pick_device(step.options.get("device", "auto"))
+                _check(step, images, trained)
+            except InputError as error:
+                raise InputError(f"{step.name}: {error}") from error
 
 
-@contextmanager
-def _called(step: Step) -> Iterator[None]:
-    """Let an error name the step."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{step.name}: {error}") from error
-
-
-class _Data:
-    """The data sets of a sweep, each opened once."""
-
-    def __init__(self) -> None:
-        self.opened = dict[tuple[Any, ...], Any]()
-
-    def split(self, dataset: str, split: str, options: Mapping[str, Any]) -> Any:
-        from randsmooth import data
-
-        reading: dict[str, Any] = {key: options.get(key) for key in READING}
-        key = (dataset, split, *reading.values())
-        if key not in self.opened:
-            self.opened[key] = data.load(dataset, split, stream=True, **reading)
-        return self.opened[key]
-
-
-def _check_device(device: str) -> None:
-    from randsmooth import models
-
-    models.pick_device(device)
-
-
-def _check_training(step: Step, images: _Data, trained: Mapping[str, Step]) -> None:
-    from randsmooth import data
-    from randsmooth.models.registry import check_arch
-    from randsmooth.training import TrainingSettings, resolve
-    from randsmooth.training.run import require_labels, weights_of_other_models
-
-    options = {key: value for key, value in step.options.items() if key in TrainingSettings.model_fields}
-    settings = TrainingSettings(**options)
-    dataset = str(step.argument)
-    images.split(dataset, "train", settings.reading)
-    spec = data.describe(dataset, **settings.reading)
-    require_labels(spec)
-    recipe, _ = resolve(dataset, settings, spec)
-    check_arch(recipe.arch)
-    to_come = {key: None for key in recipe.folders() if str(recipe.hyperparameters.get(key)) in trained}
-    there = recipe.model_copy(update={"hyperparameters": recipe.hyperparameters | to_come})
-    weights_of_other_models(there, spec)
-
-
-def _check_denoiser_training(step: Step, images: _Data, trained: Mapping[str, Step]) -> None:
-    from randsmooth.models.place import check_place
-    from randsmooth.training import DenoiserSettings
-
-    settings = DenoiserSettings(**{key: value for key, value in step.options.items() if key not in ("out", "device")})
-    for folder in (settings.classifier, settings.start):
-        if folder is not None and folder not in trained:
-            check_place(folder)
-    images.split(str(step.argument), "train", {})
-
-
-def _check_certification(step: Step, images: _Data, trained: Mapping[str, Step]) -> None:
+def _check(step: Step, images: Callable[[str, str, Mapping[str, Any]], int], trained: Mapping[str, Step]) -> None:
+    """As `train`, `train-denoiser` and `certify` would, of models that are `trained` by then their places alone."""
     from randsmooth.certificates import CertificationSettings
     from randsmooth.certification.backends import check_backend
     from randsmooth.certification.order import choose
     from randsmooth.models.place import check_place
+    from randsmooth.models.registry import check_arch
+    from randsmooth.training import DenoiserSettings
 
     options = dict(step.options)
-    model = trained[str(step.argument)]
-    sigma = options.get("sigma", model.options.get("sigma"))
-    if not sigma:
-        raise InputError("the model is trained without noise: give certify a sigma")
-    fields = {key: value for key, value in options.items() if key in CertificationSettings.model_fields}
-    settings = CertificationSettings(**fields | {"sigma": sigma})
-    settings.stopping_rule()
-    check_backend(settings.backend)
-    denoiser = options.get("denoiser")
-    if denoiser is not None and str(denoiser) not in trained:
-        check_place(str(denoiser))
-    found = images.split(options["dataset"], options.get("split", "test"), options)
-    choose(len(found), *(_count(key, options.get(key)) for key in ("take", "skip")))
+    if step.verb == "train":
+        recipe = step.recipe()
+        check_arch(recipe.arch)
+        images(str(step.argument), "train", options)
+        folders = [recipe.hyperparameters.get(key) for key in recipe.folders()]
+    elif step.verb == "train-denoiser":
+        given = DenoiserSettings(**{key: value for key, value in options.items() if key not in ("out", "device")})
+        images(str(step.argument), "train", {})
+        folders = [given.classifier, given.start]
+    else:
+        sigma = options.get("sigma", trained[str(step.argument)].options.get("sigma"))
+        if not sigma:
+            raise InputError("the model is trained without noise: give certify a sigma")
+        fields = {key: value for key, value in options.items() if key in CertificationSettings.model_fields}
+        settings = CertificationSettings(**fields | {"sigma": sigma})
+        settings.stopping_rule()
+        check_backend(settings.backend)
+        total = images(options["dataset"], options.get("split", "test"), options)
+        choose(total, *(_whole(key, options.get(key)) for key in ("take", "skip")))
+        folders = [options.get("denoiser")]
+    for folder in folders:
+        if folder and str(folder) not in trained:
+            check_place(str(folder))
 
 
-def _count(name: str, value: Any) -> int | None:
+def _whole(name: str, value: Any) -> int | None:
     if value is not None and type(value) is not int:
         raise InputError(f"{name}={value!r} must be a whole number")
     return value
-
-
-CHECKS = {
-    "train": _check_training,
-    "train-denoiser": _check_denoiser_training,
-    "certify": _check_certification,
-}
-
-
-RECORD = "sweep.yaml"
-HEADING = "# What this folder holds; written by `randsmooth sweep`, which compares a grid with it before it goes on.\n"
-MADE_ONCE = ("train", "train-denoiser", "certify")  # what cannot be made again in seconds
-STATES = ("done", "running", "queued", "waiting", "failed")
 
 
 @dataclass(frozen=True)
@@ -335,16 +249,14 @@ def sweep(
         randsmooth.errors.InputError: digits-gaussian-0.25-seed0/n=5: alpha=0.001 needs n >= 10 to certify anything; ...
     """
     chosen = grid if isinstance(grid, Grid) else Grid.read(grid)
-    folder = Path(out)
+    folder, show = Path(out), chosen_progress(progress)
     with begun(chosen, folder, here=workers is None) as chains:
         Jobs(folder).check_none()
-        with chosen_progress(progress)(
-            f"sweep {folder.name}", sum(len(chain.steps) for chain in chains), "steps"
-        ) as reporter:
-            outcome = carry_out(chains, workers, reporter)
-        swept = Swept(folder, tuple(chains), outcome)
-        if swept.tables:
-            rank(folder, swept.tables)
+        with show(f"sweep {folder.name}", sum(len(chain.steps) for chain in chains), "steps") as reporter:
+            swept = Swept(folder, tuple(chains), carry_out(chains, workers, reporter))
+        ranking = _ranking(folder, swept.tables)
+        if swept.tables and not ranking.is_done() and (error := ranking.run()):
+            raise InputError(f"the tables could not be ranked: {error}")
     return swept
 
 
@@ -359,7 +271,7 @@ def begun(grid: Grid, out: Path, *, here: bool = True) -> Iterator[list[Chain]]:
     check_steps(steps, here=here)
     with claimed(out / "sweep", output=out):
         before = (known(out) or {"steps": {}})["steps"]
-        content = {"grid": dict(grid.document), "steps": {**before, **_commands(grid)}}
+        content = {"grid": dict(grid.document), "steps": {**before, **_made(grid)}}
         text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6)
         write_atomically(out / RECORD, (HEADING + text).encode())
         yield chains
@@ -381,18 +293,11 @@ def submit_sweep(grid: Grid, out: Path, resources: Resources) -> Submitted:
 def jobs_of(chains: Sequence[Chain]) -> list[Job]:
     """What is missing of chains, as jobs, each after those that it needs."""
     return [
-        Job(chain.name, [step.words() for step in chain.missing()], tuple(sorted(chain.needs)))
+        Job(chain.name, [step.words() for step in missing], tuple(sorted(chain.needs)))
         for level in levels(chains)
         for chain in level
-        if chain.missing()
+        if (missing := chain.missing())
     ]
-
-
-def rank(folder: Path, tables: Sequence[Path]) -> None:
-    """Write the leaderboard of all tables that there are; nothing where it is newer than they."""
-    step = _ranking(folder, tables)
-    if not step.is_done() and (error := step.run()):
-        raise InputError(f"the tables could not be ranked: {error}")
 
 
 def _ranking(folder: Path, tables: Sequence[Path]) -> Step:
@@ -406,9 +311,8 @@ def known(folder: Path) -> dict[str, Any] | None:
     path = folder / RECORD
     if not path.exists():
         return None
-    content: dict[str, Any] | None = parse_yaml(read_file(path), path)
-    steps = content.get("steps") if isinstance(content, dict) else None
-    if content is None or not isinstance(steps, dict) or not isinstance(content.get("grid"), dict):
+    content = parse_yaml(read_file(path), path)
+    if not isinstance(content, dict) or not all(isinstance(content.get(key), dict) for key in ("grid", "steps")):
         raise InputError(f"{path} is damaged: it must hold `grid` and `steps`; use another --out")
     return content
 
@@ -425,55 +329,39 @@ def _check_folder(out: Path, grid: Grid, steps: Sequence[Step]) -> None:
         if there:
             raise InputError(f"{out} holds {there[0]}, which no sweep wrote; use another --out")
         return
-    before, now = content["steps"], _commands(grid)
+    before, now = content["steps"], _made(grid)
     if before and not before.keys() & now.keys():
-        raise InputError(
-            f"{out} holds another sweep (of {next(iter(before))} and others, none of which is in the grid): use "
-            "another --out"
-        )
-    changed = {name: words for name in now if name in before and (words := difference(str(before[name]), now[name]))}
-    built = dict[str, str]()  # step -> why it is another's
+        raise InputError(f"{out} holds another sweep, of {next(iter(before))} and others: use another --out")
+    others = {name: why for name in now if name in before and (why := difference(before[name], now[name]))}
     for step in steps:
-        why = changed.get(step.name) or next((built[need] for need in step.needs if need in built), "")
-        if why:
-            built[step.name] = why
-        if why and step.verb in MADE_ONCE and step.begun():
-            raise InputError(f"{step.makes} was made with other settings ({why}): use another --out, or remove it")
+        if why := others.get(step.name) or next((others[need] for need in step.needs if need in others), ""):
+            others[step.name] = why
+            if step.verb in RESUMED and step.begun():
+                raise InputError(f"{step.makes} was made with other settings ({why}): use another --out, or remove it")
 
 
-def _commands(grid: Grid) -> dict[str, str]:
-    """Step -> its command in a folder called OUT, of the steps whose output cannot be made again in seconds."""
-    return {step.name: step.command() for step in steps_of(grid, Path("OUT")) if step.verb in MADE_ONCE}
+def _made(grid: Grid) -> dict[str, dict[str, str]]:
+    """Step -> its settings, by option, of the steps whose output cannot be made again in seconds."""
+    found = dict[str, dict[str, str]]()
+    for step in steps_of(grid, Path("OUT")):
+        if step.verb in RESUMED:
+            found[step.name] = said = {step.verb: str(step.argument)}
+            for key, value in step.options.items():
+                several = value.items() if isinstance(value, Mapping) else [("", value)]
+                said |= {f"{key} {name}".strip(): str(one) for name, one in several}
+    return found
 
 
-def difference(before: str, now: str) -> str:
-    """The settings in which two commands differ, in words; nothing where only their order does.
+def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """The settings in which two steps differ, in words.
 
     Example:
-        >>> difference("randsmooth train digits --sigma 0.5 --sound", "randsmooth train digits --sigma 0.25")
-        '--sigma 0.5 there, --sigma 0.25 in the grid; --sound there, nothing in the grid'
+        >>> difference({"sigma": "0.5", "sound": "True"}, {"sigma": "0.25"})
+        'sigma is 0.5 there, 0.25 in the grid; sound is True there, not given in the grid'
     """
-    sides = [_settings(shlex.split(command)) for command in (before, now)]
-    words = [
-        f"{sides[0].get(key, 'nothing')} there, {sides[1].get(key, 'nothing')} in the grid"
-        for key in dict.fromkeys([*sides[0], *sides[1]])
-        if sides[0].get(key) != sides[1].get(key)
-    ]
-    return "; ".join(words)
-
-
-def _settings(words: Sequence[str]) -> dict[str, str]:
-    """What a command sets, by option and, of --set m=2, by the name of the setting."""
-    found, key = dict[str, str](), ""
-    for word in words:
-        if word.startswith("--"):
-            key, found[word] = word, word
-        elif "=" in word and key:
-            found.pop(key, None)
-            found[f"{key} {word.partition('=')[0]}"] = f"{key} {word}"
-        else:
-            found[key] = f"{key} {word}".strip()
-    return found
+    names = [name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
+    nothing = "not given"
+    return "; ".join(f"{n} is {before.get(n, nothing)} there, {now.get(n, nothing)} in the grid" for n in names)
 
 
 @dataclass(frozen=True)
@@ -504,30 +392,29 @@ def status(folder: Path | str) -> list[Status]:
         [('digits-gaussian-0.25-seed0', 'waiting'), ('digits-gaussian-0.5-seed0', 'waiting')]
     """
     folder = Path(folder)
-    content = known(folder) if folder.is_dir() else None
-    if content is None:
+    if (content := known(folder)) is None:
         raise InputError(f"{folder} holds no sweep: give the folder that `randsmooth sweep GRID --out` wrote to")
-    chains = chains_of(steps_of(Grid.read(content["grid"]), folder), folder)
     jobs = Jobs(folder)
     queued = jobs.alive()
+    chains = chains_of(steps_of(Grid.read(content["grid"]), folder), folder)
     return [_status(chain, queued.get(chain.name, ""), jobs) for chain in chains]
 
 
 def _status(chain: Chain, queued: str, jobs: Jobs) -> Status:
-    missing = chain.missing()
-    failures = [f"{step.name.rpartition('/')[2]}: {why}" for step in missing if (why := step.failure())]
+    missing = {step.name.rpartition("/")[2]: step for step in chain.missing()}
+    failures = [f"{name}: {why}" for name, step in missing.items() if (why := step.failure())]
     failures = failures or [why for why in [jobs.failure(chain.name)] if why]
-    far = [f"{step.name.rpartition('/')[2]}: {words}" for step in missing if (words := progress_of(step))]
+    far = "; ".join(f"{name}: {words}" for name, step in missing.items() if (words := step.progress()))
     if not missing:
         state, words = "done", ""
     elif chain.runs() or queued == "RUNNING":
-        state, words = "running", "; ".join(far) or "just begun"
+        state, words = "running", far or "just begun"
     elif queued:
         state, words = "queued", queued.lower()
     elif failures:
         state, words = "failed", "; ".join(failures)
     else:
-        state, words = "waiting", f"{'; '.join(far)}, to be gone on with" if far else ""
+        state, words = "waiting", f"{far}, to be gone on with" if far else ""
     return Status(chain.name, state, words, chain.steps)
 
 

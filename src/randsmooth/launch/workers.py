@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import socket
 import tempfile
 import threading
@@ -18,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from randsmooth.errors import InputError, Note
 from randsmooth.escape import printable, shortened
 from randsmooth.extras import needs
+from randsmooth.progress import Progress, Reporter
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
     from randsmooth.certification.order import Order
-    from randsmooth.progress import Progress
 
 LOOK_EVERY = 0.5  # seconds between two looks at how far the units are
 TRIES = 3  # how often workers may die one after the other without any progress between
@@ -114,7 +115,7 @@ class Workers:
         """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
         from randsmooth.launch.shards import certify_on
 
-        return certify_on(self, order, out, show, resume=resume, overwrite=overwrite)
+        return certify_on(self.run, self.number, order, out, show, resume=resume, overwrite=overwrite)
 
 
 class Processes(Workers):
@@ -200,7 +201,7 @@ class Ray(Workers):
         Ray(number=16, address='10.0.0.1:6379')
         >>> Ray(address="10.0.0.1")
         Traceback (most recent call last):
-        randsmooth.errors.InputError: --ray 10.0.0.1: expected auto, or HOST:PORT such as 10.0.0.1:6379
+        randsmooth.errors.InputError: --ray 10.0.0.1: expected HOST:PORT such as 10.0.0.1:6379, or auto
     """
 
     address: str = "auto"
@@ -208,7 +209,7 @@ class Ray(Workers):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.address != "auto":
-            host_and_port(self.address, "--ray", "auto, or HOST:PORT such as 10.0.0.1:6379")
+            host_and_port(self.address, "--ray", "HOST:PORT such as 10.0.0.1:6379, or auto")
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
@@ -218,16 +219,16 @@ class Ray(Workers):
         from joblib import parallel_config
 
         if self.address != "auto":
-            check_answers(*host_and_port(self.address, "--ray", ""), "start Ray there (`ray start --head`)")
+            check_answers(self.address, "start Ray there (`ray start --head`)")
         began = not ray.is_initialized()
-        if began:
-            try:
+        try:
+            if began:
                 ray.init(self.address, log_to_driver=False, logging_level="CRITICAL")
-            except (RuntimeError, ConnectionError, ValueError) as error:
-                raise InputError(
-                    f"--ray {self.address}: no Ray cluster that this machine is in ({shortened(str(error))}); let it "
-                    "join one by `ray start --address=HOST:PORT`, or begin one by `ray start --head`"
-                ) from error
+        except (RuntimeError, ConnectionError, ValueError) as error:
+            raise InputError(
+                f"--ray {self.address}: no Ray cluster that this machine is in ({shortened(str(error))}); let it "
+                "join one by `ray start --address=HOST:PORT`, or begin one by `ray start --head`"
+            ) from error
         try:
             has = ray.cluster_resources()
             gpus, cpus = int(has.get("GPU", 0)) * (device != "cpu"), has.get("CPU", 1.0)
@@ -259,7 +260,7 @@ class Dask(Workers):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        host_and_port(self.address.removeprefix("tcp://"), "--dask", "HOST:PORT of a scheduler such as 10.0.0.1:8786")
+        host_and_port(self.address, "--dask", "HOST:PORT of a scheduler such as 10.0.0.1:8786")
 
     @contextmanager
     def at_hand(self, device: str) -> Iterator[int]:
@@ -267,10 +268,9 @@ class Dask(Workers):
             from distributed import Client
         from joblib import parallel_config
 
-        address = self.address.removeprefix("tcp://")
-        check_answers(*host_and_port(address, "--dask", ""), "start one there (`dask scheduler`)")
+        check_answers(self.address, "start one there (`dask scheduler`)")
         try:
-            client = Client(f"tcp://{address}", timeout=ANSWER)
+            client = Client(f"tcp://{self.address.removeprefix('tcp://')}", timeout=ANSWER)
         except OSError as error:
             raise InputError(f"--dask {self.address}: no Dask scheduler answers there ({error})") from error
         with client, parallel_config(backend="dask"):
@@ -309,6 +309,20 @@ def attempt(unit: Unit, place: Callable[[], Any], folder: str, environment: Mapp
     return ""
 
 
+class Watch:
+    """Tells a reporter how much is done, as files say it, and in words how far the rest is."""
+
+    def __init__(self, reporter: Reporter, count: Callable[[], int], words: Callable[[], str] = str) -> None:
+        self.reporter, self.count, self.words, self.seen = reporter, count, words, count()
+        reporter.skip(self.seen)
+
+    def look(self) -> int:
+        """Report what is new; how much is done."""
+        before, self.seen = self.seen, max(self.seen, self.count())
+        self.reporter.advance(self.seen - before, self.words())
+        return self.seen
+
+
 @contextmanager
 def looking(look: Callable[[], object]) -> Iterator[None]:
     """Call `look` now and then until the context ends, and once more then."""
@@ -329,20 +343,19 @@ def looking(look: Callable[[], object]) -> Iterator[None]:
 
 
 def host_and_port(written: str, option: str, expected: str) -> tuple[str, int]:
-    """The two halves of HOST:PORT; an IPv6 host stands in brackets. InputError where it is written differently."""
-    host, _, port = written.rpartition(":")
-    bare = host.removeprefix("[").removesuffix("]")
-    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536 and bare) or set(bare) & set("/ "):
+    """The two halves of HOST:PORT, with or without tcp:// before them. InputError where it is written differently."""
+    found = re.fullmatch(r"(?:tcp://)?([\w.-]+):(\d{1,5})", written, re.ASCII)
+    if found is None or not 0 < int(found[2]) < 65536:
         raise InputError(f"{option} {shortened(printable(written))}: expected {expected}")
-    return bare, int(port)
+    return found[1], int(found[2])
 
 
-def check_answers(host: str, port: int, way_out: str) -> None:
-    """Raise InputError unless something listens there; libraries would try for a minute."""
+def check_answers(address: str, way_out: str) -> None:
+    """Raise InputError unless something listens at HOST:PORT; libraries would try for a minute."""
     try:
-        socket.create_connection((host, port), timeout=ANSWER).close()
+        socket.create_connection(host_and_port(address, "", ""), timeout=ANSWER).close()
     except OSError as error:
-        raise InputError(f"nothing answers at {host}:{port} ({error.strerror or error}): {way_out}") from error
+        raise InputError(f"nothing answers at {address} ({error.strerror or error}): {way_out}") from error
 
 
 def cores() -> int:
