@@ -20,6 +20,7 @@ from scipy import stats
 
 from randsmooth import bounds, metrics, read
 from randsmooth.certificates import Certificates, infer
+from randsmooth.noise import Gaussian
 from randsmooth.versions import versions
 from savings import beside_the_data
 
@@ -114,7 +115,7 @@ def noise_deviation(p: Floats, table: Certificates) -> float:
     sigma, n, alpha = table.header.sigma, table.header.n, table.header.alpha
     assert sigma is not None and n is not None and alpha is not None
     k = np.arange(n // 2, n + 1)  # below, nothing is certified
-    radius = bounds.radius_of_tail(bounds.q_upper(k, n, alpha), sigma)
+    radius = Gaussian(sigma).radius(bounds.q_upper(k, n, alpha))
 
     def variance(share: float) -> float:
         low, high = (int(end) for end in stats.binom.interval(1 - 1e-12, n, share))

@@ -42,7 +42,7 @@ from randsmooth.certification.backends import make_backend, weighed
 from randsmooth.certification.backends.processor import lacks_bfloat16
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, grid_sampler, perturb
+from randsmooth.noise import Gaussian, Stream, grid_sampler
 
 CPU = torch.device("cpu")
 DTYPES = {"32": torch.float32, "bf16": torch.bfloat16, "16": torch.float16}
@@ -259,8 +259,8 @@ def shares_of_drawing(int8_net: Any) -> Iterator[Figure]:
     } | {"int8": make_backend("openvino", int8_net, CPU, "32")}
     sampler, stream = grid_sampler(SIGMA), Stream(0, "drawing")
     work: dict[str, Callable[[], object]] = {
-        "float32": lambda: perturb(noisy, x, SIGMA, stream=stream),
-        "--sound": lambda: sampler.perturb(noisy, x, stream=stream),
+        "float32": lambda: Gaussian(SIGMA).draw(noisy, x, stream),
+        "--sound": lambda: sampler.draw(noisy, x, stream),
     } | {name: torch.inference_mode()(lambda of=backend: of.logits(noisy)) for name, backend in backends.items()}
 
     def microseconds(run: Callable[[], object]) -> float:

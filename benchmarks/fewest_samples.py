@@ -28,6 +28,7 @@ from scipy import special, stats
 
 from harness import Figure, finish, options_of
 from randsmooth import bounds
+from randsmooth.noise import Gaussian
 from savings import ALPHA, N0, RADII, N, beside_the_data, figure, read_logs, recovered
 
 SURE = 10.0  # standard deviations from p0, beyond which no test goes on
@@ -225,7 +226,7 @@ def figures(options: argparse.Namespace) -> list[Figure]:
     correct = np.concatenate([(log.predict == log.label).to_numpy() for log in logs])
     looks, taken, least, alone, chosen = bounds.looks(N), [], [], [], []
     for r in RADII:
-        q0 = float(bounds.tail_of_radius(r, options.sigma))
+        q0 = float(Gaussian(options.sigma).tail(r))
         images = Mixture.of(p, correct, 1.0 - q0)
         samples, claimed = costs(Tables([bounds.any_class_boundary(q0, looks, ALPHA)]), looks, 1.0 - q0, images)
         taken.append(samples)

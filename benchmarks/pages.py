@@ -31,6 +31,7 @@ from scipy import special
 
 from harness import Figure, finish, options_of
 from randsmooth import bounds, read, report
+from randsmooth.noise import Gaussian
 
 ROUNDS, STARTS, N, ALPHA = 3, 11, 100_000, 0.001
 RANDSMOOTH = [sys.executable, "-m", "randsmooth"]
@@ -90,7 +91,7 @@ def write_released(folder: Path, tables: int, images: int = 500) -> None:
     rng = np.random.default_rng(0)
     label, hard = rng.integers(0, 10, images), rng.normal(size=images)
     counts = np.unique(np.rint(N * special.ndtr(np.linspace(-0.1, 5.0, 4000))).astype(np.int64))
-    scaled = bounds.radius_of_tail(bounds.q_upper(counts, N, ALPHA), 1.0)  # of each count, in sigmas
+    scaled = Gaussian(1.0).radius(bounds.q_upper(counts, N, ALPHA))  # of each count, in sigmas
     for place, sigma in itertools.islice(places(), tables):
         p_a = special.ndtr(rng.normal(1.2, 0.3) + 1.3 * hard + 0.4 * rng.normal(size=images))
         radius = sigma * scaled[np.clip(np.searchsorted(counts, N * p_a), 0, len(counts) - 1)]

@@ -35,6 +35,7 @@ from scipy import special
 from harness import Figure, finish, options_of
 from randsmooth import bounds, read
 from randsmooth.certificates import CertificationSettings
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Dense, OneRadius, Rule, Screen, make_rule
 
 N0, N, ALPHA, STEP = 100, 100_000, 0.001, 0.25
@@ -69,7 +70,7 @@ def read_logs(options: argparse.Namespace) -> list[pd.DataFrame]:
 
 def recovered(log: pd.DataFrame, sigma: float, rng: np.random.Generator) -> Floats:
     """(N,) p_A of the picked class of each image."""
-    n_a = bounds.successes_of_q(bounds.tail_of_radius(log.radius.to_numpy(), sigma), N, ALPHA)
+    n_a = bounds.successes_of_q(Gaussian(sigma).tail(log.radius.to_numpy()), N, ALPHA)
     p, silent = n_a / N, log.predict.to_numpy() < 0
     least = p[~silent].min()
     density = np.sum(~silent & (p < least + STRIP)) / STRIP
@@ -116,7 +117,7 @@ def replay(rule: Rule, p: Floats, correct: Bools, radii: Floats, seed: int, n0: 
 def compared(samples: Floats, radius: Floats, plain: Floats, correct: Bools, radii: Floats, sigma: float) -> Replay:
     """Images that took `samples` for `radius` (N,), beside Clopper-Pearson on their `plain` (N,) successes of n."""
     q = bounds.q_upper(plain, N, ALPHA)
-    full = np.where(q < 0.5, bounds.radius_of_tail(q, sigma), -1.0)
+    full = np.where(q < 0.5, Gaussian(sigma).radius(q), -1.0)
     lost = [100 * np.mean(correct & (full >= r)) - 100 * np.mean(correct & (radius >= r)) for r in radii]
     acr = np.mean(correct * radius.clip(0)) / np.mean(correct * full.clip(0))
     return Replay(float(samples.mean()), np.array(lost), float(acr))
@@ -320,14 +321,16 @@ def bounds_compared(options: argparse.Namespace) -> Iterator[Figure]:
     for n, shape, words, gain in SCORES:
         x = np.random.default_rng(0).beta(*shape, (max(2, options.draws * 1000 // n // 4), n))
         variance = bounds.sample_variance(x.sum(axis=1), (x * x).sum(axis=1), n)
-        theirs = bounds.radius(bounds.bernstein_lower(x.mean(axis=1), variance, n, ALPHA), 1.0).mean()
-        ours = bounds.radius(bounds.betting_lower(x, ALPHA), 1.0).mean()
+        theirs = Gaussian(1.0).radius(1.0 - bounds.bernstein_lower(x.mean(axis=1), variance, n, ALPHA)).mean()
+        ours = Gaussian(1.0).radius(1.0 - bounds.betting_lower(x, ALPHA)).mean()
         name = f"n = {n:,}, scores of {words}: betting radius / sigma less Bernstein's"
         yield Figure(name, float(ours - theirs), gain, [], f"{ours:.3f} against {theirs:.3f}", unit="").told()
     for n, p, least in CLASSES:
         counts = np.random.default_rng(0).multinomial(n, p, size=options.draws)
-        both = (bounds.pairwise_radius, bounds.two_sided_radius)
-        ours, theirs = (float(of(counts, np.zeros(len(counts), np.int64), 1.0, ALPHA).mean()) for of in both)
+        _, *each = bounds.pairwise_bounds(counts, np.zeros(len(counts), np.int64), ALPHA)
+        ours = float(Gaussian(1.0).radius(*each).min(axis=1).mean())
+        both = bounds.two_sided_bounds(counts, np.zeros(len(counts), np.int64), ALPHA)
+        theirs = float(Gaussian(1.0).radius(*both).mean())
         name = f"n = {n:,}, p_A = {p[0]:g} of {len(p)} classes: pairwise radius over the two-sided one"
         yield Figure(name, ours / theirs, least, [], f"{ours:.3f} against {theirs:.3f} sigma").told()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth import bounds, certificates, papers, report
+from randsmooth.noise import Gaussian
 
 N, ALPHA = 100_000, 0.001
 LOGS = {  # place -> sigma, and how hard the images are
@@ -28,7 +29,7 @@ def made_up(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     for place, (sigma, mean) in LOGS.items():
         p_a = np.clip(rng.normal(mean, 0.3, 200), 0.01, 1.0)
-        radius = bounds.radius_of_tail(bounds.q_upper(rng.binomial(N, p_a), N, ALPHA), sigma)
+        radius = Gaussian(sigma).radius(bounds.q_upper(rng.binomial(N, p_a), N, ALPHA))
         path = folder / "smoothing" / place
         path.parent.mkdir(parents=True)
         certificates.write_tsv(certificates.from_radii(radius), path)

@@ -25,9 +25,9 @@ URLS = {"extras", "atomic", "leases", "caches", "urls", "stores"}
 ALLOWED: dict[str, set[str]] = {
     "bounds": set(),
     "noise": set(),
-    "rules": {"bounds"},
-    "certificates": {"rules", "bounds"},
-    "metrics": {"certificates", "rules", "bounds"},
+    "rules": {"noise", "bounds"},
+    "certificates": {"rules", "noise", "bounds"},
+    "metrics": {"certificates", "rules", "noise", "bounds"},
     "attacks": set(),
     "data": set(),
     "models": {"noise", "data"},
@@ -35,10 +35,10 @@ ALLOWED: dict[str, set[str]] = {
     "training": {"data", "models", "methods", "attacks", "noise", "bounds", "certification", "certificates"},
     "certification": {"models", "attacks", "noise", "data", "bounds", "rules", "certificates", "metrics"},
     "papers": {
-        *("training", "certification", "metrics", "certificates", "rules", "report", "bounds", "launch"),
+        *("training", "certification", "metrics", "certificates", "rules", "report", "noise", "bounds", "launch"),
         *("data", "models", "methods"),  # what its measured objects hand from one to the other
     },
-    "report": {"metrics", "certificates", "rules", "bounds"},
+    "report": {"metrics", "certificates", "rules", "noise", "bounds"},
     "app": {"certification", "models", "data", "noise", "report", "certificates", "bounds"},
     "launch": {"training", "certification", "certificates", "rules", "bounds", "models", "methods", "data"},
     "testing": {

@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from randsmooth import bounds
+from randsmooth.noise import Gaussian
 from randsmooth.report.figures.charts import BASELINE, PALETTE
 
 Floats = NDArray[np.float64]
@@ -98,12 +99,12 @@ def shares_at(method: str, radii: Sequence[float] | Floats) -> Floats:
 
 def p_a_of(radius: Floats) -> Floats:
     """The share of right answers from which a radius was computed."""
-    return bounds.successes_of_q(bounds.tail_of_radius(radius, SIGMA), N, ALPHA) / N
+    return bounds.successes_of_q(Gaussian(SIGMA).tail(radius), N, ALPHA) / N
 
 
 def radius_of(p_a: Floats) -> Floats:
     """The radius that n samples certify of which a share `p_a` is right."""
-    return bounds.radius_of_tail(bounds.q_upper(np.rint(p_a * N), N, ALPHA), SIGMA)
+    return Gaussian(SIGMA).radius(bounds.q_upper(np.rint(p_a * N), N, ALPHA))
 
 
 # --- what a hundredth of p_A is worth -------------------------------------------------------------------------------
@@ -176,7 +177,7 @@ def acr_of(name: str) -> float:
 
 
 def share_of_last_hundredth() -> float:
-    whole = bounds.largest_radius(N, ALPHA, SIGMA)
+    whole = Gaussian(SIGMA).largest_radius(N, ALPHA)
     return float((whole - radius_of(np.array([0.99]))[0]) / whole)
 
 

@@ -19,7 +19,7 @@ def main() -> None:
         table = rs.read(ROOT / "results" / "mnist-methods" / f"sigma{sigma}" / "gaussian.parquet")
         radii, shares = rs.metrics.accuracy_curve(table)
         axes.step([*radii, radii[-1]], [*(100 * shares), 0.0], where="pre", color=colour, label=f"sigma {sigma}")
-        farthest = rs.bounds.largest_radius(table.header.n, table.header.alpha, float(sigma))
+        farthest = rs.noise.Gaussian(float(sigma)).largest_radius(table.header.n, table.header.alpha)
         axes.plot(farthest, 0.0, marker="|", color=colour, markersize=14, clip_on=False)
     axes.set_xlabel("L2 radius")
     axes.set_ylabel("certified accuracy (%)")

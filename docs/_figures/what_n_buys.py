@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from randsmooth import bounds
+from randsmooth.noise import Gaussian
 
 ALPHA = 0.001
 N = np.unique(np.geomspace(20, 10_000_000, 300).astype(int))
@@ -19,7 +20,7 @@ SHARES = (1.0, 0.9999, 0.999, 0.99, 0.9, 0.7, 0.55)
 def main() -> None:
     figure, axes = look.chart()
     for share, colour in zip(SHARES, look.COLOURS, strict=True):
-        radius = [bounds.radius_of_tail(bounds.q_upper(int(share * n), n, ALPHA), 1.0) for n in N]
+        radius = [Gaussian(1.0).radius(bounds.q_upper(int(share * n), n, ALPHA)) for n in N]
         axes.semilogx(N, radius, color=colour, linewidth=1.8, label=f"{share:g}")
         if share < 1.0:
             axes.axhline(norm.ppf(share), color=colour, linewidth=0.8, linestyle=":")

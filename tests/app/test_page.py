@@ -16,9 +16,10 @@ from torch import Tensor, nn
 import randsmooth as rs
 from chromium import chromium
 from nasty import NASTY
-from randsmooth import InputError, bounds
+from randsmooth import InputError
 from randsmooth.app import Explanation, explanation_page
 from randsmooth.app.sentences import in_levels
+from randsmooth.noise import linf_radius
 
 # What a reader would see: whether anything is wider than the window, and all pictures are there.
 PROBE = """
@@ -148,7 +149,7 @@ def test_the_changes_that_are_named_lie_inside_the_ball() -> None:
         wholly = re.search(r"(\d+|one) (?:of them|values) from black to white", words)
         assert single or wholly, words
         assert every is None or float(every[1]) / 255 * np.sqrt(d) < radius, words
-        assert every is None or float(bounds.linf_radius(radius, d)) < (float(every[1]) + 0.11) / 255, words
+        assert every is None or float(linf_radius(radius, d)) < (float(every[1]) + 0.11) / 255, words
         assert single is None or int(single[1]) / 255 < radius, words
         count = 1 if wholly and wholly[1] == "one" else int(wholly[1]) if wholly else 0
         assert count <= d and np.sqrt(count) < radius, words

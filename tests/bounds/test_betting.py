@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.bounds.betting import MOST_BET, _bets, _log_capital, betting_lower
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 ALPHA, PATHS = 0.05, 2000
 ALLOWED = ALPHA + 3.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / PATHS)
@@ -98,7 +99,7 @@ def test_it_proves_larger_radii_than_bernsteins_bound(shape: tuple[float, float]
     x = np.random.default_rng(5).beta(*shape, n)
     variance = bounds.sample_variance(x.sum(), (x * x).sum(), n)
     ours, theirs = betting_lower(x, 0.001), bounds.bernstein_lower(x.mean(), variance, n, 0.001)
-    assert bounds.radius(ours, 1.0) > bounds.radius(theirs, 1.0) + gain
+    assert Gaussian(1.0).radius(1.0 - ours) > Gaussian(1.0).radius(1.0 - theirs) + gain
     if shape[1] < 1.0:
         assert ours > bounds.hoeffding_lower(x.mean(), n, 0.001)
 

@@ -9,6 +9,7 @@ from scipy import stats
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 ALPHAS = [0.5, 0.05, 0.001, 1e-6]
 GRID = [
@@ -96,10 +97,10 @@ def test_recovered_counts_keep_their_shape_and_order() -> None:
         (lambda: bounds.lower(0, 0, 0.1), "n=0"),
         (lambda: bounds.two_sided_p_value(5, 4), "k=5"),
         (lambda: bounds.smallest_n(2.0), "alpha=2.0"),
-        (lambda: bounds.radius(0.9, 0.0), "sigma=0.0"),
-        (lambda: bounds.radius(0.9, -1.0), "sigma=-1.0"),
-        (lambda: bounds.radius_of_tail(0.1, math.nan), "sigma=nan"),
-        (lambda: bounds.tail_of_radius(0.1, math.inf), "sigma=inf"),
+        (lambda: Gaussian(0.0).radius(1.0 - 0.9), "sigma=0.0"),
+        (lambda: Gaussian(-1.0).radius(1.0 - 0.9), "sigma=-1.0"),
+        (lambda: Gaussian(math.nan).radius(0.1), "sigma=nan"),
+        (lambda: Gaussian(math.inf).tail(0.1), "sigma=inf"),
     ],
 )
 def test_bad_input_is_named(call, named: str) -> None:  # type: ignore[no-untyped-def]

@@ -7,6 +7,7 @@ from scipy import stats
 from randsmooth import bounds
 from randsmooth.bounds.randomised import CAP
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 U = (np.arange(1000) + 0.5) / 1000
 
@@ -41,8 +42,8 @@ def test_it_lies_between_the_bounds_of_k_and_one_more(k: int) -> None:
 
 
 def test_the_gain_is_capped() -> None:
-    plain = bounds.radius_of_tail(bounds.q_upper(100, 100, 0.01), 0.5)
-    lucky = bounds.radius_of_tail(bounds.randomised_q_upper(100, 100, 0.01, 1e-12), 0.5)
+    plain = Gaussian(0.5).radius(bounds.q_upper(100, 100, 0.01))
+    lucky = Gaussian(0.5).radius(bounds.randomised_q_upper(100, 100, 0.01, 1e-12))
     assert lucky == pytest.approx(plain + CAP * 0.5, abs=1e-9)
 
 

@@ -16,6 +16,7 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, Header, from_evidence, read, write_parquet, write_tsv
 from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 Make = Callable[..., Certificates]
 ARRAYS = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts")
@@ -162,7 +163,7 @@ def test_p_lower_of_the_other_bounds_is_what_the_radius_comes_from(tmp_path: Pat
     write_parquet(table, tmp_path / "a.parquet")
     held = table.predict >= 0
     assert 0 < held.sum() < len(held) and np.all((p_lower(tmp_path / "a.parquet") > 0.5) == held)
-    assert table.radius[held] == pytest.approx(bounds.radius(p_lower(tmp_path / "a.parquet")[held], 0.5))
+    assert table.radius[held] == pytest.approx(Gaussian(0.5).radius(1.0 - p_lower(tmp_path / "a.parquet")[held]))
 
 
 def test_a_file_with_a_false_p_lower_is_read_by_its_counts(tmp_path: Path) -> None:

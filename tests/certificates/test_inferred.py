@@ -21,6 +21,7 @@ from randsmooth.certificates import (
     read,
 )
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 PLACES: dict[str, tuple[Any, ...]] = {
     "cifar10-sigma0.5/catrs.tsv": (0.5, None, None, "cifar10", "cat-rs", "", ()),
@@ -70,7 +71,7 @@ def printed(sigma: float, n: int, alpha: float, images: int = 400, digits: int =
     rng = np.random.default_rng(int(1000 * sigma) + n)
     k = rng.binomial(n, 1.0 - np.exp(rng.uniform(np.log(3.0 / n), np.log(0.6), images)))
     k[:full] = n
-    radius = bounds.radius_of_tail(bounds.q_upper(k, n, alpha), sigma)
+    radius = Gaussian(sigma).radius(bounds.q_upper(k, n, alpha))
     predict = np.where(radius > 0.0, 1, -1)
     shown = np.array([float(f"{r:.{digits}}") for r in radius])
     label = (rng.random(images) < 0.8).astype(np.int64)
@@ -113,14 +114,14 @@ def test_another_alpha_is_found_and_the_log_bound_anew() -> None:
 def test_images_that_the_stricter_alpha_loses_abstain() -> None:
     n, sigma = 100_000, 0.5
     k = np.array([n // 2 + 400, n // 2 + 600, n])  # the first is certified at .01, not at .001
-    radius = bounds.radius_of_tail(bounds.q_upper(k, n, 0.01), sigma)
+    radius = Gaussian(sigma).radius(bounds.q_upper(k, n, 0.01))
     assert (radius > 0).all()
     log = Certificates(
         Header(sigma=sigma, n=n, alpha=0.01), *(np.arange(3), np.zeros(3, int), np.zeros(3, int)), radius, radius
     )
     strict = log_at_alpha(log, 0.001)
     assert strict.predict.tolist() == [-1, 0, 0] and strict.radius[0] == 0.0
-    np.testing.assert_allclose(strict.radius[1:], bounds.radius_of_tail(bounds.q_upper(k[1:], n, 0.001), sigma))
+    np.testing.assert_allclose(strict.radius[1:], Gaussian(sigma).radius(bounds.q_upper(k[1:], n, 0.001)))
     assert log_at_alpha(strict, 0.001) is strict
 
 

@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from randsmooth import bounds
 from randsmooth.certificates import from_radii, write_tsv
+from randsmooth.noise import Gaussian
 
 
 def test_rules_are_listed_without_numpy() -> None:
@@ -20,7 +20,7 @@ assert not {"numpy", "scipy", "pandas", "pyarrow", "torch"} & sys.modules.keys()
 
 
 def test_logs_are_read_and_judged_without_arrow_and_half_of_scipy(tmp_path: Path) -> None:
-    most = bounds.largest_radius(100_000, alpha=0.001, sigma=0.5)
+    most = Gaussian(0.5).largest_radius(100_000, alpha=0.001)
     write_tsv(from_radii([0.2, most, most]), tmp_path / "macer.tsv")
     code = f"""
 import sys

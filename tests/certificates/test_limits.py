@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from certificates.walks import HEADER, table_of
-from randsmooth import bounds
 from randsmooth.certificates import (
     Certificates,
     Header,
@@ -28,6 +27,7 @@ from randsmooth.certificates.limits import DEEP, LONG
 from randsmooth.certificates.limits import HEADER as MOST_BYTES
 from randsmooth.certificates.parquet import DIGESTS, KEY
 from randsmooth.errors import InputError, Note
+from randsmooth.noise import check_sigma
 from randsmooth.rules import make_rule
 
 Make = Callable[..., Certificates]
@@ -123,7 +123,7 @@ def test_what_cannot_be_read_cannot_be_made() -> None:
         with pytest.raises(InputError):
             check_budget(*budget)
     with pytest.raises(InputError, match="from 1e-06 to 100"):
-        bounds.check_sigma(127.5)
+        check_sigma(127.5)
     with pytest.raises(InputError, match="keep long lists"):
         Header(classes=("x" * LONG,) * (MOST_BYTES // LONG + 1))
     for odd in (float("nan"), {1, 2}, {1: 2}, "\ud800", b"x"):

@@ -16,6 +16,7 @@ from certificates.walks import HEADER, table_of
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header, check_file, from_counts, read, write_parquet, write_tsv
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.report import remarks
 from randsmooth.rules import make_rule
 
@@ -28,7 +29,7 @@ FACTS: dict[str, Any] = {"sigma": 0.5, "alpha": 0.001}
 
 
 def radius(n_a: int, alpha: float = 0.001) -> float:
-    return float(bounds.radius_of_tail(bounds.q_upper(n_a, 1000, alpha), 0.5))
+    return float(Gaussian(0.5).radius(bounds.q_upper(n_a, 1000, alpha)))
 
 
 def test_counts_of_all_classes_are_judged_as_a_run_of_ours_would_be() -> None:

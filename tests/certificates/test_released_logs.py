@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from randsmooth import bounds
 from randsmooth.certificates import PathFacts, from_radii, in_repository, infer, path_facts, read_folder, unplaced
+from randsmooth.noise import Gaussian
 
 SALMAN = "Hadisalman+smoothing-adversarial/data/certify"
 CATRS = "alinlab+smoothing-catrs/data"
@@ -305,7 +305,7 @@ def test_the_history_of_a_clone_is_not_searched(tmp_path: Path) -> None:
 def test_n_and_alpha_in_a_path_are_used_and_said(tmp_path: Path) -> None:
     path = tmp_path / "cifar10" / "consistency" / "noise_0.25_N10000_alpha0.01" / "log.tsv"
     path.parent.mkdir(parents=True)
-    most = bounds.largest_radius(10_000, 0.01, 0.25)
+    most = Gaussian(0.25).largest_radius(10_000, 0.01)
     path.write_text(HEAD + "".join(f"{i}\t1\t1\t{most:.3}\t1\t0:00:01.500000\n" for i in range(3)))
     (file,) = read_folder(tmp_path)
     (table,) = file.tables

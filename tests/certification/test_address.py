@@ -22,7 +22,7 @@ from randsmooth.certification.scheduler import count_classes
 SIGMA, ALPHA, N0, N = 0.5, 0.05, 51, 60
 IMAGES, SEEDS = 300, 20
 K = 42  # of N answers claim a radius; the images lie just outside it
-DISTANCE = float(rs.bounds.radius_of_tail(rs.bounds.q_upper(K, N, ALPHA), SIGMA)) - 1e-4
+DISTANCE = float(rs.noise.Gaussian(SIGMA).radius(rs.bounds.q_upper(K, N, ALPHA))) - 1e-4
 P_A = stats.norm.cdf(DISTANCE / SIGMA)
 WRONG = float(stats.binom.sf(K - 1, N, P_A) * stats.binom.sf(N0 // 2, N0, P_A))  # P(a radius above DISTANCE)
 

@@ -17,6 +17,7 @@ from randsmooth.certificates import CertificationSettings
 from randsmooth.certification import certify_soft, smoothed, watch
 from randsmooth.certification.smoothed import smallest_predict_n
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Claim
 
 SIGMA = 0.5
@@ -61,7 +62,7 @@ def test_a_certain_answer_certifies_the_largest_radius() -> None:
     )
     assert certified.radius[0] < 1.8  # the corner (1, ..., 1) lies at sqrt(12) / 2 = 1.73
     sure = SmoothedClassifier(Constant(2).eval(), sigma=SIGMA, seed=0).certify(at_distance([0.0]), n=1000)
-    assert sure.radius[0] == bounds.largest_radius(1000, 0.001, SIGMA)
+    assert sure.radius[0] == Gaussian(SIGMA).largest_radius(1000, 0.001)
 
 
 class Constant(nn.Module):
@@ -232,7 +233,7 @@ def test_what_a_search_found_is_not_found_again_without_a_seed(monkeypatch: pyte
     """Of images just outside of a radius alpha are certified falsely; asked about again, alpha of those, or all."""
     monkeypatch.setattr(smoothed, "fresh_seed", iter(range(24, 34)).__next__)
     n, alpha, images = 60, 0.01, 4000
-    distance = float(bounds.radius_of_tail(bounds.q_upper(45, n, alpha), SIGMA)) - 1e-4
+    distance = float(Gaussian(SIGMA).radius(bounds.q_upper(45, n, alpha))) - 1e-4
     x, step = at_distance([distance]).repeat(images, 1, 1, 1), torch.arange(images) / 2**16
     x[:, 0, 0, 0] += step
     x[:, 2, 1, 1] -= step

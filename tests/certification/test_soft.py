@@ -15,7 +15,7 @@ from randsmooth import ABSTAIN, SmoothedClassifier, bounds
 from randsmooth.certification import certify_soft, soft_accuracies
 from randsmooth.certification.soft import smallest_soft_n
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, address_of, perturb
+from randsmooth.noise import Gaussian, Stream, address_of
 
 SIGMA = 0.5
 DISTANCES = [0.02, 0.3, -0.3, 0.8, -1.5]
@@ -88,10 +88,10 @@ def test_betting_takes_each_sample_by_its_number_and_is_recorded(smoothed: Smoot
     stream = Stream(0, "certify/estimate").at(address_of(x[0]))
     blocks = [torch.empty(min(128, n - start), *x.shape[1:]) for start in range(0, n, 128)]
     for block, noisy in enumerate(blocks):
-        perturb(noisy, x[0], SIGMA, stream=stream.at(block))
+        Gaussian(SIGMA).draw(noisy, x[0], stream.at(block))
     scores = torch.softmax(2.0 * smoothed.model(torch.cat(blocks)).double(), dim=1)[:, 1]  # type: ignore[operator]
     assert soft.lower[0, 0] == pytest.approx(float(bounds.betting_lower(scores.numpy(), 0.001)), abs=1e-6)
-    assert soft.bound == "betting" and soft.radius == pytest.approx(bounds.radius(soft.lower, SIGMA))
+    assert soft.bound == "betting" and soft.radius == pytest.approx(Gaussian(SIGMA).radius(1.0 - soft.lower))
     for batch in (160, 640):
         other = SmoothedClassifier(Slope().eval(), sigma=SIGMA, batch=batch, seed=0)
         again = certify_soft(other, x, n=n, betas=(2.0, math.inf), bound="betting")
@@ -116,7 +116,7 @@ def test_it_holds_its_level(smoothed: SmoothedClassifier, bound: str) -> None:
     """Bounds above the true mean are as rare as alpha says; without their slack, half of them are."""
     images, n, truth = 400, 300, true_mean(0.3, 2.0)
     soft = certify_soft(smoothed, beside(0.3, images), n0=20, n=n, alpha=0.05, betas=(2.0,), bound=bound)
-    wrong = int(np.sum(soft.radius[0] > bounds.radius(truth, SIGMA)))
+    wrong = int(np.sum(soft.radius[0] > Gaussian(SIGMA).radius(1.0 - truth)))
     assert stats.binom.sf(wrong - 1, images, 0.05) > 1e-3
     assert 0.4 < np.mean(soft.mean[0, :, 1] > truth) < 0.6
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from randsmooth import bounds
 from randsmooth.certification.algorithm import ImageEvidence, certify_steps
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Rule, make_rule
 
 SIGMA, N, ALPHA, IMAGES = 0.5, 500, 0.2, 600
-P0 = 1.0 - float(bounds.tail_of_radius(0.25, SIGMA)) - 1e-9  # a hair less than radius 0.25 asks for
+P0 = 1.0 - float(Gaussian(SIGMA).tail(0.25)) - 1e-9  # a hair less than radius 0.25 asks for
 MOST = ALPHA + 4.0 * np.sqrt(ALPHA * (1.0 - ALPHA) / IMAGES)
 
 

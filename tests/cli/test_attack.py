@@ -11,8 +11,9 @@ import pytest
 
 from cli.run import Run
 from randsmooth import certify, models, read, train
-from randsmooth.bounds import successes_of_q, tail_of_radius
+from randsmooth.bounds import successes_of_q
 from randsmooth.certificates import Certificates, from_evidence, write_parquet
+from randsmooth.noise import Gaussian
 
 N, TAKE = 2000, 6
 FORGED = 10**9  # samples of which enough agree for any radius that N could certify, twice over
@@ -31,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def forged(table: Certificates) -> Certificates:
     """The table with the counts that radii twice as large would have come from."""
     assert table.header.sigma and table.header.alpha
-    q = tail_of_radius(2 * table.radius, table.header.sigma)
+    q = Gaussian(table.header.sigma).tail(2 * table.radius)
     successes = successes_of_q(q, FORGED, table.header.alpha)
     counts0, honest = table.evidence()
     rows, picked = np.arange(len(table)), counts0.argmax(axis=1)

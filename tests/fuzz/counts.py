@@ -14,8 +14,8 @@ from fuzz.draw import Draw
 from fuzz.plain import bent, to_json
 from fuzz.reader import Files, Reader
 from fuzz.tables import impossible, meaning
-from randsmooth.bounds import largest_radius
 from randsmooth.certificates import from_counts
+from randsmooth.noise import Gaussian
 from randsmooth.report import render
 
 SIGMA, N, ALPHA = 0.5, 200, 0.05
@@ -34,7 +34,7 @@ class Counts(Reader):
     def read(self, folder: Path) -> Any:
         table = from_counts(folder / self.file, sigma=SIGMA, alpha=ALPHA)
         render([table], format="json")
-        return meaning(table) | {"most": largest_radius(table.header.n or 0, ALPHA, SIGMA)}
+        return meaning(table) | {"most": Gaussian(SIGMA).largest_radius(table.header.n or 0, ALPHA)}
 
     def fault(self, read: Any) -> str:
         most = read["most"]

@@ -16,9 +16,10 @@ from certificates.walks import HEADER, table_of
 from fuzz.draw import Draw
 from fuzz.reader import Files, Reader
 from fuzz.tables import impossible, meaning
-from randsmooth.bounds import q_upper, radius_of_tail
+from randsmooth.bounds import q_upper
 from randsmooth.certificates import read_all, write_tsv
 from randsmooth.cli import reading
+from randsmooth.noise import Gaussian
 from randsmooth.report import render
 
 LOG = "mnist-sigma0.5/gaussian.tsv"
@@ -147,7 +148,7 @@ def _numbers(names: list[str], cells: list[str]) -> dict[str, float]:
 
 
 def _farthest() -> float:
-    return float(radius_of_tail(q_upper(N, N, ALPHA), sigma=SIGMA))
+    return float(Gaussian(SIGMA).radius(q_upper(N, N, ALPHA)))
 
 
 def _matlab(**radii: np.ndarray) -> Files:

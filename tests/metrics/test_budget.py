@@ -12,6 +12,7 @@ from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header, from_evidence
 from randsmooth.errors import InputError
 from randsmooth.metrics.budget import hypergeometric
+from randsmooth.noise import Gaussian
 
 Make = Callable[..., Certificates]
 
@@ -64,7 +65,7 @@ def test_every_subset_of_a_small_table(counted: Make) -> None:
         table = counted([hits], n=stored)
         samples = [1] * hits + [0] * (stored - hits)
         k = np.array([sum(chosen) for chosen in combinations(samples, n)])
-        radii = bounds.radius_of_tail(bounds.q_upper(k, n, alpha), 0.5)
+        radii = Gaussian(0.5).radius(bounds.q_upper(k, n, alpha))
         right = 2 * hits >= stored  # else the selection samples, here the same, picked the other class
         expected = metrics.expected_radius(table, n, alpha)
         assert expected[0] == pytest.approx(right * radii.mean(), abs=1e-14)

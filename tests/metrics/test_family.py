@@ -10,6 +10,7 @@ from scipy import special
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.report import what_acr_hides
 
 Make = Callable[..., Certificates]
@@ -23,7 +24,7 @@ def sampled(p: Floats, rng: np.random.Generator, name: str = "") -> Certificates
     """A table of images of class 0 whose p_A are `p`, certified with N samples each."""
     hits = rng.binomial(N, p)
     tail = bounds.q_upper(np.maximum(hits, N - hits), N, ALPHA)
-    return of_radii(np.where(hits > N / 2, 1.0, -1.0) * bounds.radius_of_tail(tail, SIGMA), name)
+    return of_radii(np.where(hits > N / 2, 1.0, -1.0) * Gaussian(SIGMA).radius(tail), name)
 
 
 def of_radii(radii: Floats, name: str = "") -> Certificates:
@@ -213,7 +214,7 @@ def populations(kind: str, images: int, rng: np.random.Generator) -> list[Certif
         "far ahead": [b + 1.0 + noise[0]],
         "three methods": [b + noise[0], b + 0.1 + noise[1], b - 0.2 + noise[2]],
     }[kind]
-    return [of_radii(np.clip(radii, -0.1, bounds.largest_radius(N, ALPHA, SIGMA))) for radii in [b, *made]]
+    return [of_radii(np.clip(radii, -0.1, Gaussian(SIGMA).largest_radius(N, ALPHA))) for radii in [b, *made]]
 
 
 def truth(a: Floats, b: Floats, radii: Floats) -> Floats:

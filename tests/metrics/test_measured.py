@@ -10,6 +10,7 @@ from randsmooth import bounds
 from randsmooth.certificates import Certificates, Header, from_evidence, rule_of
 from randsmooth.errors import InputError
 from randsmooth.metrics import certified_accuracy, left_open, measured_accuracy, to_resolve
+from randsmooth.noise import Gaussian
 from randsmooth.testing.walks import walks
 
 IMAGES, N, R, WITHIN, RUNS = 300, 4000, 0.5, 0.03, 20_000
@@ -130,7 +131,7 @@ def test_an_ever_smaller_within_misses_more_often_unless_its_level_allows_for_th
 @pytest.mark.slow
 def test_false_certificates_are_allowed_for() -> None:
     """Every image a hair below the radius: whatever is certified is false, and nothing may be assured."""
-    q = np.full(60, float(bounds.tail_of_radius(R, 0.5)) + 1e-9)
+    q = np.full(60, float(Gaussian(0.5).tail(R)) + 1e-9)
     assured, counted = 0, 0
     for seed in range(30):
         first, whole = both(q, seed)

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from randsmooth import bounds, metrics
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
 from randsmooth.metrics.reach import POINTS, farthest, grid, reach
+from randsmooth.noise import Gaussian
 
 Make = Callable[..., Certificates]
 HITS = [600, 900, 1000]
@@ -23,7 +24,7 @@ def under(table: Certificates, **facts: object) -> Certificates:
 def test_a_curve_reaches_through_the_farthest_that_n_allows(counted: Make) -> None:
     table = counted(HITS)
     at = reach(table, table, [0.25, 9.0])
-    end = bounds.largest_radius(1000, 0.001, 0.5)
+    end = Gaussian(0.5).largest_radius(1000, 0.001)
     assert at.radii[0] == 0.0 and end - 1e-3 < at.radii[-1] <= end and at.whole and at.limit == ""
     assert np.diff(at.radii).max() <= 0.01 and 0.25 in at.radii
 
@@ -45,7 +46,7 @@ def test_the_nearer_end_counts_and_is_named(counted: Make) -> None:
         assert at.limit == f"through r = {at.radii[-1]:.4g}, the farthest that n = 1,000 allows at the sigma of near"
     assert reach(far, fewer).limit.endswith("n = 100 allows at the sigma of fewer")
     two = under(far, bound="two-sided")
-    assert farthest(two) == pytest.approx(bounds.largest_radius(1000, 0.0005, 0.5))
+    assert farthest(two) == pytest.approx(Gaussian(0.5).largest_radius(1000, 0.0005))
 
 
 def test_a_log_without_its_facts_reaches_as_far_as_it_certifies(log: Make, counted: Make) -> None:
@@ -83,7 +84,7 @@ def test_what_such_rules_do_not_answer_is_not_compared(counted: Make) -> None:
 
 def test_a_table_can_certify_what_it_has_and_what_its_budget_allows(counted: Make, log: Make) -> None:
     table = counted([600, 700])
-    end = bounds.largest_radius(1000, 0.001, 0.5)
+    end = Gaussian(0.5).largest_radius(1000, 0.001)
     assert [metrics.can_certify(table, r) for r in (0.0, end, end + 0.001)] == [True, True, False]
     assert metrics.can_certify(under(table, bound="randomised"), end + 0.001)
     rows, facts = [(0, 0, round(end + 0.004, 2))], {"sigma": 0.5, "n": 1000, "alpha": 0.001}

@@ -11,7 +11,7 @@ import torch
 from scipy import stats
 
 from randsmooth.errors import InputError
-from randsmooth.noise import Copies, Stream, check_on_grid, grid_sampler, perturb
+from randsmooth.noise import Copies, Gaussian, Stream, check_on_grid, grid_sampler
 from randsmooth.noise.first_looks import OPEN
 from randsmooth.noise.grid_on_device import GridOnDevice
 from randsmooth.noise.pixel_grid import GridSampler
@@ -122,9 +122,9 @@ def test_an_accelerator_draws_what_the_cpu_draws(sigma: float, shape: tuple[int,
     groups = [Copies(x, Stream(7, "a").at(i), n) for i, (x, n) in enumerate(zip(images, (32, 5, 128), strict=True))]
     out = torch.empty(165, *shape)
     for part, (x, stream, _) in zip(out.split([32, 5, 128]), groups, strict=True):
-        made.perturb(part, x, stream=stream)
+        made.draw(part, x, stream)
     drawn = torch.full_like(out, torch.nan, device=device)
-    as_on_a_device(made, device).perturb(drawn, [each._replace(x=each.x.to(device)) for each in groups])
+    as_on_a_device(made, device).draw(drawn, [each._replace(x=each.x.to(device)) for each in groups])
     assert torch.equal(drawn.cpu(), out)
 
 
@@ -145,9 +145,9 @@ def test_a_number_on_a_threshold_is_drawn_on_alike_on_an_accelerator(monkeypatch
 
     monkeypatch.setattr(Thresholds, "exact", exact)
     out = torch.empty(2, 256, 1, 4, 4)
-    made.perturb(out[0], x, stream=stream)
+    made.draw(out[0], x, stream)
     on_the_host = list(compared)
-    as_on_a_device(made).perturb(out[1], [Copies(x, stream, 256)])
+    as_on_a_device(made).draw(out[1], [Copies(x, stream, 256)])
     assert torch.equal(out[0], out[1])
     assert len(on_the_host) >= 2 and compared == on_the_host * 2
 
@@ -155,7 +155,7 @@ def test_a_number_on_a_threshold_is_drawn_on_alike_on_an_accelerator(monkeypatch
 def test_a_shorter_draw_is_the_beginning_of_a_longer_one() -> None:
     long, short = torch.empty(64, 1, 5, 5), torch.empty(7, 1, 5, 5)
     for out in (long, short):
-        grid_sampler(0.5).perturb(out, torch.zeros(1, 5, 5), stream=Stream(0, "a"))
+        grid_sampler(0.5).draw(out, torch.zeros(1, 5, 5), Stream(0, "a"))
     assert torch.equal(long[:7], short)
 
 
@@ -163,14 +163,14 @@ def test_the_same_integers_are_added_to_every_image() -> None:
     made = grid_sampler(0.25)
     out = torch.empty(2, 50, 1, 4, 4)
     for place, k in enumerate((0, 255)):
-        made.perturb(out[place], grey(k), stream=Stream(3, "a"))
+        made.draw(out[place], grey(k), Stream(3, "a"))
     integers = (out.double() * 255).round()
     assert torch.equal(integers[1] - integers[0], torch.full((50, 1, 4, 4), 255.0, dtype=torch.float64))
 
 
 def test_values_are_whole_multiples_as_float32_stores_them() -> None:
     out = torch.empty(100, 1, 4, 4)
-    grid_sampler(0.5).perturb(out, grey(7), stream=Stream(0, "a"))
+    grid_sampler(0.5).draw(out, grey(7), Stream(0, "a"))
     whole = np.rint(out.numpy().astype(np.float64) * 255.0)
     np.testing.assert_array_equal(out.numpy(), (whole.astype(np.float32) / np.float32(255.0)))
     assert abs(whole).max() > 255
@@ -181,11 +181,11 @@ def test_why_floats_will_not_do() -> None:
     images = [grey(k) for k in (10, 11)]
     draws = torch.empty(2, 2000, 1, 4, 4)
     for place, x in enumerate(images):
-        perturb(draws[place], x, 1e-3, stream=Stream(place, "a"))
+        Gaussian(1e-3).draw(draws[place], x, Stream(place, "a"))
     reached = [set((draws[place] - x).numpy().ravel().tolist()) for place, x in enumerate(images)]
     assert len(reached[0] & reached[1]) < 0.9 * len(reached[0])
     for place, x in enumerate(images):
-        grid_sampler(0.01).perturb(draws[place], x, stream=Stream(place, "a"))
+        grid_sampler(0.01).draw(draws[place], x, Stream(place, "a"))
     added = [set((draws[place].double() * 255).round().numpy().ravel() - k) for place, k in ((0, 10), (1, 11))]
     assert {j for j in added[0] if abs(j) < 8} == {j for j in added[1] if abs(j) < 8} == set(range(-7, 8))
 
@@ -193,7 +193,7 @@ def test_why_floats_will_not_do() -> None:
 def test_a_stream_gives_its_numbers_again() -> None:
     out = torch.empty(3, 64, 1, 4, 4)
     for place, seed in enumerate((0, 0, 1)):
-        grid_sampler(0.25).perturb(out[place], grey(9), stream=Stream(seed, "a"))
+        grid_sampler(0.25).draw(out[place], grey(9), Stream(seed, "a"))
     assert torch.equal(out[0], out[1]) and not torch.equal(out[0], out[2])
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from randsmooth.bounds import largest_radius
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.papers import inconsistencies, published, published_values
 from randsmooth.papers.published_values import ACCURACY, ROW, Cell, area
 
@@ -174,7 +174,7 @@ def test_the_bounds_on_acr_by_hand() -> None:
 def test_rounded_figures_of_a_real_classifier_never_contradict_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     rng, printed = np.random.default_rng(7), list[Cell]()
     for sigma in (0.25, 0.5, 1.0):
-        farthest = largest_radius(100_000, 0.001, sigma)
+        farthest = Gaussian(sigma).largest_radius(100_000, 0.001)
         for k in range(200):
             a, b = rng.uniform(0.2, 3.0, size=2)
             radii, right = farthest * rng.beta(a, b, size=50), rng.random(50) < 0.8

@@ -8,9 +8,10 @@ import pytest
 import torch
 from scipy import stats
 
-from randsmooth import bounds, methods
+from randsmooth import methods
 from randsmooth.errors import InputError
 from randsmooth.methods.amplify import image_weights
+from randsmooth.noise import Gaussian
 from randsmooth.papers import theory
 
 
@@ -64,7 +65,7 @@ def test_the_figure_says_which_slope_is_which() -> None:
 
 def test_the_slope_with_p_a_known_is_the_derivative() -> None:
     p, h = np.array([0.51, 0.7, 0.9, 0.99]), 1e-6
-    numeric = (bounds.radius(p + h, 0.5) - bounds.radius(p - h, 0.5)) / (2 * h)
+    numeric = (Gaussian(0.5).radius(1.0 - p - h) - Gaussian(0.5).radius(1.0 - p + h)) / (2 * h)
     assert theory.limit_slope(p, 0.5) == pytest.approx(numeric, rel=1e-6)
     assert theory.limit_slope(0.4) == 0.0
 
@@ -125,7 +126,7 @@ def test_the_weights_drawn_are_those_that_training_takes() -> None:
 
 def test_guarantees_keep_their_order() -> None:
     for p in (0.55, 0.7, 0.9, 0.99, 0.999):
-        assert 0 < theory.lecuyer_radius(p) < theory.li_radius(p) < bounds.radius(p, 1.0), p
+        assert 0 < theory.lecuyer_radius(p) < theory.li_radius(p) < Gaussian(1.0).radius(1.0 - p), p
         assert theory.li_radius(p, 0.25) == pytest.approx(0.25 * theory.li_radius(p)), p
 
 
@@ -145,5 +146,5 @@ def test_guarantees_are_suprema() -> None:
 
 def test_where_the_label_is_certain_and_below_one_half() -> None:
     assert theory.lecuyer_radius(1.0) == pytest.approx(1 / math.sqrt(2 * math.log(1.25 * (1 + math.e))), rel=1e-12)
-    assert theory.li_radius(1.0) == math.inf == bounds.radius(1.0, 1.0)
+    assert theory.li_radius(1.0) == math.inf == Gaussian(1.0).radius(1.0 - 1.0)
     assert theory.lecuyer_radius(0.5) == theory.li_radius(0.4) == 0.0

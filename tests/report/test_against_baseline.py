@@ -16,6 +16,7 @@ from PIL import Image
 from randsmooth import bounds, metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.report import comparison_page, page_content, remarks, render
 from randsmooth.report.against_baseline import AgainstBaseline, compare_all, joint_scope, verdict_words
 from randsmooth.report.figures.charts import Chart, plot
@@ -257,7 +258,7 @@ def test_tables_that_are_not_sound_are_refused_by_name(log: Make) -> None:
         for report in (comparison_page, render):
             with pytest.raises(InputError, match=named):
                 report([wrong])
-    farthest = bounds.largest_radius(1000, 0.001, 0.5)
+    farthest = Gaussian(0.5).largest_radius(1000, 0.001)
     assert float(f"{farthest:.3g}") != farthest  # a radius that a log rounded up is no fault
     comparison_page([log([float(f"{farthest:.3g}"), farthest + 0.004], **LOGGED)])
 
@@ -282,7 +283,7 @@ def test_the_slider_stops_at_true_figures(pair: list[Certificates], log: Make) -
             assert stops["accuracy"][row][at] == pytest.approx(exact, abs=0.5)
         p = stops["p_a"][at]
         if p is not None and r > 0:
-            certified = bounds.radius_of_tail(bounds.q_upper(round(p * 500), 500, 0.001), 0.5)
+            certified = Gaussian(0.5).radius(bounds.q_upper(round(p * 500), 500, 0.001))
             assert certified == pytest.approx(r, abs=0.03)
     known = [p for p in stops["p_a"] if p is not None]
     assert known == sorted(known) and stops["p_a"][-1] is None  # past the farthest certificate

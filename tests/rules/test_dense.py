@@ -11,6 +11,7 @@ from scipy import stats
 from randsmooth import bounds
 from randsmooth.bounds import deadlines
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Dense, Rule, make_rule
 from randsmooth.testing.walks import evidence_of, walks
 
@@ -25,7 +26,7 @@ def rule(price: float = 1.0, *, n: int = N, alpha: float = ALPHA) -> Dense:
 
 def exact_error(judge: Dense, i: int) -> float:
     """P(radius i or more is claimed) where the true radius is just below it, by following all paths until they stop."""
-    q = float(bounds.tail_of_radius(judge.radii[i], SIGMA))
+    q = float(Gaussian(SIGMA).tail(judge.radii[i]))
     drawn, wrong, density = 0, 0.0, np.ones(1)
     for k, look in enumerate(judge.looks):
         step = stats.binom.pmf(np.arange(look - drawn + 1), look - drawn, 1.0 - q)
@@ -62,7 +63,7 @@ def wrong_share(judge: Rule, r: float, paths: list[tuple[int, ...]]) -> float:
 @pytest.mark.parametrize("i", [0, 40, 120])
 def test_simulated_errors_are_those_that_were_computed(i: int) -> None:
     judge = rule(n=1000)
-    q = np.full(4000, float(bounds.tail_of_radius(judge.radii[i], SIGMA)) + 1e-9)
+    q = np.full(4000, float(Gaussian(SIGMA).tail(judge.radii[i])) + 1e-9)
     share = wrong_share(judge, judge.radii[i], walks(judge, q, np.random.default_rng(i)))
     assert share == pytest.approx(exact_error(judge, i), abs=4.0 * np.sqrt(ALPHA / 4000))
 
@@ -74,9 +75,9 @@ def test_control_radii_claimed_from_the_largest_on_err_too_often() -> None:
     """
     judge = rule(n=1000)
     r = judge.radii[40]
-    q = np.full(4000, float(bounds.tail_of_radius(r, SIGMA)) + 1e-9)
+    q = np.full(4000, float(Gaussian(SIGMA).tail(r)) + 1e-9)
     paths = walks(judge, q, np.random.default_rng(5))
-    share = np.mean([bounds.radius_of_tail(1.0 - p[-1] / judge.samples(p), SIGMA) >= r for p in paths])
+    share = np.mean([Gaussian(SIGMA).radius(1.0 - p[-1] / judge.samples(p)) >= r for p in paths])
     assert share > 4 * ALPHA > wrong_share(judge, r, paths)
 
 
@@ -84,7 +85,7 @@ def test_control_plain_bounds_at_the_look_where_one_stops_err_too_often() -> Non
     """Best of all looks by Clopper-Pearson at the full alpha: peeking without paying."""
     judge = rule(n=1000)
     r = judge.radii[60]
-    q0 = float(bounds.tail_of_radius(r, SIGMA))
+    q0 = float(Gaussian(SIGMA).tail(r))
     paths = walks(judge, np.full(4000, q0 + 1e-9), np.random.default_rng(6))
     best = [bounds.q_upper(p, judge.looks[: len(p)], ALPHA).min() <= q0 for p in paths]
     assert np.mean(best) > 1.5 * ALPHA > wrong_share(judge, r, paths)

@@ -10,6 +10,7 @@ from certificates.walks import RULES, SEQUENTIAL
 from randsmooth import bounds
 from randsmooth.certificates import decide
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import CONFIDENCE_BOUNDS, Evidence, Rule, make_rule
 from randsmooth.rules import RULES as NAMED
 from randsmooth.rules.tolerance import PILOT
@@ -32,7 +33,7 @@ def rule(text: str, *, n: int = N, alpha: float = ALPHA) -> Rule:
 
 def tail(r: float) -> float:
     """The failure probability at which the true radius is `r`."""
-    return float(bounds.tail_of_radius(r, SIGMA))
+    return float(Gaussian(SIGMA).tail(r))
 
 
 def looks_of(judge: Rule, path: Sequence[int]) -> list[int]:
@@ -60,7 +61,7 @@ def test_a_table_is_judged_as_its_images_are(text: str) -> None:
     assert q == pytest.approx([claim.q for claim in claims])
     assert radius == pytest.approx([claim.radius for claim in claims])
     assert np.all((radius > 0) <= (q < 0.5))
-    assert np.all(radius <= np.where(q < 0.5, bounds.radius_of_tail(q, SIGMA), 0.0) + 1e-9)
+    assert np.all(radius <= np.where(q < 0.5, Gaussian(SIGMA).radius(q), 0.0) + 1e-9)
 
 
 @pytest.mark.parametrize("text", RULES)
@@ -156,7 +157,7 @@ def test_bounds_of_the_fixed_rule_err_no_more_often_than_alpha(bound: str) -> No
     counts0 = np.tile([1, 0, 0], (PATHS, 1))
     predict, radius = decide(judge, Evidence.of(counts0, counts, u=rng.uniform(size=PATHS)))
     p_b = p[1] if bound in ("two-sided", "pairwise") else 1.0 - p[0]
-    wrong = np.mean((predict == 0) & (radius > bounds.radius_of_pair(1.0 - p[0], p_b, SIGMA)))
+    wrong = np.mean((predict == 0) & (radius > Gaussian(SIGMA).radius(1.0 - p[0], p_b)))
     assert LEAST_ERRORS[bound] * ALPHA < wrong <= ALLOWED
 
 
@@ -251,7 +252,7 @@ def test_a_radius_beyond_any_cap_names_the_farthest_within_reach() -> None:
         rule("radius=9", alpha=0.001)
     farthest = float(re.search(r"at most ([\d.]+)", str(told.value))[1])  # type: ignore[index]
     assert "no n up to 10,000,000 suffices" in str(told.value)
-    assert 0 < farthest <= bounds.largest_radius(N, 0.001, SIGMA)
+    assert 0 < farthest <= Gaussian(SIGMA).largest_radius(N, 0.001)
     (sure,) = walks(judge := rule(f"radius={farthest}", alpha=0.001), np.zeros(1), np.random.default_rng(0))
     assert judge.claim(sure).radius == farthest
 

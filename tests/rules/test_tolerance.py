@@ -12,6 +12,7 @@ from randsmooth import bounds
 from randsmooth.certificates import read, read_parquet, write_parquet
 from randsmooth.certificates.header import VERSION
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Rule, make_rule
 from randsmooth.rules.base import Floats
 from randsmooth.rules.tolerance import PILOT, Tolerance, ToleranceV1
@@ -41,8 +42,8 @@ def replay(rule: Rule, p: Floats, seed: int = 0) -> Replay:
     hits = pilot + fresh + rng.binomial(rule.n - samples, p)
     more = samples > PILOT
     q = np.where(more, bounds.q_upper(fresh, np.where(more, samples - PILOT, rule.n), rule.alpha), 1.0)
-    full = bounds.radius_of_tail(bounds.q_upper(hits, rule.n, rule.alpha), sigma=1.0)
-    return Replay(bounds.radius_of_tail(q, sigma=1.0), full, samples.astype(float))
+    full = Gaussian(1.0).radius(bounds.q_upper(hits, rule.n, rule.alpha))
+    return Replay(Gaussian(1.0).radius(q), full, samples.astype(float))
 
 
 def shares_of(rule: Rule, tolerance: float) -> Floats:
@@ -80,7 +81,7 @@ def test_nine_tenths_lie_within_on_the_images_of_published_logs(logs: Path) -> N
         log = read(path)
         certified = log.rows(log.predict >= 0).rows(np.arange(0, int(np.sum(log.predict >= 0)), 10))
         sigma = float(re.search(r"sigma([\d.]+)", path.parent.name)[1])  # type: ignore[index]
-        p = bounds.successes_of_q(bounds.tail_of_radius(certified.radius, sigma), N, ALPHA) / N
+        p = bounds.successes_of_q(Gaussian(sigma).tail(certified.radius), N, ALPHA) / N
         assert replay(now, p, seed).within(0.05) >= 0.95
         assert replay(before, p, seed).within(0.05) < 0.75
 

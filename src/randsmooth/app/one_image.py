@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import Certified
+from randsmooth.noise import Gaussian
 
 BUDGETS = (100, 1_000, 10_000, 100_000, 1_000_000)
 MOST_SAMPLES = 10**9  # beyond which nobody would go on
@@ -233,7 +234,7 @@ def radius_by_samples(k: int, n: int, budgets: Sequence[int], *, alpha: float, s
     """
     b = np.asarray(budgets, np.int64)
     agreeing = np.array([k * each // n for each in b.tolist()], np.int64)  # Python's integers, which do not overflow
-    return np.asarray(bounds.radius_of_tail(bounds.q_upper(agreeing, b, alpha), sigma))
+    return np.asarray(Gaussian(sigma).radius(bounds.q_upper(agreeing, b, alpha)))
 
 
 def limit(k: int, n: int, sigma: float) -> float:
@@ -243,7 +244,7 @@ def limit(k: int, n: int, sigma: float) -> float:
         >>> round(limit(990, 1000, sigma=0.5), 3), limit(10, 10, sigma=0.5)
         (1.163, inf)
     """
-    return float(bounds.radius_of_tail((n - k) / n, sigma))
+    return float(Gaussian(sigma).radius((n - k) / n))
 
 
 def enough_samples(k: int, n: int, alpha: float) -> int | None:

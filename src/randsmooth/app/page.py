@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from randsmooth import bounds
 from randsmooth.app import sentences
 from randsmooth.app.one_image import BUDGETS, Explanation, Pixels, limit, radius_by_samples
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.escape import printable, setting, shortened
 from randsmooth.models import notes_of
+from randsmooth.noise import Gaussian, round_down
 from randsmooth.report import web
 from randsmooth.versions import versions
 
@@ -246,7 +246,7 @@ def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]
     """What was certified, and how: enough to repeat it."""
     s, engine = explained.settings, explained.certified.drawn.engine
     guarantee = s.stopping_rule().guarantee()
-    largest = bounds.round_down(bounds.largest_radius(s.n, s.alpha, explained.sigma), 3)
+    largest = round_down(Gaussian(explained.sigma).largest_radius(s.n, s.alpha), 3)
     facts: list[tuple[str, Any]] = [
         ("image", explained.name),
         ("shape", " × ".join(map(str, explained.image.shape))),

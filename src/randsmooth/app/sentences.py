@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from randsmooth import bounds
 from randsmooth.app.one_image import Explanation, enough_samples
 from randsmooth.escape import printable, shortened
+from randsmooth.noise import linf_radius, round_down
 
 LEVELS = 255  # steps from black to white in an image file
 
@@ -27,7 +27,7 @@ def called(explained: Explanation, k: int) -> str:
 
 def down(radius: float) -> str:
     """A radius for a sentence: never more than is certified."""
-    return str(bounds.round_down(radius, 2 if radius >= 0.1 else 4))
+    return str(round_down(radius, 2 if radius >= 0.1 else 4))
 
 
 def headline(explained: Explanation) -> str:
@@ -103,7 +103,7 @@ def in_levels(radius: float, d: int) -> str:
         >>> in_levels(2.5, 3072)
         'every value by 11.5 of 255 levels, or 6 of them from black to white'
     """
-    every = math.floor(LEVELS * float(bounds.linf_radius(radius, d)) * 10 - 1e-9) / 10
+    every = math.floor(LEVELS * float(linf_radius(radius, d)) * 10 - 1e-9) / 10
     wholly, single = math.ceil(radius**2) - 1, math.floor(LEVELS * radius - 1e-9)
     if wholly >= d:
         return "every value from black to white"
@@ -138,7 +138,7 @@ def share_down(share: float) -> str:
         ('0.9731', '0.999930')
     """
     digits = 4 if share <= 0.999 else min(9, 1 - math.floor(math.log10(max(1e-9, 1.0 - share))))
-    return str(bounds.round_down(share, digits))
+    return str(round_down(share, digits))
 
 
 def distances(explained: Explanation) -> list[str]:

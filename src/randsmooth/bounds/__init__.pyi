@@ -34,6 +34,10 @@ from .boundaries import (
     smallest_cap as smallest_cap,
 )
 from .boundary_cache import cached_boundary as cached_boundary
+from .classes import FOR_THE_PAIR as FOR_THE_PAIR
+from .classes import pairwise_bounds as pairwise_bounds
+from .classes import top_k_bounds as top_k_bounds
+from .classes import two_sided_bounds as two_sided_bounds
 from .deadlines import claims_by_deadline as claims_by_deadline
 from .deadlines import claims_by_deadlines as claims_by_deadlines
 from .e_process import anytime_q_upper as anytime_q_upper
@@ -48,33 +52,9 @@ from .limits import (
     check_level as check_level,
 )
 from .limits import (
-    check_sigma as check_sigma,
-)
-from .limits import (
     smallest_n as smallest_n,
 )
 from .look_times import looks as looks
-from .norms import l1_radius as l1_radius
-from .norms import linf_radius as linf_radius
-from .pairwise import FOR_THE_PAIR as FOR_THE_PAIR
-from .pairwise import pairwise_claims as pairwise_claims
-from .pairwise import pairwise_radius as pairwise_radius
-from .pairwise import pairwise_union_radius as pairwise_union_radius
-from .radii import (
-    largest_radius as largest_radius,
-)
-from .radii import (
-    radius as radius,
-)
-from .radii import (
-    radius_of_tail as radius_of_tail,
-)
-from .radii import (
-    round_down as round_down,
-)
-from .radii import (
-    tail_of_radius as tail_of_radius,
-)
 from .randomised import randomised_q_upper as randomised_q_upper
 from .soft import (
     bernstein_lower as bernstein_lower,
@@ -88,16 +68,5 @@ from .soft import (
 from .spending import LATE as LATE
 from .spending import SQUARE_ROOT as SQUARE_ROOT
 from .spending import Spending as Spending
-from .top_k import top_k_radius as top_k_radius
-from .top_k import top_k_radius_of_bounds as top_k_radius_of_bounds
-from .two_sided import (
-    radius_of_pair as radius_of_pair,
-)
-from .two_sided import (
-    two_sided_radius as two_sided_radius,
-)
-from .two_sided import (
-    two_sided_tails as two_sided_tails,
-)
 from .union import union_levels as union_levels
 from .union import union_q_upper as union_q_upper

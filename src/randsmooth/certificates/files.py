@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from randsmooth import bounds
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates.journal import UNFINISHED
 from randsmooth.certificates.logs import matlab
@@ -16,6 +15,7 @@ from randsmooth.certificates.logs.tsv import TSV_COLUMNS, looks_like_log, read_t
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import read_unfinished
 from randsmooth.errors import InputError, Note
+from randsmooth.noise import round_down
 from randsmooth.transfer import delivered, fetched, naming_urls
 from randsmooth.urls import Place
 
@@ -128,7 +128,7 @@ def write_tsv(table: Certificates, path: Place) -> None:
     _check_a_log_can_say(table)
     lines = ["\t".join(TSV_COLUMNS)]
     for row in range(len(table)):
-        radius = bounds.round_down(table.radius[row], 6)
+        radius = round_down(table.radius[row], 6)
         took = timedelta(seconds=float(table.seconds[row]))
         cells = (table.idx[row], table.label[row], table.predict[row], radius, int(table.correct[row]), took)
         lines.append("\t".join(map(str, cells)))

@@ -10,6 +10,7 @@ from randsmooth import bounds
 from randsmooth.certificates.selection import Shard
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.noise import check_sigma
 from randsmooth.rules import check_samples
 
 HEADER = 2**22  # bytes as JSON: ImageNet's 21,841 class names take an eighth
@@ -44,7 +45,7 @@ def _check_whole(name: str, value: int, least: int, most: int, usual: int) -> No
 
 
 NUMBERS: dict[str, Callable[[Any], object]] = {
-    "sigma": bounds.check_sigma,
+    "sigma": check_sigma,
     "alpha": bounds.check_level,
     "n0": lambda n0: check_samples("n0", n0, least=0),
     "n": lambda n: check_samples("n", n),

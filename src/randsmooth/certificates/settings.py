@@ -13,6 +13,7 @@ from randsmooth.certificates.limits import check_facts
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
+from randsmooth.noise import check_sigma
 from randsmooth.rules import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
@@ -134,7 +135,7 @@ class CertificationSettings(FrozenRecord):
     @property
     def known_sigma(self) -> float:
         """Sigma. InputError where it is None."""
-        bounds.check_sigma(self.sigma)  # type: ignore[arg-type]
+        check_sigma(self.sigma)  # type: ignore[arg-type]
         assert self.sigma is not None
         return self.sigma
 

@@ -37,7 +37,7 @@ from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
-from randsmooth.noise import Copies, Stream, address_of, check_on_grid, grid_sampler, perturb
+from randsmooth.noise import Copies, Gaussian, Stream, address_of, check_on_grid, grid_sampler
 
 EACH = 2  # batches for each worker in a round of a trial
 WORTH = 10  # times as many samples as its trial takes, a run must have for one
@@ -84,7 +84,7 @@ class Engine:
         self.rates: dict[Way, float] = {}  # samples a second of what "auto" has tried
         self.mixes, self.classes = True, 0
         self._grid = grid_sampler(sigma) if settings.sound else None
-        self._perturb = partial(perturb, sigma=sigma) if self._grid is None else self._grid.perturb
+        self._perturb = Gaussian(sigma).draw if self._grid is None else self._grid.draw
         self._backend: Backend | None = None
         if not settings.chooses:
             (way,) = self._ways()
@@ -192,7 +192,7 @@ class Engine:
         """Whether the rows of a batch stand alone, and how many classes there are."""
         trial, images = torch.empty(shape, device=self.device), made_up(shape[1:])
         for place, (image, part) in enumerate(zip(images, trial.tensor_split(len(images)), strict=True)):
-            perturb(part, image.to(self.device), self.sigma, stream=Stream(self.seed, "try out").at(place))
+            Gaussian(self.sigma).draw(part, image.to(self.device), Stream(self.seed, "try out").at(place))
         logits = check_repeats(self.backend, self.model, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
@@ -321,7 +321,7 @@ class Engine:
         """Set `out` (n, C, H, W) to the n samples of a batch."""
         samples = [segment.samples for segment in batch]
         if self._grid is not None and samples == [segment.drawn for segment in batch]:
-            self._grid.perturb_together(out, [Copies(segment.x, segment.stream, segment.samples) for segment in batch])
+            self._grid.draw_together(out, [Copies(segment.x, segment.stream, segment.samples) for segment in batch])
             return
         for segment, part in zip(batch, out.split(samples), strict=True):
             self._draw_segment(part, segment)

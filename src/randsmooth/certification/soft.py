@@ -19,6 +19,7 @@ from randsmooth.certification.jobs import SampleRange
 from randsmooth.certification.scheduler import answered_samples, not_finite, sum_over_samples
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
+from randsmooth.noise import Gaussian
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
@@ -121,7 +122,7 @@ def certify_soft(
         lower = bounds.hoeffding_lower(own, n, alpha)
     else:
         lower = bounds.bernstein_lower(own, spread, n, alpha)
-    radius = bounds.radius(lower, smoothed.sigma)
+    radius = Gaussian(smoothed.sigma).radius(1.0 - lower)
     predict = np.where(radius > 0.0, picked, ABSTAIN)
     return SoftCertified(betas, predict, radius, picked, mean, variance, n, lower, bound)
 

@@ -13,6 +13,7 @@ from randsmooth import bounds
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.certification.soft import Floats, Ints, certify_soft
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def soft_accuracies(
     soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
     sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
     q = bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
-    hard = bounds.radius_of_tail(q, smoothed.sigma)
+    hard = Gaussian(smoothed.sigma).radius(q)
 
     def accuracy(picked: Ints, radius: Floats) -> Floats:
         right = (picked == labels) & (radius > 0.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from randsmooth import bounds
 from randsmooth.errors import unknown
 from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
+from randsmooth.noise import round_down
 
 FORMATS = ("text", "csv", "json")
 Answers = list[dict[str, Any]]
@@ -26,6 +26,6 @@ def show(answers: Answers, format: str) -> None:
         say(to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]), end="")
     else:
         for answer in answers:
-            radius = bounds.round_down(answer["radius"], 4)
+            radius = round_down(answer["radius"], 4)
             image, label = (answer[key] and shortened(printable(answer[key]), LONG) for key in ("image", "label"))
             say(f"{image}  abstains" if label is None else f"{image}  {label}  radius {radius}")

@@ -10,6 +10,7 @@ from typing import TypeVar
 from randsmooth import bounds, certificates
 from randsmooth.certificates import Certificates, check_budget
 from randsmooth.errors import InputError, SeveralErrors, about
+from randsmooth.noise import check_sigma
 from randsmooth.transfer import fetched
 from randsmooth.urls import Place, with_urls
 
@@ -27,7 +28,7 @@ def load(
     if not places:
         raise InputError("no certificate file given")
     if sigma is not None:
-        bounds.check_sigma(sigma)
+        check_sigma(sigma)
     if alpha is not None:
         bounds.check_level(alpha)
     files = _all(places, [partial(fetched, place) for place in places])

@@ -20,6 +20,7 @@ from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shar
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder
 from randsmooth.methods.label_loss import label_loss
+from randsmooth.noise import Gaussian as GaussianNoise
 from randsmooth.noise import Stream
 
 SHOWN = 1000  # images on which lower thresholds are tried where none is left
@@ -158,7 +159,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
     least = math.ceil(
         round(method.p_min * noises, 9)
     )  # rounded first: a floating-point product a little above 12 must not become 13
-    floor = float(bounds.radius_of_tail(bounds.q_upper(least, noises, alpha), sigma=1.0))
+    floor = float(GaussianNoise(1.0).radius(bounds.q_upper(least, noises, alpha)))
     if method.weight == "literal":
         floor = float(special.ndtri(method.p_min))
     if floor <= 0.0:
@@ -166,7 +167,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
             f"p_min={method.p_min} of {noises} noises certifies nothing at level {alpha}, so no weight can be "
             "relative to it: raise p_min or reweight_noises"
         )
-    radii = bounds.radius_of_tail(bounds.q_upper(counts.numpy(), noises, alpha), sigma=1.0)
+    radii = GaussianNoise(1.0).radius(bounds.q_upper(counts.numpy(), noises, alpha))
     return torch.from_numpy(radii / floor).clamp_min(1.0)
 
 

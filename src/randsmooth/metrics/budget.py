@@ -14,6 +14,7 @@ from randsmooth.certificates import Certificates, CertificatesLike, as_certifica
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import check_radius
 from randsmooth.metrics.estimate import Estimate, mean, require_images
+from randsmooth.noise import Gaussian
 from randsmooth.rules import CONFIDENCE_BOUNDS
 
 Floats = NDArray[np.float64]
@@ -51,7 +52,7 @@ def acr_at(table: CertificatesLike, n: int | None = None, alpha: float | None = 
     """
     expected = expected_radius(table, n, alpha)
     sigma, stored_n, stored_alpha = _facts(as_certificates(table))
-    most = bounds.largest_radius(n or stored_n, alpha or stored_alpha, sigma)
+    most = Gaussian(sigma).largest_radius(n or stored_n, alpha or stored_alpha)
     return mean(np.minimum(expected, most), (0.0, most))
 
 
@@ -74,7 +75,7 @@ def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float 
     """(N,) expected radius * correct of each image, in units of pixels in [0, 1].
 
     Of the stored samples a random n, without replacement, hold k of the picked class with the hypergeometric
-    probability; each k certifies radius_of_tail(q_upper(k, n, alpha)), which is 0 where the bound is 1/2 or less.
+    probability; each k certifies the radius of q_upper(k, n, alpha), which is 0 where the bound is 1/2 or less.
     The picked class stays that of the n0 samples.
 
     A log holds no counts. For its right images n_A is recovered from the radius, as in `p_a`; an image on which it
@@ -97,7 +98,7 @@ def expected_radius(table: CertificatesLike, n: int | None = None, alpha: float 
     """
     table = as_certificates(table)
     stored, n, alpha = _stored(table, n, alpha)
-    return _over_images(stored, n, lambda k: bounds.radius_of_tail(bounds.q_upper(k, n, alpha), stored.sigma))
+    return _over_images(stored, n, lambda k: Gaussian(stored.sigma).radius(bounds.q_upper(k, n, alpha)))
 
 
 def chance_certified(table: CertificatesLike, r: float, n: int | None = None, alpha: float | None = None) -> Floats:
@@ -115,7 +116,7 @@ def chance_certified(table: CertificatesLike, r: float, n: int | None = None, al
 
     def held(k: Ints) -> Floats:
         q = bounds.q_upper(k, n, alpha)
-        far = bounds.radius_of_tail(q, stored.sigma) >= r
+        far = Gaussian(stored.sigma).radius(q) >= r
         return np.asarray((q < 0.5) & far, np.float64)  # at 0 an abstention holds nothing either
 
     return _over_images(stored, n, held)
@@ -237,5 +238,5 @@ def _of_counts(table: Certificates) -> Stored:
 def _of_log(table: Certificates) -> Stored:
     sigma, n, alpha = _facts(table)
     right = table.correct
-    n_a = bounds.successes_of_q(bounds.tail_of_radius(table.radius[right], sigma), n, alpha)
+    n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius[right]), n, alpha)
     return Stored(n_a, right, sigma, n, alpha)

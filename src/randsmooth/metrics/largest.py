@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from randsmooth import bounds
 from randsmooth.bounds.randomised import CAP
 from randsmooth.certificates import Certificates, Header, rule_of
 from randsmooth.certificates.logs.budgets import LOOSEST
 from randsmooth.certificates.logs.tsv import LARGEST
+from randsmooth.noise import Gaussian
 from randsmooth.rules import MOST_SAMPLES
 
 
@@ -32,6 +32,6 @@ def largest_possible(table: Certificates) -> float:
 
 def _largest(header: Header, sigma: float) -> float:
     if header.n is None or header.alpha is None:
-        return bounds.largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST, sigma)
+        return Gaussian(sigma).largest_radius(header.n or MOST_SAMPLES, header.alpha or LOOSEST)
     beyond = CAP * sigma if header.bound == "randomised" else 0.0
     return rule_of(header).farthest + beyond

@@ -15,6 +15,7 @@ from randsmooth.certificates import Certificates, CertificatesLike, as_certifica
 from randsmooth.errors import InputError
 from randsmooth.metrics.accuracy import require_labels
 from randsmooth.metrics.estimate import Estimate, require_images, share
+from randsmooth.noise import Gaussian
 
 Floats = NDArray[np.float64]
 
@@ -144,7 +145,7 @@ def _recovered(table: Certificates) -> ImageProbabilities:
             "its path and radii with certificates.infer(table, path), or give them with "
             "table.assuming(sigma=, n=, alpha=)"
         )
-    n_a = bounds.successes_of_q(bounds.tail_of_radius(table.radius, sigma), n, alpha)
+    n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius), n, alpha)
     return ImageProbabilities(np.where(table.correct, n_a / n, np.nan), known_from=0.5)
 
 

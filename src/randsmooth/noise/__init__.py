@@ -1,4 +1,4 @@
-"""Gaussian sampling with named, position-addressed streams."""
+"""What noisy copies are drawn, from which streams, and what radius a bound on p_A then proves."""
 
 from randsmooth.extras import attach_room
 

@@ -1,8 +1,11 @@
 from .address import address_of as address_of
+from .base import Noise as Noise
+from .base import linf_radius as linf_radius
+from .base import round_down as round_down
+from .gaussian import Gaussian as Gaussian
 from .gaussian import draw as draw
-from .gaussian import fill as fill
-from .gaussian import perturb as perturb
 from .grid_on_device import Copies as Copies
+from .limits import check_sigma as check_sigma
 from .pixel_grid import check_on_grid as check_on_grid
 from .pixel_grid import grid_sampler as grid_sampler
 from .stream import Stream as Stream

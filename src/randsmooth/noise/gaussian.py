@@ -1,21 +1,161 @@
-"""Gaussian noise from addressed streams, the same whatever the batch size, the order or the thread."""
+"""Gaussian noise: its radii, and draws that are the same whatever the batch size, the order or the thread."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
 import numpy as np
-import torch
+from numpy.typing import ArrayLike
 
 from randsmooth.errors import InputError
-from randsmooth.noise.stream import Stream
+from randsmooth.noise.base import Floats, Noise
+from randsmooth.noise.limits import check_sigma
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from randsmooth.noise.stream import Stream
+
+HALVINGS = 64  # of a bracket below 100, to less than the spacing of doubles
+MARGIN = 1e-14  # on a logarithm: what rounding may hide is not claimed
 
 
-def fill(out: torch.Tensor, stream: Stream) -> None:
+@dataclass(frozen=True)
+class Gaussian(Noise):
+    """x + N(0, sigma^2 I), which certifies in L2 (Cohen et al. 2019).
+
+    Attributes:
+        sigma: standard deviation, in units of pixels in [0, 1].
+
+    Raises:
+        InputError: sigma is no number from 1e-6 to 100.
+
+    Example:
+        >>> noise = Gaussian(0.5)
+        >>> noise.radius([0.1587, 0.0228]).round(3).tolist()  # 1 and 2 sigma
+        [0.5, 1.0]
+        >>> noise.tail([0.0, 0.5]).round(4).tolist()
+        [0.5, 0.1587]
+    """
+
+    sigma: float
+    norm: ClassVar[str] = "l2"
+
+    def __post_init__(self) -> None:
+        check_sigma(self.sigma)
+
+    @property
+    def scale(self) -> float:
+        return self.sigma
+
+    def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
+        """Set `out` (n, *shape), contiguous float32, to `x` (*shape) + N(0, sigma^2 I) of `stream`.
+
+        On the CPU this does not use torch's own threads, so that several threads may draw at the same time.
+
+        Example:
+            >>> import torch
+            >>> from randsmooth.noise import Stream
+            >>> x, noisy = torch.full((1, 4, 4), 0.5), torch.empty(3, 1, 4, 4)
+            >>> Gaussian(0.25).draw(noisy, x, Stream(0, "example"))
+            >>> torch.allclose(noisy, x + draw((3, 1, 4, 4), 0.25, stream=Stream(0, "example")))
+            True
+        """
+        fill(out, stream)
+        if out.device.type == "cpu":
+            samples = out.numpy()
+            samples *= self.sigma
+            samples += x.numpy()
+        else:
+            out.mul_(self.sigma).add_(x)
+
+    def radius(self, q: ArrayLike, q_next: ArrayLike | None = None) -> Floats:
+        """R = sigma / 2 (Phi^-1(1 - q) - Phi^-1(q_next)), never below 0; with q alone sigma Phi^-1(1 - q).
+
+        Where q_next exceeds q, q takes its place: no other class has more than what the class leaves.
+
+        Source: Cohen et al. 2019, theorem 1.
+
+        Example:
+            >>> float(Gaussian(0.5).radius(0.1587, 0.0228).round(3))  # (1 sigma + 2 sigma) / 2
+            0.75
+        """
+        from scipy import special  # here, since it takes long to load
+
+        z = special.ndtri(np.asarray(q, np.float64))
+        if q_next is None:
+            return np.asarray(np.maximum(0.0, -self.sigma * z))
+        other = special.ndtri(np.minimum(np.asarray(q_next, np.float64), q))
+        return np.asarray(np.maximum(0.0, -self.sigma / 2.0 * (z + other)))
+
+    def tail(self, radius: ArrayLike) -> Floats:
+        """q = Phi(-radius / sigma)."""
+        from scipy import special
+
+        return np.asarray(special.ndtr(-np.asarray(radius, np.float64) / self.sigma))
+
+    def top_k_radius(self, q: ArrayLike, rivals: ArrayLike) -> Floats:
+        """(N,) radius within which a class stays among the k most likely ones, from `bounds.top_k_bounds`.
+
+        A set S of t rivals has at most Phi(Phi^-1(p_S) + R / sigma) between them at distance R (Neyman & Pearson), p_S
+        being their summed bounds and never more than q. If k rivals all beat the label, each of their subsets holds at
+        least t times the label's probability. So the label stays in if, for some t,
+
+            Phi(Phi^-1(1 - q) - R / sigma) > Phi(Phi^-1(p_S) + R / sigma) / t,
+
+        S being the t smallest of the k largest bounds: no other k rivals have smaller subsets with larger sums.
+
+        Args:
+            q: (N,) bounds on 1 minus the label's probability, in (0, 1].
+            rivals: (N, k) the k largest upper bounds on the other classes' probabilities, in (0, 1], in any order.
+
+        Raises:
+            InputError: a bound outside (0, 1]: 0 would claim an infinite radius.
+
+        Source: Jia et al. 2020 (ICLR), theorem 1.
+
+        Example:
+            >>> float(Gaussian(0.5).top_k_radius([0.6], [[0.45, 0.2]])[0].round(3))
+            0.147
+        """
+        from scipy import special
+
+        q, rivals = np.asarray(q, np.float64)[:, None], np.asarray(rivals, np.float64)
+        for p in (q, rivals):
+            if np.any(outside := ~((p > 0.0) & (p <= 1.0))):
+                raise InputError(f"a bound on a probability must lie in (0, 1]; got {p[outside].flat[0]}")
+        p_s = np.minimum(np.cumsum(np.sort(rivals, axis=1), axis=1), q)  # (N, k), column t - 1: the t smallest
+        a, b = -special.ndtri(q), special.ndtri(p_s)
+        one = (a - b[:, :1]) / 2.0  # t = 1 has a closed form
+        more = _crossing(a, b[:, 1:], np.arange(2.0, rivals.shape[1] + 1.0))
+        return np.asarray(self.sigma * np.maximum(0.0, np.max(np.concatenate((one, more), axis=1), axis=1)))
+
+
+def _crossing(a: Floats, b: Floats, t: Floats) -> Floats:
+    """(N, k) largest z >= 0 with Phi(a - z) >= Phi(b + z) / t, approached from below; 0 where none is."""
+    from scipy import special
+
+    low = np.zeros(b.shape)
+    high = np.maximum(0.0, np.maximum(-b, a - special.ndtri(0.5 / t)))  # here 1 / (2 t) lies between the two sides
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        # logarithms, for far out in the tail both sides are 0
+        holds = special.log_ndtr(a - middle) + np.log(t) >= special.log_ndtr(b + middle) + MARGIN
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    return low
+
+
+def fill(out: Tensor, stream: Stream) -> None:
     """Fill `out`, contiguous float32 of any shape, with standard normal numbers of `stream`.
 
     On the CPU the numbers come from NumPy, which lets other threads draw at the same time. There, a shorter `out`
     holds the first numbers of a longer one.
 
     Example:
+        >>> import torch
+        >>> from randsmooth.noise import Stream
         >>> long, short = torch.empty(6), torch.empty(2)
         >>> fill(long, Stream(0, "example"))
         >>> fill(short, Stream(0, "example"))
@@ -28,39 +168,24 @@ def fill(out: torch.Tensor, stream: Stream) -> None:
         out.normal_(generator=stream.torch(out.device))
 
 
-def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> torch.Tensor:
+def draw(shape: tuple[int, ...], sigma: float, *, stream: Stream, device: torch.device | str = "cpu") -> Tensor:
     """Gaussian noise N(0, sigma^2) of `shape`, float32 on `device`.
 
     Raises:
         InputError: `stream` is not a `Stream`, such as the number of a seed.
 
     Example:
+        >>> from randsmooth.noise import Stream
         >>> noise = draw((100, 1, 8, 8), 0.5, stream=Stream(0, "example"))
         >>> noise.shape, round(float(noise.std()), 1)
         (torch.Size([100, 1, 8, 8]), 0.5)
     """
+    import torch
+
+    from randsmooth.noise.stream import Stream
+
     if not isinstance(stream, Stream):
         raise InputError(f"stream={stream!r}: give a Stream, such as Stream(0, 'my noise')")
     noise = torch.empty(shape, device=device)
     fill(noise, stream)
     return noise.mul_(sigma)
-
-
-def perturb(out: torch.Tensor, x: torch.Tensor, sigma: float, *, stream: Stream) -> None:
-    """Set `out` (n, C, H, W), contiguous float32, to `x` (C, H, W) + N(0, sigma^2 I) of `stream`.
-
-    On the CPU this does not use torch's own threads, so that several threads may draw at the same time.
-
-    Example:
-        >>> x, noisy = torch.full((1, 4, 4), 0.5), torch.empty(3, 1, 4, 4)
-        >>> perturb(noisy, x, 0.25, stream=Stream(0, "example"))
-        >>> torch.allclose(noisy, x + draw((3, 1, 4, 4), 0.25, stream=Stream(0, "example")))
-        True
-    """
-    fill(out, stream)
-    if out.device.type == "cpu":
-        samples = out.numpy()
-        samples *= sigma
-        samples += x.numpy()
-    else:
-        out.mul_(sigma).add_(x)

@@ -24,7 +24,7 @@ class Copies(NamedTuple):
         >>> from randsmooth.noise import grid_sampler
         >>> groups = [Copies(torch.zeros(1, 2, 2), Stream(seed, "mine"), 3) for seed in (0, 1)]
         >>> noisy = torch.empty(6, 1, 2, 2)
-        >>> grid_sampler(0.5).perturb_together(noisy, groups)
+        >>> grid_sampler(0.5).draw_together(noisy, groups)
         >>> torch.equal(noisy[:3], noisy[3:])
         False
     """
@@ -48,7 +48,7 @@ class GridOnDevice:
         levels = np.arange(low, high + 1, dtype=np.float32) / np.float32(255.0)
         self.levels = torch.from_numpy(levels).to(device)
 
-    def perturb(self, out: Tensor, groups: Sequence[Copies]) -> None:
+    def draw(self, out: Tensor, groups: Sequence[Copies]) -> None:
         """Set `out` (n, C, H, W), contiguous float32, to the samples of `groups`, n together, one after another.
 
         They share each kernel, so that many small groups take no longer than a single one.

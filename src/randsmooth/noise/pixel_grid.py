@@ -39,7 +39,7 @@ def grid_sampler(sigma: float) -> GridSampler:
 
     Example:
         >>> x, noisy = torch.full((1, 4, 4), 128 / 255), torch.empty(3, 1, 4, 4)
-        >>> grid_sampler(0.25).perturb(noisy, x, stream=Stream(0, "example"))
+        >>> grid_sampler(0.25).draw(noisy, x, Stream(0, "example"))
         >>> torch.equal((noisy * 255).round() / 255, noisy)
         True
     """
@@ -82,27 +82,27 @@ class GridSampler:
         self.table = first_looks(self.thresholds)
         self._on_device: dict[torch.device, GridOnDevice] = {}
 
-    def perturb(self, out: Tensor, x: Tensor, *, stream: Stream) -> None:
+    def draw(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         """Set `out` (n, C, H, W), contiguous float32, to noisy copies of `x` (C, H, W), whose pixels are k/255.
 
         On the CPU this does not use torch's own threads. A shorter `out` holds the first numbers of a longer one.
         """
         if out.device.type == "cpu":
-            self._perturb_here(out, x, stream)
+            self._draw_here(out, x, stream)
         else:
-            self.perturb_together(out, [Copies(x, stream, len(out))])
+            self.draw_together(out, [Copies(x, stream, len(out))])
 
-    def perturb_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
-        """As `perturb`, for each of `groups` in turn: their samples together are the rows of `out`."""
+    def draw_together(self, out: Tensor, groups: Sequence[Copies]) -> None:
+        """As `draw`, for each of `groups` in turn: their samples together are the rows of `out`."""
         if out.device.type == "cpu":
             for group, rows in zip(groups, out.split([group.samples for group in groups]), strict=True):
-                self._perturb_here(rows, group.x, group.stream)
+                self._draw_here(rows, group.x, group.stream)
             return
         if out.device not in self._on_device:
             self._on_device[out.device] = GridOnDevice(self.thresholds, self.low, self.high, out.device)
-        self._on_device[out.device].perturb(out, groups)
+        self._on_device[out.device].draw(out, groups)
 
-    def _perturb_here(self, out: Tensor, x: Tensor, stream: Stream) -> None:
+    def _draw_here(self, out: Tensor, x: Tensor, stream: Stream) -> None:
         k = np.rint(x.numpy().ravel() * 255.0).astype(np.int16)
         done = 0
         for whole in self.integers(len(out), x.numel(), stream.philox()):

@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from randsmooth.errors import unknown
+from randsmooth.noise import Gaussian
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,12 +119,11 @@ def inconsistencies() -> pd.DataFrame:
 
 
 def _contradictions(row: Sequence[Cell]) -> Iterator[str]:
-    from randsmooth import bounds
 
     printed = {float(c.metric.removeprefix(ACCURACY)): c.value for c in row if c.metric.startswith(ACCURACY)}
     if not printed:
         return
-    farthest = bounds.largest_radius(N, ALPHA, float(row[0].sigma))
+    farthest = Gaussian(float(row[0].sigma)).largest_radius(N, ALPHA)
     for (r, value), (beyond, after) in pairwise(printed.items()):
         if float(after) > float(value):
             yield f"accuracy rises from {value} at {r:g} to {after} at {beyond:g}"

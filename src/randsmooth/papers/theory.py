@@ -21,6 +21,7 @@ from scipy import optimize, special, stats
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian, check_sigma
 from randsmooth.papers.context import Context
 from randsmooth.papers.output import Output, legible, numbers
 from randsmooth.papers.published_values import PaperRow
@@ -61,7 +62,7 @@ def limit_slope(p_a: ArrayLike, sigma: float = 1.0) -> Floats:
 @lru_cache(maxsize=8)  # takes half a second for n = 100,000; callers only read the array
 def _radii(n: int, alpha: float, sigma: float) -> Floats:
     """(n + 1,) the certified radius of 0, 1, ..., n successes of n."""
-    return bounds.radius_of_tail(bounds.q_upper(np.arange(n + 1), n, alpha), sigma)
+    return Gaussian(sigma).radius(bounds.q_upper(np.arange(n + 1), n, alpha))
 
 
 def _mean_over_counts(values: Floats, n: int, p_a: ArrayLike) -> Floats:
@@ -87,7 +88,7 @@ def figure_2() -> list[Axes]:
     """
     q = np.concatenate((np.linspace(0.5, 0.01, 400), np.geomspace(0.01, 1e-7, 250)[1:]))
     p, here, known = 1.0 - q, f"n = {N:,}, alpha = {ALPHA:g}: mean over the counts", "p_A known (limit of many samples)"
-    radii = (Line(here, p, expected_radius(p)), Line(known, p, bounds.radius(p, 1.0), dashed=True))
+    radii = (Line(here, p, expected_radius(p)), Line(known, p, Gaussian(1.0).radius(1.0 - p), dashed=True))
     slopes = (Line(here, p, radius_slope(p)), Line(known, p, limit_slope(p), dashed=True))
     close = tuple(replace(line, x=q) for line in slopes)
     return [
@@ -111,7 +112,7 @@ def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA)
 
     Source: Sun et al. 2025, theorem 1, which prints the ratio upside down.
     """
-    bounds.check_sigma(sigma)
+    check_sigma(sigma)
     bounds.check_alpha(alpha)
     if not acr > 0.0 or classes < 1:
         raise InputError(f"acr={acr} and classes={classes} must be above 0")
@@ -121,7 +122,7 @@ def budget_for_acr(acr: float, classes: int, sigma: float, alpha: float = ALPHA)
 
 def constant_acr(n: int, share: float, sigma: float, alpha: float = ALPHA) -> float:
     """ACR of a classifier that always gives one class, which is that of a `share` of the images."""
-    return share * bounds.largest_radius(n, alpha, sigma)
+    return share * Gaussian(sigma).largest_radius(n, alpha)
 
 
 def theorem_1(sigma: float = 0.5, classes: int = 10) -> pd.DataFrame:
@@ -224,7 +225,7 @@ def confidence_figure() -> list[Axes]:
     """Radius against confidence at sigma 1 by three guarantees (Jeong et al. 2023, figure 1)."""
     p = np.concatenate((np.linspace(0.5, 0.99, 99), 1.0 - np.geomspace(0.01, 1e-4, 30)))
     lines = (
-        Line("Cohen et al. 2019", p, bounds.radius(p, 1.0)),
+        Line("Cohen et al. 2019", p, Gaussian(1.0).radius(1.0 - p)),
         Line("Li et al. 2019", p, np.array([li_radius(float(x)) for x in p])),
         Line("Lecuyer et al. 2019", p, np.array([lecuyer_radius(float(x)) for x in p])),
     )

@@ -12,6 +12,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules.base import Claim, Evidence, Floats, Ints, Rule, possible, way_out
 from randsmooth.rules.choices import MOST_WATCHED
 from randsmooth.rules.grid import GRAIN
@@ -95,7 +96,7 @@ class Anytime(Rule):
 
     @cached_property
     def _q_target(self) -> float:
-        return float(bounds.tail_of_radius(self.target or 0.0, self.sigma))
+        return float(Gaussian(self.sigma).tail(self.target or 0.0))
 
     def samples(self, path: Sequence[int]) -> int:
         return super().samples(path) if possible(path, self.looks) else 0
@@ -106,7 +107,7 @@ class Anytime(Rule):
         tails = bounds.anytime_q_upper(np.concatenate([*evidence.paths, self.looks[:0]]), looks, self.alpha)
         parts = np.split(tails, np.cumsum(lengths)[:-1])
         q = np.array([part.min(initial=1.0) for part in parts[: len(lengths)]], np.float64)
-        return q, bounds.radius_of_tail(q, self.sigma)
+        return q, Gaussian(self.sigma).radius(q)
 
     def claim(self, path: Sequence[int]) -> Claim:
         looks = self.looks[: len(path)]

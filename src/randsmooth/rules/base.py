@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth import bounds
+from randsmooth.noise import Gaussian, round_down
 from randsmooth.rules.choices import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
@@ -44,7 +44,7 @@ class Claim:
 
 def way_out(least: int, farthest: float) -> str:
     """How to reach a radius that is out of reach: with more samples if that helps, or with a smaller radius."""
-    smaller = f"ask for a radius of at most {bounds.round_down(farthest, 3)}" if farthest > 0.0 else ""
+    smaller = f"ask for a radius of at most {round_down(farthest, 3)}" if farthest > 0.0 else ""
     if least <= MOST_WATCHED:
         return ", or ".join(filter(None, [f"allow n >= {least}", smaller]))
     return "; ".join(filter(None, [f"no n up to {MOST_WATCHED:,} suffices", smaller]))
@@ -208,4 +208,4 @@ class Rule(ABC):
 
     def by_q(self, q: float) -> Claim:
         """The claim of an upper bound `q` on 1 - p_A."""
-        return Claim(q, float(bounds.radius_of_tail(q, self.sigma)))
+        return Claim(q, float(Gaussian(self.sigma).radius(q)))

@@ -13,6 +13,7 @@ from scipy import special
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules.base import Floats, Ints
 from randsmooth.rules.grid import TOWARDS_SAFETY, Grid
 
@@ -69,7 +70,7 @@ class Dense(Grid):
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """Those that an image could claim of which all samples agree, when it stops."""
-        farthest = bounds.largest_radius(self.n, self.alpha, sigma=1.0)
+        farthest = Gaussian(1.0).largest_radius(self.n, self.alpha)
         units = range(int(farthest / self.unit) + 1)
         most = self._deadline_of_all[-1] if len(self._deadline_of_all) else 0
         return tuple(
@@ -108,7 +109,7 @@ class Dense(Grid):
 
     def _q0_of(self, i: int) -> float:
         """The failure probability at the radius of i units, which is the same for all sigmas, and so are the tables."""
-        return float(bounds.tail_of_radius(self.unit * i, 1.0)) * TOWARDS_SAFETY
+        return float(Gaussian(1.0).tail(self.unit * i)) * TOWARDS_SAFETY
 
     @cached_property
     def needed(self) -> Ints:
@@ -126,7 +127,7 @@ class Dense(Grid):
         order = order[radius[order] > 0.0]
         if not len(order):
             return self.looks[:0]
-        farthest = bounds.largest_radius(self.n, self.alpha, sigma=1.0)
+        farthest = Gaussian(1.0).largest_radius(self.n, self.alpha)
         asked = self.unit * np.arange(int(farthest / self.unit) + 1)
         place = np.searchsorted(radius[order], asked).clip(max=len(order) - 1)
         return np.asarray(np.maximum.accumulate(self.looks[last[order]])[place])

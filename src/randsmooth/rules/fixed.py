@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
 from randsmooth.rules.choices import ConfidenceBound
 
@@ -63,7 +64,7 @@ class Fixed(Rule):
     def farthest(self) -> float:
         """What lies beyond by chance, under the randomised bound, is not asked of every image."""
         level = self.alpha if self.bound == "pairwise" else self.level  # as of two classes
-        return bounds.largest_radius(self.n, level, self.sigma)
+        return Gaussian(self.sigma).largest_radius(self.n, level)
 
     def next_look(self, path: Sequence[int]) -> int | None:
         return None if len(path) else self.n
@@ -87,7 +88,7 @@ class Fixed(Rule):
             q = bounds.any_class_q_upper(n_a, n, self.alpha)
         else:
             q = bounds.q_upper(n_a, n, self.alpha)
-        return q, bounds.radius_of_tail(q, self.sigma)
+        return q, Gaussian(self.sigma).radius(q)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
@@ -101,8 +102,9 @@ class Fixed(Rule):
         if drawn.any():
             counts, picked = evidence.counts[drawn], evidence.picked[drawn]
             if self.bound == "pairwise":
-                q[drawn], radius[drawn] = bounds.pairwise_claims(counts, picked, self.sigma, self.alpha)
+                q[drawn], q_each, p_each = bounds.pairwise_bounds(counts, picked, self.alpha)
+                radius[drawn] = Gaussian(self.sigma).radius(q_each, p_each).min(axis=1)
             else:
-                q[drawn], p_b = bounds.two_sided_tails(counts, picked, self.alpha)
-                radius[drawn] = bounds.radius_of_pair(q[drawn], p_b, self.sigma)
+                q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
+                radius[drawn] = Gaussian(self.sigma).radius(q[drawn], p_b)
         return q, radius

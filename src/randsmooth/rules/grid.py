@@ -11,6 +11,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules.base import (
     MORE_THAN_HALF,
     NO_CLAIM,
@@ -55,7 +56,7 @@ class Grid(Rule):
     def __post_init__(self) -> None:
         if not 0.0 < self.step < np.inf:
             raise InputError(f"the grid's step {self.step} must be a finite radius above 0; tables take 0.25")
-        farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
+        farthest = Gaussian(self.sigma).largest_radius(self.n, self.alpha)
         many = min(MANY, WORK // self.n)
         if farthest / self.step > many:
             raise InputError(
@@ -81,7 +82,7 @@ class Grid(Rule):
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """The radii of the grid that n successes of n would certify."""
-        farthest = bounds.largest_radius(self.n, self.alpha, self.sigma)
+        farthest = Gaussian(self.sigma).largest_radius(self.n, self.alpha)
         return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
 
     @property
@@ -97,7 +98,7 @@ class Grid(Rule):
         return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST_WATCHED + 1
 
     def _q0(self, r: float) -> float:
-        return float(bounds.tail_of_radius(r, self.sigma)) * TOWARDS_SAFETY
+        return float(Gaussian(self.sigma).tail(r)) * TOWARDS_SAFETY
 
     @cached_property
     def _tables(self) -> tuple[Ints, Ints]:
@@ -136,7 +137,7 @@ class Grid(Rule):
         if claimed == 0:
             return NO_CLAIM
         radius = self.radii[claimed - 1]
-        return Claim(min(float(bounds.tail_of_radius(radius, self.sigma)), MORE_THAN_HALF), radius)
+        return Claim(min(float(Gaussian(self.sigma).tail(radius)), MORE_THAN_HALF), radius)
 
     def _claimed(self, path: Sequence[int]) -> int:
         """How many radii, from the smallest on, have been claimed at some look."""
@@ -172,7 +173,7 @@ class OneRadius(Grid):
             raise InputError(
                 f"n={self.n} samples cannot certify radius {self.radius:g} at sigma={self.sigma:g} and "
                 f"alpha={self.alpha:g}, even if all agree: "
-                f"{way_out(least, bounds.largest_radius(self.n, self.alpha, self.sigma))}"
+                f"{way_out(least, Gaussian(self.sigma).largest_radius(self.n, self.alpha))}"
             )
         if self.any_class:
             self._check_any_class()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from randsmooth import bounds
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
+from randsmooth.noise import check_sigma
 from randsmooth.registry import Registry
 from randsmooth.rules.choices import CONFIDENCE_BOUNDS, check_samples
 from randsmooth.rules.entry import RuleEntry
@@ -62,7 +63,7 @@ def make_rule(
         >>> round(rule.claim([990]).radius, 3)
         0.989
     """
-    bounds.check_sigma(sigma)
+    check_sigma(sigma)
     bounds.check_level(alpha)
     kind, arguments = kind_of_rule(text, n=n, bound=bound, version=version)
     return kind(sigma, n, alpha, **arguments)

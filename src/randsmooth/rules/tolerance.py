@@ -11,6 +11,7 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules.base import NO_CLAIM, Claim, Floats, Ints, Rule
 from randsmooth.rules.choices import MOST_SAMPLES
 
@@ -141,7 +142,7 @@ class ToleranceV1(Tolerance):
 
     def _chosen(self, s: Ints) -> Ints:
         choices = _choices(self.n - PILOT, self.alpha, ratio=1.05)
-        projected = bounds.radius_of_tail(bounds.q_upper(s[:, None] / PILOT * choices, choices, self.alpha), sigma=1.0)
+        projected = Gaussian(1.0).radius(bounds.q_upper(s[:, None] / PILOT * choices, choices, self.alpha))
         return np.asarray(choices[np.argmax(projected >= projected[:, -1:] - self.tolerance, axis=1)])
 
 
@@ -161,7 +162,7 @@ class Shortfall:
         most = failed + np.ceil(bounds.upper(failed, PILOT, PILOT_ALPHA) * (n - PILOT))
         totals = np.rint(np.geomspace(least + 1.0, most + 1.0, TOTALS, axis=1) - 1.0)
         self.rest = totals - failed[:, None]
-        self.full = bounds.radius_of_tail(bounds.q_upper(n - totals, n, alpha), sigma=1.0)
+        self.full = Gaussian(1.0).radius(bounds.q_upper(n - totals, n, alpha))
 
     def __call__(self, fresh: Ints) -> Floats:
         from scipy import stats  # here, since it takes long to load
@@ -169,7 +170,7 @@ class Shortfall:
         fresh = fresh[:, None]
         failures = stats.binom.isf(1.0 - SHARE - PILOT_ALPHA, self.rest, fresh / (self.n - PILOT))
         q = bounds.q_upper(fresh - np.minimum(failures, fresh), fresh, self.alpha)
-        return np.asarray(np.max(self.full - bounds.radius_of_tail(q, sigma=1.0), axis=1))
+        return np.asarray(np.max(self.full - Gaussian(1.0).radius(q), axis=1))
 
 
 def _by_pilot() -> tuple[Ints, Ints]:

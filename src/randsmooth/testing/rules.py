@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from randsmooth import bounds
+from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Rule, RuleEntry, make_rule
 from randsmooth.testing.requirements import Contract, one_line
 from randsmooth.testing.walks import evidence_of, walks
@@ -101,7 +101,7 @@ def _check_claims(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) 
     contract.require(np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability")
     certified = rule.certifies(q, radius)
     contract.require(not np.any((radius > 0.0) & ~certified), "claims radii for images that it does not certify")
-    proved = np.where(q < 0.5, bounds.radius_of_tail(q, rule.sigma), 0.0)
+    proved = np.where(q < 0.5, Gaussian(rule.sigma).radius(q), 0.0)
     if np.all(certified == (q < 0.5)):  # otherwise the runner-up is bounded too, and q alone proves less
         contract.require(np.all(radius <= proved + 1e-9), "claims radii beyond sigma * Phi^-1(1 - q)")
 
@@ -130,7 +130,7 @@ def _check_ends(contract: Contract, rule: Rule) -> None:
 def _check_errors(contract: Contract, rule: Rule) -> None:
     allowed = rule.alpha + 4.0 * float(np.sqrt(rule.alpha * (1.0 - rule.alpha) / PATHS))
     for i, radius in enumerate(sorted({*RADII, *(rule.asked_radii or ())[:3]})):
-        q = bounds.tail_of_radius(radius, rule.sigma) + 1e-9
+        q = Gaussian(rule.sigma).tail(radius) + 1e-9
         paths = walks(rule, np.full(PATHS, q), np.random.default_rng(i))
         found, claimed = rule.claims(evidence_of(rule, paths))
         wrong = float(np.mean(rule.certifies(found, claimed) & (claimed >= radius)))

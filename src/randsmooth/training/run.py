@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from lightning_fabric.loggers.logger import Logger
 
-from randsmooth import bounds, data, methods, models
+from randsmooth import data, methods, models
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.errors import InputError
@@ -22,7 +22,7 @@ from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.methods import Method
 from randsmooth.methods.hyperparameters import Noise, model_folders
 from randsmooth.models import Classifier
-from randsmooth.noise import Stream
+from randsmooth.noise import Stream, check_sigma
 from randsmooth.progress import Progress, Silent
 from randsmooth.training import threads
 from randsmooth.training.devices import make_fabric, placed
@@ -215,7 +215,7 @@ def _other_model(key: str, source: str, noise: Noise, recipe: Recipe, spec: data
 
 def _check_sigma(key: str, source: str, sigma: object) -> None:
     try:
-        bounds.check_sigma(sigma)  # type: ignore[arg-type]
+        check_sigma(sigma)  # type: ignore[arg-type]
     except InputError as error:
         raise InputError(f"{key}={source!r} records an impossible sigma: {error}") from error
 

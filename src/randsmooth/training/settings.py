@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from randsmooth import bounds
 from randsmooth.data.dataset_spec import parse_size, written
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 from randsmooth.methods import METHODS
+from randsmooth.noise import check_sigma
 from randsmooth.training import presets, schedule
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
@@ -108,7 +108,7 @@ class TrainingSettings(FrozenRecord):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if self.sigma not in (None, 0.0):  # 0 is training without noise, which `resolve` allows the methods that can
-            bounds.check_sigma(self.sigma)
+            check_sigma(self.sigma)
         if self.method is not None:
             METHODS.check(self.method)
         if self.preset is not None:
@@ -160,7 +160,7 @@ class DenoiserSettings(FrozenRecord):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        bounds.check_sigma(self.sigma)
+        check_sigma(self.sigma)
         for name in ("epochs", "batch"):
             if not 1 <= (value := getattr(self, name)) <= schedule.MOST:
                 raise InputError(f"{name}={value} must lie from 1 to {schedule.MOST:,}")

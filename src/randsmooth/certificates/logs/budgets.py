@@ -15,6 +15,7 @@ from randsmooth import bounds
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.table import Certificates, Floats, Ints
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian, check_sigma, round_down
 from randsmooth.rules import MOST_SAMPLES
 
 USUAL_N = (100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -41,7 +42,7 @@ def possible_budgets(radius: Floats, sigma: float, n: int | None = None, alpha: 
         >>> possible_budgets(np.array([0.2, 1.91, 1.91]), sigma=0.5)  # 1.91 is 3.81 sigma
         [(100000, 0.001)]
     """
-    bounds.check_sigma(sigma)
+    check_sigma(sigma)
     return list(_possible(np.ascontiguousarray(radius, np.float64).tobytes(), sigma, n, alpha))
 
 
@@ -62,7 +63,7 @@ def _tried(n: int | None, alpha: float | None) -> tuple[list[Budget], Floats]:
     """The usual budgets with this n and alpha, as far as they are known, and the largest radius of each, in sigmas."""
     every = [(m, a) for m in ([n] if n else USUAL_N) for a in ([alpha] if alpha else USUAL_ALPHA)]
     budgets = [(m, a) for m, a in every if m >= bounds.smallest_n(a)]
-    return budgets, np.array([bounds.largest_radius(m, a, 1.0) for m, a in budgets], np.float64)
+    return budgets, np.array([Gaussian(1.0).largest_radius(m, a) for m, a in budgets], np.float64)
 
 
 def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
@@ -76,7 +77,7 @@ def _explains(there: Floats, radii: Floats, off: Floats) -> bool:
 def _largest(n: int, alpha: float) -> Floats:
     """The radii, in units of sigma, that n, n - 1, ... of n successes certify."""
     k = np.arange(n, max(n // 2, n - TOP), -1)
-    return bounds.radius_of_tail(bounds.q_upper(k, n, alpha), 1.0)
+    return Gaussian(1.0).radius(bounds.q_upper(k, n, alpha))
 
 
 def _rounding(radii: Floats) -> Floats:
@@ -95,7 +96,7 @@ def least_alpha(radius: float, sigma: float, n: int) -> float | None:
 
 def beyond(radius: Floats, sigma: float, n: int, alpha: float) -> NDArray[np.bool_]:
     """(N,) radii above what n samples at alpha certify at sigma, by more than rounding."""
-    return np.asarray(radius > bounds.largest_radius(n, alpha, sigma) * (1.0 + ROUNDED))
+    return np.asarray(radius > Gaussian(sigma).largest_radius(n, alpha) * (1.0 + ROUNDED))
 
 
 def require_reachable(table: Certificates) -> None:
@@ -132,7 +133,7 @@ def _require_below(table: Certificates, sigma: float, n: int, alpha: float) -> N
         even = "even " if None in (table.header.n, table.header.alpha) else ""
         raise InputError(
             f"{table.name}: the radius of {name_images(wrong)} is above "
-            f"{bounds.round_down(bounds.largest_radius(n, alpha, sigma), 3)}, the most that {even}n={n} samples at "
+            f"{round_down(Gaussian(sigma).largest_radius(n, alpha), 3)}, the most that {even}n={n} samples at "
             f"alpha={alpha:g} certify at sigma={sigma:g}; give the sigma, n and alpha that the log was made with"
             f"{_way_out(table.radius, table.header)}"
         )

@@ -13,6 +13,7 @@ from randsmooth.certificates.logs.budgets import least_alpha, possible_budgets, 
 from randsmooth.certificates.logs.paths import PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 
 COMMON_ALPHA = 0.001  # at which most papers certify
 
@@ -133,8 +134,8 @@ def log_at_alpha(table: Certificates, alpha: float) -> Certificates:
         raise InputError(f"{table.name}: another alpha needs the sigma, n and alpha that the log was made with")
     if made == alpha:
         return table
-    n_a = bounds.successes_of_q(bounds.tail_of_radius(table.radius, sigma), n, made)
-    radius = bounds.radius_of_tail(bounds.q_upper(n_a, n, alpha), sigma)
+    n_a = bounds.successes_of_q(Gaussian(sigma).tail(table.radius), n, made)
+    radius = Gaussian(sigma).radius(bounds.q_upper(n_a, n, alpha))
     held = (table.predict != ABSTAIN) & (radius > 0.0)
     judged = replace(table, predict=np.where(held, table.predict, ABSTAIN), radius=np.where(held, radius, 0.0))
     note = f"made at alpha {made:g}, re-bound at {alpha:g}: ACR {_acr(judged)}, as logged {_acr(table)}"

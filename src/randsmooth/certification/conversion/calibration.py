@@ -13,7 +13,7 @@ from randsmooth import data
 from randsmooth.certification.backends import Backend
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.noise import Stream, address_of, perturb
+from randsmooth.noise import Gaussian, Stream, address_of
 from randsmooth.progress import Reporter
 
 TOGETHER = 128  # images that are answered at once
@@ -76,7 +76,7 @@ def noisy_batches(images: Images, sigma: float, stream: Stream, size: int) -> It
     for x, y in images.batches(torch.arange(len(images)).split(size)):
         noisy = torch.empty(x.shape)
         for out, image in zip(noisy.split(1), x, strict=True):
-            perturb(out, image, sigma, stream=stream.at(address_of(image)))
+            Gaussian(sigma).draw(out, image, stream.at(address_of(image)))
         yield noisy, y
 
 

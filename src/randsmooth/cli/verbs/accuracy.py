@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from randsmooth import bounds
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.cli.certification import ModelAndImages, check_sources, model_of
 from randsmooth.cli.certification_options import certification_option
@@ -15,6 +14,7 @@ from randsmooth.cli.settings import option
 from randsmooth.cli.where_option import Where
 from randsmooth.errors import unknown
 from randsmooth.escape import printable, say, to_json
+from randsmooth.noise import round_down
 from randsmooth.urls import Place, beside, name_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def accuracy(settings: Accuracy) -> None:
 
 def lines(measured: MeasuredAccuracy) -> list[str]:
     """What was measured, in sentences."""
-    assured = bounds.round_down(measured.assured, 3)
+    assured = round_down(measured.assured, 3)
     each = measured.samples / measured.images
     how = f"{measured.left_open:,} images were left open, {measured.resolved:,} of them certified to the end"
     if measured.left_open == measured.images:

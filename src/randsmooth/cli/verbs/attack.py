@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from randsmooth import bounds
 from randsmooth.cli.certification_options import certification_option
 from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser
 from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
@@ -14,6 +13,7 @@ from randsmooth.cli.print_answers import Answers, check_format, show
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.cli.shared_options import DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN
 from randsmooth.escape import printable, say, shortened
+from randsmooth.noise import round_down
 from randsmooth.urls import Place
 
 if TYPE_CHECKING:
@@ -136,4 +136,4 @@ def grid(answers: Answers) -> list[str]:
 
 
 def _short(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: bounds.round_down(row[key], 4) for key in ("radius", "distance")}
+    return {key: round_down(row[key], 4) for key in ("radius", "distance")}

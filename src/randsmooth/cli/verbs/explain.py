@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth import bounds
 from randsmooth.cli.denoiser_option import base_classifier, check_denoiser
 from randsmooth.cli.messages import note
 from randsmooth.cli.model_options import without_secrets
@@ -16,6 +15,7 @@ from randsmooth.cli.settings import argument, option
 from randsmooth.cli.single_images import FoundImage, OneClassifier, check_image, completed, found_image
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
+from randsmooth.noise import round_down
 
 if TYPE_CHECKING:
     from randsmooth.app import Explanation
@@ -119,4 +119,4 @@ def _answer(explained: Explanation) -> str:
     if explained.abstains:
         return f"{printable(explained.name)}  abstains"
     label = printable(explained.name_of(explained.predict))
-    return f"{printable(explained.name)}  {label}  radius {bounds.round_down(explained.radius, 4)}"
+    return f"{printable(explained.name)}  {label}  radius {round_down(explained.radius, 4)}"

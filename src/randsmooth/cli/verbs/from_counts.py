@@ -10,6 +10,7 @@ from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
+from randsmooth.noise import check_sigma
 
 
 class FromCounts(Settings):
@@ -47,7 +48,7 @@ def from_counts(settings: FromCounts) -> None:
 
     Example: randsmooth from-counts counts.csv --sigma 0.5 --out mine.parquet
     """
-    bounds.check_sigma(settings.sigma)
+    check_sigma(settings.sigma)
     bounds.check_level(settings.alpha)
     if not settings.file.is_file():
         raise InputError(f"no file at {settings.file}; give a file of counts")

@@ -20,6 +20,7 @@ from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, numbers, option
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
+from randsmooth.noise import check_sigma
 from randsmooth.progress import console, silent
 from randsmooth.transfer import fetched
 from randsmooth.urls import Place, with_urls
@@ -94,7 +95,7 @@ def outputs(out: Path) -> list[Path]:
 def check(settings: Leaderboard) -> None:
     """Raise InputError for a sigma, n or alpha that no log can have been made with."""
     if settings.sigma is not None:
-        bounds.check_sigma(settings.sigma)
+        check_sigma(settings.sigma)
     if settings.alpha is not None:
         bounds.check_level(settings.alpha)
     if settings.n is not None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.certificates import Certificates
+from randsmooth.noise import Gaussian
 from randsmooth.report.figures import curves
 from randsmooth.report.page.panels import PageContent, PanelView
 
@@ -55,6 +56,6 @@ def _turns_radius_into_p_a(table: Certificates) -> bool:
 def _least_p_a(table: Certificates, radii: NDArray[np.float64]) -> list[float | None]:
     """k / n of the fewest successes k that certify each radius; None beyond what n successes of n do."""
     sigma, n, alpha = table.header.sigma or 0.0, table.header.n or 0, table.header.alpha or 0.0
-    farthest = bounds.largest_radius(n, alpha, sigma)
-    k = bounds.successes_of_q(bounds.tail_of_radius(np.minimum(radii, farthest), sigma), n, alpha)
+    farthest = Gaussian(sigma).largest_radius(n, alpha)
+    k = bounds.successes_of_q(Gaussian(sigma).tail(np.minimum(radii, farthest)), n, alpha)
     return [round(float(v), 4) if r <= farthest else None for v, r in zip(k / n, radii, strict=True)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from randsmooth import bounds, metrics
+from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.metrics import Estimate
+from randsmooth.noise import round_down
 from randsmooth.report.page.panels import PageContent, PanelView
 from randsmooth.report.sheet import UNKNOWN_FIGURE
 
@@ -52,7 +53,7 @@ def _figure(value: float) -> str:
     if value >= 1.0:
         return "1"
     short = f"{value:.3f}"
-    return short if short != "1.000" else str(bounds.round_down(value + FLOAT, _decimals(value)))
+    return short if short != "1.000" else str(round_down(value + FLOAT, _decimals(value)))
 
 
 def _decimals(value: float) -> int:

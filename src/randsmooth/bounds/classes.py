@@ -1,0 +1,164 @@
+"""Bounds from the counts of all classes: on the runner-up, against each rival, and for a place among the first k.
+
+They speak of probabilities; `noise.Gaussian.radius` and `top_k_radius` say what radius they prove.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from randsmooth.bounds.binomial import Floats, Ints, q_upper, upper
+from randsmooth.bounds.limits import check_alpha
+from randsmooth.errors import InputError
+
+FOR_THE_PAIR = 0.1  # share of alpha for what the two classes hold together; the rest is for how they divide it
+
+
+def two_sided_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple[Floats, Floats]:
+    """Upper bounds (N,) on 1 - p_A and on p_B, the runner-up's, which hold together with probability >= 1 - alpha.
+
+    Of alpha, one half goes to p_A and one half to p_B = max_{c != A} p_c, whose bound is that of the *largest* count.
+    No correction for K classes is needed: let c* be the class that attains p_B, fixed though unknown. The largest
+    count is at least n_{c*}, and the bound rises with the count, so it fails only where the bound of c* fails.
+    Where p_A holds, 1 - p_A bounds p_B as well, so a radius is never below the one-sided radius at alpha / 2;
+    it gains where several classes share the rest, and may certify even p_A < 1/2.
+
+    Args:
+        counts: (N, K) class counts of the n samples.
+        picked: (N,) classes, chosen by other samples.
+        alpha: probability that one of the two fails.
+
+    Raises:
+        InputError: shapes that do not match, a class outside 0..K-1, alpha out of range.
+
+    Source: Cohen et al. 2019, theorem 1; the bounds are Clopper-Pearson's.
+
+    Example:
+        >>> from randsmooth.noise import Gaussian
+        >>> q, p_b = two_sided_bounds([[600, 200, 200], [600, 400, 0]], [0, 0], alpha=0.001)
+        >>> Gaussian(0.5).radius(q, p_b).round(3).tolist()  # the runner-up of the first is weaker
+        [0.203, 0.06]
+    """
+    check_alpha(alpha)
+    own, rivals, n = _own_and_rivals(counts, picked, k=1)
+    return q_upper(own, n, alpha / 2.0), upper(rivals[:, 0], n, alpha / 2.0)
+
+
+def pairwise_bounds(counts: ArrayLike, picked: ArrayLike, alpha: float) -> tuple[Floats, Floats, Floats]:
+    """Bounds from direct tests against each other class: (N,) on 1 - p_A, and two of each class c, (N, K).
+
+    The second and third bound 1 - p_A and p_c at their least favourable values that the test against c leaves
+    possible. The radius that they prove is the smallest of the classes', `noise.radius(q_each, p_each).min(axis=1)`; in
+    the picked class's own column both are 0, which leaves it out. With probability at least 1 - alpha over these n
+    samples it is certified, and the first bound holds.
+
+    For a rival c, let s = p_A + p_c be what the pair holds, and t = p_A / s the part of it that is A's. Of n samples,
+    n_A + n_c ~ Bin(n, s); given that number, n_A ~ Bin(n_A + n_c, t). So s and t have Clopper-Pearson bounds, at
+    alpha/10 and 9/10 alpha, which hold together with probability at least 1 - alpha. Under Gaussian noise the radius
+
+        R(s, t) = sigma / 2 (Phi^-1(s t) - Phi^-1(s (1 - t)))
+
+    rises with t, and for t >= 1/2 with s, as Phi / phi is increasing: R at the bounds is at most R at the truth. It
+    depends on s but weakly, which is why little of alpha is spent there. With two classes s is 1, and t has all of
+    alpha: the radius is the one-sided one.
+
+    No correction for K classes is needed: the true radius is that against c* = argmax p_c, fixed though unknown, and
+    the smallest of the rivals' radii is at most that of c*.
+
+    Args:
+        counts: (N, K) class counts of the n samples.
+        picked: (N,) classes, chosen by other samples.
+        alpha: probability that the radius is wrong.
+
+    Raises:
+        InputError: shapes that do not match, a class outside 0..K-1, alpha out of range.
+
+    Source: Cohen et al. 2019, theorem 1, for the radius; the conditional test of two multinomial probabilities.
+
+    Example:
+        >>> from randsmooth.noise import Gaussian
+        >>> q, q_each, p_each = pairwise_bounds([[600, 200, 200], [600, 400, 0]], [0, 0], alpha=0.001)
+        >>> Gaussian(0.5).radius(q_each, p_each).min(axis=1).round(3).tolist()
+        [0.204, 0.063]
+    """
+    check_alpha(alpha)
+    _check_class_counts(counts, picked)
+    counts, picked = np.asarray(counts, np.int64), np.asarray(picked, np.int64)
+    own, n = np.take_along_axis(counts, picked[:, None], axis=1), counts.sum(axis=1, keepdims=True)
+    rival = np.arange(counts.shape[1]) != picked[:, None]
+    rest, other = _pair_bounds(np.where(rival, own, 1), np.where(rival, own + counts, 1), n, counts.shape[1], alpha)
+    q = np.where(rival, 1.0 - (1.0 - rest) * (1.0 - other), 0.0).max(axis=1)
+    claimed = other < 0.5  # elsewhere the rival may be the more likely one
+    q_each = np.where(claimed, rest + other - rest * other, 0.5)
+    p_each = np.where(claimed, (1.0 - rest) * other, 0.5)
+    return np.asarray(q), np.where(rival, q_each, 0.0), np.where(rival, p_each, 0.0)
+
+
+def _pair_bounds(own: Ints, both: Ints, n: Ints, classes: int, alpha: float) -> tuple[Floats, Floats]:
+    """Upper bounds on 1 - s, what the other classes hold, and on 1 - t, the rival's part of the pair."""
+    share = 0.0 if classes == 2 else FOR_THE_PAIR
+    other = np.where(both > 0, q_upper(own, np.maximum(both, 1), (1.0 - share) * alpha), 1.0)
+    return (q_upper(both, n, share * alpha) if share else np.zeros(both.shape)), other
+
+
+def top_k_bounds(counts: ArrayLike, label: ArrayLike, k: int, alpha: float) -> tuple[Floats, Floats]:
+    """Upper bounds on 1 - p of `label` (N,) and on its k strongest rivals (N, k), together at alpha.
+
+    `Gaussian.top_k_radius` says within which radius `label` is then one of the smoothed classifier's k most likely
+    classes. `label` may not depend on these counts. With k = 1 these are the bounds of `two_sided_bounds`.
+
+    Each bound gets alpha / (k + 1): one for the label, and k for the rivals, not K - 1. Let c_1, ..., c_k be the truly
+    most likely rivals, fixed though unknown. If each of their k bounds holds, then for every i <= k at least i
+    classes have a bound above the i-th largest probability, so the i-th largest bound is above it too; no more than
+    that is used. The paper spends alpha / K on each class.
+
+    Args:
+        counts: (N, K) class counts of the n samples.
+        label: (N,) classes, chosen without these samples.
+        k: 1..K-1.
+        alpha: probability that a bound fails.
+
+    Raises:
+        InputError: k outside 1..K-1, shapes that do not match, a class outside 0..K-1, alpha out of range.
+
+    Source: Jia et al. 2020 (ICLR), with Clopper-Pearson bounds.
+
+    Example:
+        >>> from randsmooth.noise import Gaussian
+        >>> counts = [[400, 390, 200, 10]]  # the first two classes are close, the others are not
+        >>> [float(Gaussian(0.5).top_k_radius(*top_k_bounds(counts, [0], k, 0.001))[0].round(3)) for k in (1, 2)]
+        [0.0, 0.074]
+    """
+    check_alpha(alpha)
+    own, rivals, n = _own_and_rivals(counts, label, k)
+    each = alpha / (k + 1)
+    return q_upper(own, n, each), upper(rivals, n[:, None], each)
+
+
+def _check_class_counts(counts: ArrayLike, label: ArrayLike) -> None:
+    """Raise InputError unless counts are (N, K >= 2) and >= 0, with one class 0..K-1 in `label` for every row."""
+    counts, label = np.asarray(counts), np.asarray(label)
+    if counts.ndim != 2 or counts.shape[1] < 2 or label.shape != counts.shape[:1]:
+        raise InputError(
+            f"counts of shape {counts.shape} must be (N, K), with K >= 2, and labels of shape {label.shape} (N,)"
+        )
+    if np.any(counts < 0):
+        raise InputError(f"class counts must be >= 0; the smallest is {counts.min()}")
+    if np.any(outside := (label < 0) | (label >= counts.shape[1])):
+        raise InputError(
+            f"class {label[outside][0]} must lie in 0..{counts.shape[1] - 1}; leave out the images on which the "
+            "classifier abstained"
+        )
+
+
+def _own_and_rivals(counts: ArrayLike, label: ArrayLike, k: int) -> tuple[Ints, Ints, Ints]:
+    """The count (N,) of each row's label, the k largest others (N, k), descending, and the row's samples (N,)."""
+    _check_class_counts(counts, label)
+    counts, label = np.asarray(counts, np.int64), np.asarray(label, np.int64)
+    if not 1 <= k < counts.shape[1]:
+        raise InputError(f"k={k} must lie in 1..{counts.shape[1] - 1}, below the number of classes")
+    rows = np.arange(len(counts))
+    others = counts.copy()
+    others[rows, label] = -1  # last in the order
+    return counts[rows, label], -np.sort(-others, axis=1)[:, :k], counts.sum(axis=1)
