@@ -4,59 +4,152 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from randsmooth.atomic import claimed, held, write_atomically
+from randsmooth import atomic
+from randsmooth.atomic import InUse, claimed, is_shared, write_atomically
 from randsmooth.errors import InputError
 
+# A process that holds the lock of a path until its stdin ends; on another machine if it is given a name.
+HOLDER = """
+import socket, sys
+from pathlib import Path
+from randsmooth import atomic
+if sys.argv[2]: socket.gethostname = lambda: sys.argv[2]
+atomic.BEAT, atomic.LEASE = 0.1, 1.0
+with atomic.claimed(Path(sys.argv[1])) as check:
+    print("held", flush=True)
+    sys.stdin.readline()
+    check()
+"""
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
+
+def holder(path: Path, host: str = "") -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", HOLDER, str(path), host]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "held\n"
+    return process
+
+
 def test_a_write_that_fails_leaves_the_old_file_alone_and_names_it(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text("old")
 
     def full(*args: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, call, full)
-    with pytest.raises(OSError) as refused:
-        write_atomically(tmp_path / "a.txt", b"new")
-    assert (refused.value.errno, refused.value.filename) == (errno.ENOSPC, str(tmp_path / "a.txt"))
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-    assert (tmp_path / "a.txt").read_text() == "old"
+    for call in ("fsync", "replace"):
+        with monkeypatch.context() as patch, pytest.raises(OSError) as refused:
+            patch.setattr(os, call, full)
+            write_atomically(tmp_path / "a.txt", b"new")
+        assert (refused.value.errno, refused.value.filename) == (errno.ENOSPC, str(tmp_path / "a.txt")), call
+        assert [path.name for path in tmp_path.iterdir()] == ["a.txt"], call
+        assert (tmp_path / "a.txt").read_text() == "old", call
 
 
 def test_a_claimed_output_has_one_writer_and_none_of_the_scrap_of_a_killed_one(tmp_path: Path) -> None:
     out = tmp_path / "new" / "page[1].html"
-    with claimed(out):
+    with claimed(out) as check:
+        check()
         scrap = [out.with_name(f".{name}.77.tmp") for name in (out.name, "page1.html")]
         for path in scrap:
             path.touch()
-        with pytest.raises(InputError, match=r"another run is writing .*page\[1\]\.html"), claimed(out):
+        with pytest.raises(InUse, match=r"page\[1\]\.html.*--out"), claimed(out):
+            pass
+        with claimed(out, kind="other"):
             pass
     with claimed(out):
         assert [path.exists() for path in scrap] == [False, True]  # the other file's may be in the making
         (out.parent / f".{out.name}.lock").unlink()  # as if an earlier holder ended late
-    assert not (out.parent / f".{out.name}.lock").exists()
+    assert [path.name for path in out.parent.iterdir()] == [".page1.html.77.tmp"]
 
 
 def test_a_lock_that_its_holder_removed_meanwhile_is_not_mistaken_for_the_file_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, opened = tmp_path / "journal", os.open
+    path, lock, opened = tmp_path / "a", tmp_path / ".a.lock", os.open
+    lock.touch()
 
-    def late(name: Path, *args: int) -> int:
+    def late(name: str, *args: int) -> int:
         """Another run ends, and removes the file, after it was opened and before it is locked."""
-        monkeypatch.setattr(os, "open", opened)
-        descriptor = os.open(name, *args)
-        path.unlink()
+        descriptor = opened(name, *args)
+        if name == str(lock):
+            monkeypatch.setattr(os, "open", opened)
+            lock.unlink()
         return descriptor
 
     monkeypatch.setattr(os, "open", late)
-    with held(path, make=True):
-        assert path.exists()
-        with pytest.raises(InputError, match="another run is writing"), held(path):
+    try:
+        with claimed(path):
+            assert lock.exists()
+            with pytest.raises(InUse), claimed(path):
+                pass
+    except InUse:  # refused rather than held beside another
+        assert not lock.exists()
+
+
+def test_a_lock_ends_with_its_process_and_on_shared_disks_with_its_signs_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atomic, "BEAT", 0.1)
+    monkeypatch.setattr(atomic, "LEASE", 1.0)
+    for shared, host, least in ((False, "", 0.0), (True, "", 0.0), (True, "node7", 0.9)):
+        if shared:
+            monkeypatch.setenv(atomic.ALWAYS, "lease")
+        process = holder(tmp_path / "a", host)
+        with pytest.raises(InUse), claimed(tmp_path / "a"):
             pass
+        process.kill()
+        process.communicate()
+        begun = time.monotonic()
+        with claimed(tmp_path / "a"):
+            assert least <= time.monotonic() - begun < least + 0.8, (shared, host)
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system cannot stop a process for a while")
+def test_a_run_that_was_silent_for_too_long_learns_that_its_lock_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(atomic.ALWAYS, "lease")
+    monkeypatch.setattr(atomic, "BEAT", 0.1)
+    monkeypatch.setattr(atomic, "LEASE", 1.0)
+    process = holder(tmp_path / "a", "node7")
+    process.send_signal(signal.SIGSTOP)
+    with claimed(tmp_path / "a") as check:
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.3)
+        said = process.communicate("end\n", timeout=60)[1]
+        assert process.returncode == 1 and "InputError" in said and str(tmp_path / "a") in said
+        check()
+        assert (tmp_path / ".a.lock").exists()  # who has it now keeps it
+
+
+def test_only_file_systems_of_one_machine_go_without_signs_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "1 1 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:3 / /home rw - nfs4 server:/home rw\n"
+        "3 2 0:4 / /home/fast\\040disk rw - xfs /dev/sdb rw\n4 1 0:5 / /data rw - fuse.sshfs server: rw\n"
+    )
+    monkeypatch.setattr(atomic, "MOUNTS", mounts)
+    found = {path: is_shared(Path(path)) for path in ("/tmp/a", "/home/me/a", "/home/fast disk/a", "/data/a", "/homes")}
+    assert [*found.values()] == [False, True, False, True, False]
+    monkeypatch.setattr(atomic, "MOUNTS", tmp_path / "none")
+    assert not is_shared(Path("/home/me"))
+
+
+def test_an_output_that_cannot_be_locked_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError) as refused, claimed(tmp_path / "file" / "a.parquet"):
+        pass
+    assert refused.value.filename == str(tmp_path / "file" / "a.parquet")
+    assert not isinstance(refused.value, InputError)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import glob
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
+
 from randsmooth.errors import InputError
-from randsmooth.leases import is_shared, leased, owner_of
+
+BEAT, LEASE = 5.0, 60.0  # seconds between two signs of life; and without one, after which an owner counts as dead
+ALWAYS = "RANDSMOOTH_LOCKS"  # environment variable: "lease" where a file system is shared although it does not look so
+MOUNTS = Path("/proc/self/mountinfo")
+# File systems of one machine, whose locks all of its processes see.
+LOCAL = {
+    *("ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "bcachefs", "f2fs", "jfs", "reiserfs", "tmpfs", "ramfs", "rootfs"),
+    *("overlay", "aufs", "ntfs", "ntfs3", "vfat", "exfat", "fuseblk", "apfs", "hfs"),
+}
 
 
 class InUse(InputError):
@@ -64,104 +72,95 @@ def naming(path: Path) -> Iterator[None]:
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in `folder` are on the disk: without its name even a synced file is lost."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system that has no such call (some of those over a network)
+    with suppress(OSError):  # Windows opens no folders, and some file systems over a network have no such call
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-# What says that a file system has no locks: some of those over a network.
-NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
-def held(path: Path, *, make: bool = False, output: Path | str | None = None) -> Iterator[Callable[[], None]]:
-    """Lock `path`, a file or a folder, against other processes of randsmooth; the lock ends with this process.
+def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") -> Iterator[Callable[[], None]]:
+    """Lock `out`, a file or folder to be written, whether it exists or not, and remove what a killed run left of it.
 
-    On a file system that other machines may share, they are kept out by signs of life (see `leases`). Then the lock can
-    be lost, to a run that found this process silent; what is given raises InputError if it was.
-
-    Args:
-        path: what is locked.
-        make: create an empty file at `path` where there is none.
-        output: the path that an error names; default: `path`.
-
-    Raises:
-        InputError: another run holds the lock.
-        OSError: `path` does not exist, or cannot be created.
-    """
-    flags = os.O_RDONLY | (os.O_CREAT if make else 0)
-    descriptor, locked = _locked(path, flags, output or path)
-    while not _is_at(descriptor, path):  # another run removed the file and ended meanwhile: lock the new one
-        os.close(descriptor)
-        descriptor, locked = _locked(path, flags, output or path)
-    try:
-        if locked and not is_shared(path):
-            yield lambda: None
-        else:
-            with leased(path, output or path, alone_here=locked) as lease:
-                yield lease.check
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def claimed(out: Path, *, output: Path | str | None = None, kind: str = "lock") -> Iterator[None]:
-    """Lock `out`, a file to be written, whether it exists or not, and remove what a killed run left unfinished.
+    The lock is the file `.NAME.KIND` beside `out`, and ends with this process. On a file system that other machines may
+    share, locks of the system may not reach them; there its owner gives signs of life, and an owner who gave none for
+    LEASE seconds has lost it. What is given raises InputError if that happened to this process.
 
     Args:
-        out: the file.
+        out: what is to be written.
         output: what an error names; default: `out`.
         kind: of the lock; those of several kinds do not exclude each other.
 
     Raises:
-        InputError: another run is writing it.
+        InUse: another run is writing it.
+        OSError: no lock can be made beside it.
     """
-    lock = out.with_name(f".{out.name}.{kind}")
+    path = out.absolute()
+    file = path.with_name(f".{path.name}.{kind}")
     with naming(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-    with held(lock, make=True, output=output or out):
-        try:
-            sweep(out)
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = _locked(file, output or out)
+    try:
+        sweep(path)
+        yield lambda: _check(lock, output or out)
+    finally:
+        if not isinstance(lock, SoftFileLease):  # which is a file, and may be another's by now
+            with suppress(OSError):  # Windows removes it itself
+                file.unlink(missing_ok=True)
+        lock.release()
+
+
+def _locked(file: Path, output: Path | str) -> BaseFileLock:
+    """The lock, held. InUse where another process has it: seen at once, or by a sign of life."""
+    try:
+        if not is_shared(file):
+            lock: BaseFileLock = FileLock(file)
+            lock.acquire(blocking=False)
+            return lock
+        lock = SoftFileLease(file, lease_duration=LEASE, heartbeat_interval=BEAT)
+        seen = _written(file)
+        lock.acquire(timeout=2 * LEASE, poll_interval=BEAT / 5, cancel_check=lambda: _written(file) != seen)
+        return lock
+    except Timeout:
+        raise InUse(f"another run is writing {output}; wait for it or use another --out") from None
+
+
+def _written(file: Path) -> float:
+    """When the file was written, by the clock of the machine that stores it; 0 where it is not there."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _check(lock: BaseFileLock, output: Path | str) -> None:
+    """Raise InputError where another run has taken the lock, since this process was silent for too long."""
+    if isinstance(lock, SoftFileLease) and lock.compromise is not None:
+        raise InputError(
+            f"the lock of {output} was lost, since this run gave no sign of life for {LEASE:g} s: what is finished is "
+            "kept; run the same command again once no other does"
+        )
+
+
+def is_shared(path: Path) -> bool:
+    """Whether other machines may write below `path`: where its file system is not known to be of one machine alone."""
+    if os.environ.get(ALWAYS) == "lease":
+        return True
+    try:
+        lines = [line.partition(" - ") for line in MOUNTS.read_text().splitlines()]
+    except OSError:  # no Linux: nothing is known, and locks of the system are all there is
+        return False
+    mounts = {Path(place.split()[4].encode().decode("unicode_escape")): after.split()[0] for place, _, after in lines}
+    kinds = (mounts[above] for above in path.absolute().parents if above in mounts)
+    return next(kinds, "tmpfs") not in LOCAL
 
 
 def sweep(path: Path) -> None:
     """Remove the temporary files that killed writes of `path` left. For the process that has locked it."""
     for scrap in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         scrap.unlink(missing_ok=True)
-
-
-def _locked(path: Path, flags: int, output: Path | str) -> tuple[int, bool]:
-    """A descriptor of `path`, and whether it holds its lock: a file system may have none.
-
-    Raises InputError where another process has the lock.
-    """
-    descriptor = os.open(path, flags, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in NO_LOCKS:
-            return descriptor, False
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            owner = owner_of(path)
-            by = f" ({owner})" if owner else ""
-            raise InUse(f"another run is writing {output}{by}; wait for it or use another --out") from None
-        raise
-    return descriptor, True
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is the one that `path` names now."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 def is_scrap(path: Path) -> bool:

@@ -1,19 +1,43 @@
-"""Places as users write them: a path on this machine, or the URL of a file or folder in a store. Loads no fsspec."""
+"""Places as users write them: a path on this machine, or the URL of a file or folder that fsspec knows.
+
+What is at a URL is read from a copy on this machine; what is to lie there is made here, then sent whole. The stores of
+fsspec ask again where a server is busy. It is loaded when a URL is opened, not before.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
+from randsmooth.atomic import claimed
 from randsmooth.caches import cache_folder
-from randsmooth.errors import InputError
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, setting
+from randsmooth.extras import needs
 
 Place = Path | str
 """A path, or as text a URL that fsspec knows, such as s3://bucket/gaussian.parquet. Text without :// is a path."""
 
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 COPIES, UNSENT = "copies", "unsent"  # folders of the cache
+WITH_COMPANIONS = (".xml", ".onnx")  # files that need others beside them, whose names begin alike
+LAST = "config.json"  # of a model folder: what is there before it is not yet a model
+# Stores of objects: one appears whole when all of it has arrived, and has no folder that must be made first.
+OF_OBJECTS = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "oss", "oci", "memory"}
+TRIES = 3  # of an upload
+SLOWEST, PATIENCE = 2**16, 60.0  # bytes a second, and seconds beside: an upload that takes longer has come to a halt
+
+
+class StoreError(InputError):
+    """A store did not do what it was asked."""
 
 
 def is_url(place: object) -> bool:
@@ -23,8 +47,7 @@ def is_url(place: object) -> bool:
         >>> is_url("s3://bucket/a.parquet"), is_url("runs/a.parquet"), is_url("file:///runs/a.parquet")
         (True, False, False)
     """
-    found = URL.match(place) if isinstance(place, str) else None
-    return found is not None and found[1].lower() != "file"
+    return has_protocol(place) and _protocol(str(place)) != "file"
 
 
 def has_protocol(place: object) -> bool:
@@ -49,31 +72,6 @@ def place_of(text: Place) -> Place:
     return Path(unquote(urlsplit(text).path)) if text.lower().startswith("file://") else Path(text)
 
 
-def local_only(place: Place, what: str) -> Path:
-    """`place` as a path. Raises InputError for a URL; `what` lies only on this machine.
-
-    Example:
-        >>> local_only("s3://bucket/page.html", "a page")
-        Traceback (most recent call last):
-        ...
-        randsmooth.errors.InputError: s3://bucket/page.html is a URL, and a page is written to this machine: give a path
-    """
-    if is_url(place):
-        raise InputError(f"{place} is a URL, and {what} is written to this machine: give a path")
-    return Path(place_of(place))
-
-
-def path_in(url: str) -> PurePosixPath:
-    """The path that a URL names below its protocol; bucket or host come first.
-
-    Example:
-        >>> path_in("s3://bucket/runs/noise_0.50.tsv").parts, path_in("s3://bucket/m/").name
-        (('bucket', 'runs', 'noise_0.50.tsv'), 'm')
-    """
-    parts = PurePosixPath(URL.sub("", url, count=1)).parts
-    return PurePosixPath(*(part for part in parts if part not in ("/", "..", ".")))
-
-
 def name_of(place: Place) -> str:
     """The last part of a place.
 
@@ -81,7 +79,7 @@ def name_of(place: Place) -> str:
         >>> name_of("s3://bucket/runs/model/"), name_of(Path("runs/model"))
         ('model', 'model')
     """
-    return path_in(str(place)).name if is_url(place) else Path(place_of(place)).name
+    return _path_in(str(place)).name if is_url(place) else Path(place_of(place)).name
 
 
 def beside(place: Place, name: str) -> Place:
@@ -96,11 +94,6 @@ def beside(place: Place, name: str) -> Place:
     return Path(place_of(place)).with_name(name)
 
 
-def copy_path(url: str, version: str) -> Path:
-    """Where a copy of what is at `url` in this `version` lies on this machine."""
-    return cache_folder(COPIES) / version / protocol(url) / path_in(url)
-
-
 def unsent_path(url: str) -> Path:
     """Where what is to be written to `url` is made on this machine, with the journal of its run.
 
@@ -108,20 +101,277 @@ def unsent_path(url: str) -> Path:
         >>> unsent_path("s3://bucket/runs/a.parquet").parts[-5:]
         ('unsent', 's3', 'bucket', 'runs', 'a.parquet')
     """
-    return cache_folder(UNSENT) / protocol(url) / path_in(url)
-
-
-def protocol(url: str) -> str:
-    """The part of a URL before ://, in lower case."""
-    return url.partition("://")[0].lower()
+    return cache_folder(UNSENT) / _protocol(url) / _path_in(url)
 
 
 def with_urls(text: str) -> str:
-    """`text` in which the paths of copies are the URLs that they are copies of.
+    """`text` in which the paths of copies are the URLs that they are copies of."""
+    root = re.escape(str(cache_folder(COPIES)))
+    return re.sub(root + r"[/\\][^/\\\s]+[/\\]([A-Za-z][A-Za-z0-9+.-]+)[/\\]", r"\1://", text)
+
+
+@contextmanager
+def naming_urls() -> Iterator[None]:
+    """Let an InputError about a copy name the URL that it is a copy of."""
+    try:
+        yield
+    except InputError as error:
+        if error.args and isinstance(error.args[0], str):
+            error.args = (with_urls(error.args[0]), *error.args[1:])
+        raise
+
+
+def kind_at(url: str) -> str | None:
+    """ "file", "directory", or None where there is nothing. StoreError where that cannot be known."""
+    fs, path = _opened(url)
+    with _told(url, "read"):
+        try:
+            return str(fs.info(path)["type"])
+        except FileNotFoundError:
+            return None
+
+
+def check_there(url: str) -> str:
+    """The kind of what is at `url`, "file" or "directory". StoreError where there is nothing.
 
     Example:
-        >>> with_urls(f"{copy_path('s3://bucket/a.parquet', 'v1')} is damaged")
-        's3://bucket/a.parquet is damaged'
+        >>> check_there("memory://bucket/nothing")
+        Traceback (most recent call last):
+        ...
+        randsmooth.urls.StoreError: there is nothing at memory://bucket/nothing
     """
-    root = re.escape(f"{cache_folder(COPIES)}/")
-    return re.sub(root + r"[^/\s]+/([A-Za-z][A-Za-z0-9+.-]+)/", r"\1://", text)
+    if (kind := kind_at(url)) is None:
+        raise StoreError(f"there is nothing at {url}")
+    return kind
+
+
+def fetched(place: Place, wanted: Callable[[PurePosixPath], bool] = lambda path: True) -> Path:
+    """`place` itself if it is a path; of a URL, file or folder, the path of a copy that is up to date.
+
+    Copies are kept in the folder `copies` of $RANDSMOOTH_CACHE or of the user's cache folder; it may be removed at any
+    time. A copy is made again when what is at the URL has changed.
+
+    Args:
+        place: a path or a URL.
+        wanted: which files of a folder are needed, by their paths in it.
+
+    Raises:
+        StoreError: there is nothing at the URL, or it cannot be read.
+
+    Example:
+        >>> fetched("runs/a.parquet").as_posix()
+        'runs/a.parquet'
+        >>> import fsspec
+        >>> fsspec.filesystem("memory").pipe("/bucket/a.txt", b"whole")
+        >>> fetched("memory://bucket/a.txt").read_bytes()
+        b'whole'
+    """
+    if not is_url(place):
+        return Path(place_of(place))
+    url = str(place).rstrip("/")
+    kind = check_there(url)
+    if kind == "file" and url.endswith(WITH_COMPANIONS):
+        stem = PurePosixPath(url).stem
+        return _copy(url.rpartition("/")[0], lambda path: str(path).startswith(stem), "directory") / name_of(url)
+    return _copy(url, wanted, kind)
+
+
+def _copy(url: str, wanted: Callable[[PurePosixPath], bool], kind: str) -> Path:
+    """The path of a copy of the wanted files, which is named by what the store says of them and so never changes."""
+    fs, root = _opened(url)
+    with _told(url, "read"):
+        found = fs.find(root, detail=True) if kind == "directory" else {root: fs.info(root)}
+        files = {PurePosixPath(path).relative_to(PurePosixPath(root)): path for path in found if path[-1] != "/"}
+        files = {name: path for name, path in files.items() if not name.parts or wanted(name)}
+        facts = f"{url} {[sorted(found[path].items()) for path in files.values()]}"
+        version = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        copy = cache_folder(COPIES) / version / _protocol(url) / _path_in(url)
+        if copy.exists():
+            return copy
+        making = copy.with_name(f".{copy.name}.{uuid4().hex}.making")
+        try:
+            making.parent.mkdir(parents=True, exist_ok=True)
+            for name, path in files.items():
+                (making / name).parent.mkdir(parents=True, exist_ok=True)
+                fs.get_file(path, str(making / name))
+            if not files:
+                making.mkdir()
+            with suppress(OSError):  # where another process was faster, its copy is as good
+                making.replace(copy)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+            with suppress(OSError):
+                making.unlink()
+    return copy
+
+
+@contextmanager
+def delivered(out: Place, *, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
+    """The path at which the file `out` is to be made. If `out` is a URL, the finished file is then sent there.
+
+    What is made, and the journal of an unfinished run, wait in the folder `unsent` of $RANDSMOOTH_CACHE or of the
+    user's cache folder, under the path that the URL names: there another run with `resume` finds them. The file is sent
+    whole, read back and compared by its digest, then removed here. Whether the URL can be written to is tried first.
+
+    Raises:
+        InputError: `out` is a folder, or a file at a URL and neither flag is given; the URL cannot be written to; or
+            another run on this machine writes to it.
+    """
+    kind = kind_at(str(out)) if is_url(out) else "directory" if Path(place_of(out)).is_dir() else None
+    if kind == "directory":
+        raise InputError(f"{out} is a folder: name the file to write, such as {out}/certificates.parquet")
+    if not is_url(out):
+        yield Path(place_of(out))
+        return
+    url, local = str(out), unsent_path(str(out))
+    _check_writable(url, kind is not None and not (resume or overwrite))
+    with claimed(local, output=url, kind="sending"):
+        if resume and kind and not (local.exists() or local.with_name(local.name + ".partial").exists()):
+            shutil.copyfile(fetched(url), local)
+        yield local
+        with _kept(local):
+            _send(local, url)
+        local.unlink()
+
+
+@contextmanager
+def delivered_folder(out: Place, *, resume: bool = False, overwrite: bool = False) -> Iterator[Path]:
+    """The path at which the folder `out` is to be made. If `out` is a URL, all its files are then sent there.
+
+    As `delivered`; `resume` goes on in the folder that waits here, or else with a copy of the one at the URL. A model
+    is not complete without its config.json, which is sent last.
+
+    Raises:
+        InputError: as `delivered`.
+    """
+    if not is_url(out):
+        yield Path(place_of(out))
+        return
+    url, local = str(out).rstrip("/"), unsent_path(str(out))
+    kind = kind_at(url)
+    if kind == "file":
+        raise InputError(f"{out} is a file: name a folder")
+    _check_writable(url, kind is not None and not (resume or overwrite))
+    with claimed(local, output=url, kind="sending"):
+        if resume and kind and not local.exists():
+            shutil.copytree(fetched(url), local)
+        yield local
+        made = {path.relative_to(local).as_posix() for path in local.rglob("*") if path.is_file()}
+        with _kept(local):
+            for name in sorted(made, key=lambda name: (name == LAST, name)):
+                _send(local / name, f"{url}/{name}")
+        _discard_others(url, made)
+        shutil.rmtree(local)
+
+
+def _send(local: Path, url: str) -> None:
+    """Write the file `local` to `url`, whole or not at all, and read it back to compare its digest."""
+    fs, path = _opened(url)
+    whole = _protocol(url) in OF_OBJECTS
+    folder, _, name = path.rpartition("/")
+    target = path if whole else f"{folder}/.{name}.{uuid4().hex}.tmp"
+    try:
+        with _told(url, "written"):
+            if not whole:
+                fs.makedirs(folder, exist_ok=True)
+            _upload(fs, local.stat().st_size, partial(fs.put_file, str(local), target))
+            with local.open("rb") as here, fs.open(target, "rb") as there:
+                if hashlib.file_digest(here, "sha256").digest() != hashlib.file_digest(there, "sha256").digest():
+                    raise OSError("what was stored is not what was sent")
+            if not whole:
+                fs.mv(target, path)
+    finally:
+        if not whole:
+            with suppress(Exception):  # it is gone, or the store is
+                fs.rm_file(target)
+
+
+def _upload(fs: Any, size: int, put: Callable[..., object]) -> None:
+    """Upload `size` bytes by `put`; again where the server falls silent, which the clients of some stores wait out."""
+    limit = {"timeout": PATIENCE + size / SLOWEST} if fs.async_impl else {}
+    for left in reversed(range(TRIES)):
+        try:
+            put(**limit)
+            return
+        except TimeoutError:
+            if not left:
+                raise
+
+
+def _discard_others(url: str, names: set[str]) -> None:
+    """Remove the files at `url` that are not among `names`, as far as that is allowed: some too many harm nobody."""
+    fs, root = _opened(url)
+    with suppress(Exception):  # each protocol has errors of its own
+        for path in fs.find(root):
+            if PurePosixPath(path).relative_to(PurePosixPath(root)).as_posix() not in names:
+                fs.rm_file(path)
+
+
+def _check_writable(url: str, exists: bool) -> None:
+    """Write a few bytes beside `url` and remove them. InputError where that is refused, or where something `exists`."""
+    if exists:
+        raise InputError(
+            f"{url} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
+            "another out (--out)"
+        )
+    fs, path = _opened(url)
+    folder, _, name = path.rpartition("/")
+    probe = f"{folder}/.{name}.{uuid4().hex}.probe"
+    with _told(url, "written"):
+        if _protocol(url) not in OF_OBJECTS:
+            fs.makedirs(folder, exist_ok=True)
+        _upload(fs, 0, partial(fs.pipe_file, probe, b"May randsmooth write here?\n"))
+    with suppress(Exception):  # it may be allowed to write and not to remove
+        fs.rm_file(probe)
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    """The file system of a URL, which remembers no listing, and the path in it."""
+    with needs(f"{url} (files at URLs)"):
+        import fsspec
+    if _protocol(url) in ("s3", "s3a"):
+        with needs(f"{url} (files on S3)"):
+            import s3fs  # noqa: F401
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+        fs.invalidate_cache()
+    except Exception as error:  # each protocol has errors of its own
+        raise StoreError(
+            f"{shown(url)} cannot be opened: {shown(error)}; fsspec knows s3://, gs://, az://, https://, sftp:// and "
+            "others, some by packages of their own"
+        ) from error
+    return fs, path.rstrip("/")
+
+
+@contextmanager
+def _told(url: str, what: str) -> Iterator[None]:
+    """Tell in a sentence what a store refuses to be read or written: each has errors of its own."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        way = "is there no such bucket or folder?" if what == "written" else "there is nothing"
+        raise StoreError(f"{url} cannot be {what}: {way} ({shown(error)})") from error
+    except Exception as error:
+        said = shown(error) or type(error).__name__
+        if isinstance(error, PermissionError) or "credentials" in said.lower():
+            raise StoreError(f"{url} cannot be {what} with the permissions that this user has ({said})") from error
+        raise StoreError(f"{url} could not be {what}: {said}; look at the store, then try again") from error
+
+
+@contextmanager
+def _kept(local: Path) -> Iterator[None]:
+    """Say where that is which could not be sent."""
+    try:
+        yield
+    except StoreError as error:
+        raise StoreError(f"{error}. What is finished is {local}: {setting(resume=True)} sends it") from error
+
+
+def _path_in(url: str) -> PurePosixPath:
+    """The path that a URL names below its protocol; bucket or host come first, and nothing leads out of it."""
+    parts = PurePosixPath(URL.sub("", url, count=1)).parts
+    return PurePosixPath(*(part for part in parts if part not in ("/", "..", ".")))
+
+
+def _protocol(url: str) -> str:
+    return url.partition("://")[0].lower()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from certificates.test_journal import rows_of
-from randsmooth.atomic import held
+from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Journal, Machine, NotWhole, Shard, merge, read_parquet, write_parquet
 from randsmooth.certificates.digest import hashed_images
 from randsmooth.certificates.selection import Selection
@@ -239,7 +239,7 @@ def test_an_unfinished_run_into_the_output_is_not_lost(whole: Certificates, tmp_
     before = journal.read_bytes()
     with pytest.raises(InputError, match=r"t\.parquet\.partial holds the images of an unfinished run; use overwrite"):
         merge(paths, out=out)
-    with held(journal), pytest.raises(InputError, match=r"another run is writing .*t\.parquet"):
+    with claimed(tmp_path / "t.parquet"), pytest.raises(InputError, match=r"another run is writing .*t\.parquet"):
         merge(paths, out=out, overwrite=True)
     assert journal.read_bytes() == before and not out.exists()
     merge(paths, out=out, overwrite=True)

@@ -14,7 +14,7 @@ from PIL import Image
 
 from certification.runs import StopAfter, same
 from randsmooth import data, models, read
-from randsmooth.atomic import held
+from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, CertificationSettings, Header
 from randsmooth.certification import Prepared, SmoothedClassifier, certify_images, check_fit, make_header, pixel_hashes
 from randsmooth.certification.order import Order
@@ -175,7 +175,7 @@ def test_two_runs_do_not_share_a_journal(model: Classifier, images: TensorImages
     with pytest.raises(KeyboardInterrupt):
         run(model, images, tmp_path / "a.parquet", reporter=StopAfter(2))
     before = (tmp_path / "a.parquet.partial").read_bytes()
-    with held(tmp_path / "a.parquet.partial"), pytest.raises(InputError, match="another run is writing"):
+    with claimed(tmp_path / "a.parquet"), pytest.raises(InputError, match="another run is writing"):
         run(model, images, tmp_path / "a.parquet", resume=True)
     assert (tmp_path / "a.parquet.partial").read_bytes() == before
 

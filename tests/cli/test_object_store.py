@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import socketserver
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,13 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
-from s3fs import S3FileSystem
 
 from cli.run import Run
-from randsmooth import read, stores
+from randsmooth import read, urls
 from randsmooth.data import load
-from randsmooth.stores import Store, StoreError
-from s3_server import BUCKET, CREDENTIALS, S3, s3_server
+from s3_server import BUCKET, S3, s3_server
 
 pytestmark = pytest.mark.slow
 CERTIFY = ["--dataset", "digits", "--n0", "50", "--n", "300", "--take", "12"]
@@ -33,6 +29,7 @@ CERTIFY = ["--dataset", "digits", "--n0", "50", "--n", "300", "--take", "12"]
 @pytest.fixture
 def s3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
     monkeypatch.setenv("RANDSMOOTH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(urls, "PATIENCE", 2.0)
     with s3_server() as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
@@ -109,7 +106,7 @@ def test_a_model_is_trained_to_a_url_and_certified_from_it(cli: Run, s3: S3, mod
     ("out", "said"),
     [
         ("s3://nobucket/a.parquet", "s3://nobucket/a.parquet cannot be written: is there no such bucket or folder?"),
-        ("gs://bucket/a.parquet", "fsspec lacks a package for gs://: Please install gcsfs"),
+        ("gs://bucket/a.parquet", "gs://bucket/a.parquet cannot be opened: Please install gcsfs"),
         ("nosuch://bucket/a.parquet", "nosuch://bucket/a.parquet cannot be opened: Protocol not known: nosuch"),
         (f"s3://{BUCKET}/folder.parquet", f"s3://{BUCKET}/folder.parquet is a folder: name the file to write"),
         ("s3://bucket/a.tsv", "s3://bucket/a.tsv must end in .parquet"),
@@ -194,37 +191,3 @@ def _png(x: torch.Tensor) -> bytes:
     stream = io.BytesIO()
     Image.fromarray((x[0] * 255).round().byte().numpy()).save(stream, "PNG")
     return stream.getvalue()
-
-
-@pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a server that takes every upload, says twice that it may come, and then nothing."""
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            while self.rfile.readline() not in (b"\r\n", b""):
-                pass
-            for _ in range(2):
-                self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                self.wfile.flush()
-                time.sleep(0.2)
-            self.rfile.read(2**20)
-
-    for name, value in CREDENTIALS.items():
-        monkeypatch.setenv(name, value)
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_address[1]}")
-        S3FileSystem.clear_instance_cache()
-        yield "s3://bucket/a.bin"
-        S3FileSystem.clear_instance_cache()
-        server.shutdown()
-
-
-def test_a_store_that_falls_silent_is_given_up(silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "TRIES", 2)
-    monkeypatch.setattr(stores, "PATIENCE", 2.0)
-    (tmp_path / "a.bin").write_bytes(bytes(10))
-    with pytest.raises(StoreError, match=r"could not be written after 2 tries: FSTimeoutError"):
-        Store.at(silent).send(tmp_path / "a.bin")

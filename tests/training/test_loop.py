@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from randsmooth import models
-from randsmooth.atomic import held
+from randsmooth.atomic import claimed
 from randsmooth.errors import InputError
 from randsmooth.methods import Loss
 from randsmooth.methods.gaussian import Gaussian
@@ -327,7 +327,7 @@ def test_what_a_kill_left_of_a_write_is_cleared(flags: dict[str, Any], tmp_path:
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
-    with held(tmp_path / "m"), pytest.raises(InputError, match="another run is writing"):
+    with claimed(tmp_path / "m"), pytest.raises(InputError, match="another run is writing"):
         train("digits", GAUSSIAN, out=tmp_path / "m")
 
 

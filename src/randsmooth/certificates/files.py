@@ -16,8 +16,7 @@ from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import read_unfinished
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import round_down
-from randsmooth.transfer import delivered, fetched, naming_urls
-from randsmooth.urls import Place
+from randsmooth.urls import Place, delivered, fetched, naming_urls
 
 SUFFIXES = (".parquet", ".tsv", ".mat")
 OTHERS = (".html", ".json", ".md", ".pdf", ".png", ".pt", ".pth", ".py", ".safetensors", ".tex", ".yaml")  # unopened

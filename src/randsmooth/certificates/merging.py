@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from randsmooth.atomic import held, naming, sweep
+from randsmooth.atomic import claimed
 from randsmooth.certificates.digest import hashed_images
 from randsmooth.certificates.header import Header
 from randsmooth.certificates.image_lists import named
@@ -22,8 +21,7 @@ from randsmooth.certificates.same_run import evidence_difference
 from randsmooth.certificates.selection import Listed
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import InputError, SeveralErrors
-from randsmooth.transfer import delivered
-from randsmooth.urls import Place, name_of, place_of
+from randsmooth.urls import Place, delivered, name_of, place_of
 
 OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shards of one run differ
 MADE_UP = "made-up images"  # key of a header's `behaviour`
@@ -98,10 +96,10 @@ def merge(
     with delivered(out, overwrite=overwrite) as path:
         _check_absent(path, overwrite)
         table = _merged(places, path.stem, listed)
-        with _alone(path):
+        with claimed(path):
             _check_absent(path, overwrite)
             write_parquet(table, path)
-            journal_path(path).write_bytes(b"")
+            journal_path(path).unlink(missing_ok=True)
     return table
 
 
@@ -120,24 +118,6 @@ def _check_absent(out: Path, overwrite: bool) -> None:
     journal = journal_path(out)
     if not overwrite and journal.exists() and journal.stat().st_size:
         raise InputError(f"{journal} holds the images of an unfinished run; {way_out}")
-
-
-@contextmanager
-def _alone(out: Path) -> Iterator[None]:
-    """Keep out all that would write `out`, a certification too, by the lock that this has: on its journal.
-
-    A journal that is empty in the end is removed.
-    """
-    journal = journal_path(out)
-    with naming(out):
-        out.parent.mkdir(parents=True, exist_ok=True)
-    with held(journal, make=True, output=out):
-        sweep(out)
-        try:
-            yield
-        finally:
-            if not journal.stat().st_size:
-                journal.unlink()
 
 
 def _check_one_run(parts: Sequence[Part]) -> None:

@@ -19,8 +19,7 @@ from randsmooth.certificates.rows import check_images
 from randsmooth.certificates.stored_header import parse_header
 from randsmooth.certificates.table import Certificates, from_evidence
 from randsmooth.errors import ForeignFile, InputError, NoDigest
-from randsmooth.transfer import delivered, fetched, naming_urls
-from randsmooth.urls import Place
+from randsmooth.urls import Place, delivered, fetched, naming_urls
 
 PUT_TOGETHER = "`randsmooth merge` puts shards together"
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file

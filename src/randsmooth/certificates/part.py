@@ -16,8 +16,7 @@ from randsmooth.certificates.parquet import read_parquet
 from randsmooth.certificates.selection import Listed, Selection, Shard
 from randsmooth.certificates.table import Certificates, Ints
 from randsmooth.errors import InputError, SeveralErrors
-from randsmooth.stores import Store
-from randsmooth.urls import Place, beside, is_url, name_of, place_of, unsent_path
+from randsmooth.urls import Place, beside, is_url, kind_at, name_of, place_of, unsent_path
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def read_parts(shards: Iterable[Place], listed: Listed | None = None) -> tuple[l
 
 def _there(place: Place) -> Place | None:
     """The table at `place`, or its journal on this machine where the table is not there; None where neither is."""
-    there = Store.at(str(place)).kind() == "file" if is_url(place) else Path(place).exists()
+    there = kind_at(str(place)) == "file" if is_url(place) else Path(place).exists()
     journal = _journal(place)
     return place if there else journal if journal.exists() else None
 

@@ -15,8 +15,7 @@ from randsmooth.certification.resumable_run import certify_images, check_flags, 
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.progress import Progress, chosen_progress
-from randsmooth.transfer import delivered
-from randsmooth.urls import Place, place_of
+from randsmooth.urls import Place, delivered, place_of
 
 
 def certify(

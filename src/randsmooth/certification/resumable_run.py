@@ -6,7 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from randsmooth.atomic import held, sweep
+from randsmooth.atomic import claimed
 from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
@@ -80,17 +80,16 @@ def certify_images(
     path = journal_path(out)
     if out.exists() and not (overwrite or path.exists()):  # also where nothing may be written
         return _finished(out, header)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with held(path, make=True, output=out) as check_held:  # so that no other run finishes, or begins, meanwhile
-        sweep(out)
+    with claimed(out) as check_claim:  # so that no other run finishes, or begins, meanwhile
         if overwrite:
             out.unlink(missing_ok=True)
             shutil.rmtree(shards_path(out), ignore_errors=True)
         if out.exists():
             table = _finished(out, header)
-            path.unlink()  # a kill may have come between writing the table and removing this
+            path.unlink(missing_ok=True)  # a kill may have come between writing the table and removing this
             return table
-        with Journal.create(path, header) if overwrite else Journal.resume(path, header) as journal:
+        begins = overwrite or not path.exists()
+        with Journal.create(path, header) if begins else Journal.resume(path, header) as journal:
             try:
                 _certify_rest(crew, journal, reporter or Silent())
             except InputError:
@@ -99,7 +98,7 @@ def certify_images(
                 raise
             table = journal.table(indices, out.stem)
             journal.rows.clear()  # the memory of as many counts as the table holds
-        check_held()
+        check_claim()
         write_parquet(table, out)
         path.unlink()
     return table

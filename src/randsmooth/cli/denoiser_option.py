@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.transfer import fetched
-from randsmooth.urls import has_protocol, is_url, name_of
+from randsmooth.urls import fetched, has_protocol, is_url, name_of
 
 if TYPE_CHECKING:
     from randsmooth.models import BaseClassifier, Ensemble

@@ -11,8 +11,7 @@ from randsmooth import bounds, certificates
 from randsmooth.certificates import Certificates, check_budget
 from randsmooth.errors import InputError, SeveralErrors, about
 from randsmooth.noise import check_sigma
-from randsmooth.transfer import fetched
-from randsmooth.urls import Place, with_urls
+from randsmooth.urls import Place, fetched, with_urls
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unk
 from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.transfer import naming_urls
+from randsmooth.urls import naming_urls
 
 
 def load(

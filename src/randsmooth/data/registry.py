@@ -12,8 +12,7 @@ from randsmooth.data.dataset_spec import DatasetSpec
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.registry import Registry
-from randsmooth.transfer import check_there, fetched
-from randsmooth.urls import has_protocol, is_url
+from randsmooth.urls import check_there, fetched, has_protocol, is_url
 
 HOME = "RANDSMOOTH_DATA"  # the variable that names the folder of the named data sets
 BRACES = re.compile(r"\{\d{1,9}\.\.\d{1,9}\}")

@@ -15,8 +15,7 @@ from randsmooth.models.denoiser import Denoiser
 from randsmooth.models.diffusion import DiffusionDenoiser
 from randsmooth.models.stored import MOST_BYTES
 from randsmooth.models.stored_model import moved
-from randsmooth.transfer import fetched
-from randsmooth.urls import has_protocol
+from randsmooth.urls import fetched, has_protocol
 
 PIPELINE, SCHEDULER, CONFIG = "model_index.json", "scheduler_config.json", "config.json"
 NETWORK = "UNet2DModel"  # the class of diffusers that predicts from an image and a timestep alone

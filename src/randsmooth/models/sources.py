@@ -13,8 +13,7 @@ from randsmooth.errors import InputError
 from randsmooth.models.arguments import check_arguments, revealed
 from randsmooth.models.hub.places import HF, TIMM, check_timm, check_transformers
 from randsmooth.models.place import HUB_ID, check_file, check_place
-from randsmooth.transfer import fetched
-from randsmooth.urls import has_protocol
+from randsmooth.urls import fetched, has_protocol
 
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 CHECKPOINTS = (".pth", ".tar", ".ckpt", ".bin", ".safetensors", ".pkl", ".pickle", ".joblib")

@@ -17,8 +17,7 @@ from torch import Tensor
 from randsmooth.documents import parse_json, read_file, shown
 from randsmooth.errors import InputError, NoDigest
 from randsmooth.models.place import check_place
-from randsmooth.transfer import fetched
-from randsmooth.urls import has_protocol
+from randsmooth.urls import fetched, has_protocol
 
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 # The arguments that rebuild a model of each kind, which its config.json consists of.

@@ -21,8 +21,7 @@ from randsmooth.training.loop import Callback
 from randsmooth.training.recipe import DenoiserRecipe
 from randsmooth.training.resolution import resolve_denoiser
 from randsmooth.training.settings import DenoiserSettings
-from randsmooth.transfer import delivered_folder
-from randsmooth.urls import Place
+from randsmooth.urls import Place, delivered_folder
 from randsmooth.versions import versions
 
 

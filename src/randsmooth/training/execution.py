@@ -18,7 +18,7 @@ from lightning_fabric.loggers.logger import Logger
 from torch import nn
 
 from randsmooth import data, models
-from randsmooth.atomic import held, write_atomically
+from randsmooth.atomic import claimed, write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.models.stored_model import StoredModel
@@ -209,7 +209,7 @@ def take_folder(stack: ExitStack, job: Job[R, M], *, begun: bool) -> None:
     which ids the loggers' trackers know a run that was killed before its first checkpoint.
     """
     job.folder.mkdir(parents=True, exist_ok=True)
-    stack.enter_context(held(job.folder))
+    stack.enter_context(claimed(job.folder))
     sweep(job.folder)
     if not begun:
         folders = job.recipe.folders()

@@ -31,8 +31,7 @@ from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.recipe import Recipe
 from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
-from randsmooth.transfer import delivered_folder
-from randsmooth.urls import Place
+from randsmooth.urls import Place, delivered_folder
 from randsmooth.versions import versions
 
 TOGETHER = 256  # images that are read at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.cli.certification import (
@@ -19,7 +20,7 @@ from randsmooth.cli.suspicions import suspicions
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.progress import Progress
-from randsmooth.urls import local_only
+from randsmooth.urls import is_url
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
@@ -77,7 +78,10 @@ def submit(settings: Certify) -> None:
     check_names(settings)
     from randsmooth.launch.shards import discard, submit_shards
 
-    out = local_only(out_file(settings), "what tasks make")
+    out = out_file(settings)
+    if is_url(out):
+        raise InputError(f"{out} is a URL, and tasks of Slurm write to a folder that all of them see: give a path")
+    out = Path(out)
     if settings.overwrite:
         discard(out)
     asked = order_of(settings)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import unknown
 from randsmooth.escape import say, to_json
-from randsmooth.transfer import fetched
-from randsmooth.urls import has_protocol
+from randsmooth.urls import fetched, has_protocol
 
 FORMATS = ("text", "bibtex", "json")
 

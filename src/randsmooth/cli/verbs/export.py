@@ -10,8 +10,7 @@ from randsmooth.cli.outputs import writing
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
-from randsmooth.transfer import delivered
-from randsmooth.urls import Place, is_url, name_of
+from randsmooth.urls import Place, delivered, is_url, name_of
 
 
 class Export(Settings):

@@ -22,8 +22,7 @@ from randsmooth.errors import InputError, about
 from randsmooth.escape import say
 from randsmooth.noise import check_sigma
 from randsmooth.progress import console, silent
-from randsmooth.transfer import fetched
-from randsmooth.urls import Place, with_urls
+from randsmooth.urls import Place, fetched, with_urls
 
 if TYPE_CHECKING:
     from randsmooth.certificates import FolderFile

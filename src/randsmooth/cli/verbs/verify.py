@@ -13,8 +13,7 @@ import typer
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import ForeignFile, InputError, NoDigest, Note, unknown
 from randsmooth.escape import printable, say, to_json
-from randsmooth.transfer import fetched
-from randsmooth.urls import Place, is_url, with_urls
+from randsmooth.urls import Place, fetched, is_url, with_urls
 
 FORMATS = ("text", "json")
 STATES = ("verified", "read", "refused", "unknown")  # by its digests; without; not as it should be; not one of ours
