@@ -6,15 +6,12 @@ import argparse
 import os
 import secrets
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
 
-from fuzz import results
-from fuzz.reader import Reader
-from fuzz.run import Tally, run
-from fuzz.worker import find
+from fuzz.harness import Reader
+from fuzz.run import find, groups, record, run, table
 
 READERS = "fuzz.readers:READERS"
 
@@ -25,14 +22,26 @@ def main(where: str = READERS) -> int:
     asked = options(readers)
     console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(f"seed {asked.seed}: {len(asked.readers)} readers")
-    numbers = _numbers(asked)
-    tallies = run(where, numbers, seed=asked.seed, folder=asked.out, workers=asked.workers, tell=_tell(console))
-    console.print(results.table(tallies, readers))
-    found = results.groups(tallies.values())
+    share = range(-(-asked.inputs // len(asked.readers)))  # the readers' inputs are evenly shared
+    numbers = dict.fromkeys(asked.readers, share if asked.number is None else range(asked.number, asked.number + 1))
+    tallies = run(
+        where,
+        numbers,
+        seed=asked.seed,
+        folder=asked.out,
+        workers=asked.workers,
+        tell=lambda tally: console.print(
+            f"{tally.reader}: {tally.counts.total():,} inputs, {len(tally.failures):,} failed", style="dim"
+        ),
+    )
+    console.print(table(tallies, readers))
+    found = groups(tallies)
     for group in found:
-        console.print(_told(group, asked), markup=False, soft_wrap=True)
+        again = f"--seed {asked.seed} --readers {group.reader} --number {group.numbers[0]}"
+        told = f"{group.reader}: {len(group.numbers):,} {group.kind}: {group.said}\n    again: python -m fuzz {again}"
+        console.print(told, markup=False, soft_wrap=True)
     if asked.json is not None:
-        asked.json.write_text(results.record(tallies, readers, asked.seed), encoding="utf-8")
+        asked.json.write_text(record(tallies, readers, asked.seed), encoding="utf-8")
     if found:
         console.print(f"failing inputs, with what came of each, are in {asked.out / 'failed'}", markup=False)
     return 1 if found else 0
@@ -55,26 +64,6 @@ def options(readers: dict[str, Reader]) -> argparse.Namespace:
     if unknown:
         parser.error(f"unknown reader {unknown[0]!r}; known are {', '.join(readers)}")
     return options
-
-
-def _numbers(options: argparse.Namespace) -> dict[str, range]:
-    """The numbers of each reader's inputs: evenly shared, and all of them where one cannot share evenly."""
-    if options.number is not None:
-        return {name: range(options.number, options.number + 1) for name in options.readers}
-    share = -(-options.inputs // len(options.readers))
-    return {name: range(share) for name in options.readers}
-
-
-def _tell(console: Console) -> Callable[[Tally], None]:
-    def tell(tally: Tally) -> None:
-        console.print(f"{tally.reader}: {tally.inputs:,} inputs, {len(tally.failures):,} failed", style="dim")
-
-    return tell
-
-
-def _told(group: results.Group, options: argparse.Namespace) -> str:
-    again = f"--seed {options.seed} --readers {group.reader} --number {group.numbers[0]}"
-    return f"{group.reader}: {len(group.numbers):,} {group.kind}: {group.said}\n    again: python -m fuzz {again}"
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from fuzz.draw import TEXTS, Draw
 
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-MOST_AT_ONCE = 4  # wounds
+WAYS = (
+    *("flip", "flip", "flip", "change", "change", "field", "field", "cut", "insert", "remove", "double", "swap"),
+    *("blank", "splice", "graft", "renumber", "line"),
+)
 
 
 def damaged(content: bytes, other: bytes, draw: Draw) -> bytes:
@@ -16,104 +18,57 @@ def damaged(content: bytes, other: bytes, draw: Draw) -> bytes:
 
     Most have one: readers see through many more easily than through few.
     """
-    for _ in range(1 if draw.chance(0.75) else 2 + draw.below(MOST_AT_ONCE - 1)):
-        content = draw.pick(WAYS)(content, other, draw)
+    for _ in range(1 if draw.chance(0.75) else 2 + draw.below(3)):
+        content = wounded(content, other, draw.pick(WAYS), draw)
     return content
 
 
-def _place(content: bytes, draw: Draw) -> tuple[int, int]:
-    """Start and end of a block: short mostly, and long sometimes."""
+def wounded(content: bytes, other: bytes, way: str, draw: Draw) -> bytes:
+    """`content` with one wound."""
+    if not content:
+        return draw.bytes(1 + draw.below(16)) if way == "insert" else content
     start = draw.below(len(content))
-    most = draw.pick((1, 4, 16, 256, len(content)))
-    return start, min(len(content), start + 1 + draw.below(most))
+    end = min(len(content), start + 1 + draw.below(draw.pick((1, 4, 16, 256, len(content)))))  # mostly short
+    before, block, after = content[:start], content[start:end], content[end:]
+    match way:
+        case "flip":  # one bit
+            return before + bytes([content[start] ^ 1 << draw.below(8)]) + content[start + 1 :]
+        case "change":  # one byte, to another or to one that formats set store by
+            byte = draw.pick((draw.below(256), 0, 255, 127, 128, *b'\n\t"0-.{}[],:'))
+            return before + bytes([byte]) + content[start + 1 :]
+        case "field":  # a number that formats have as a size, an offset or a count
+            size = draw.pick((1, 2, 4, 8))
+            top = 2 ** (8 * size)
+            number = draw.pick((0, 1, top - 1, top // 2, top // 2 - 1, 10**6, 10**9, 65_536)) % top
+            return before + number.to_bytes(size, draw.pick(("little", "big"))) + content[start + size :]
+        case "cut":
+            return before
+        case "insert":
+            filling = (draw.bytes(1 + draw.below(16)), bytes(1 + draw.below(256)), b"\n", b"\t", b"\xef\xbb\xbf")
+            return before + draw.pick(filling) + content[start:]
+        case "remove":
+            return before + after
+        case "double":
+            return before + block + block + after
+        case "swap":  # two neighbouring blocks
+            last = min(len(content), end + (end - start))
+            return before + content[end:last] + block + content[last:]
+        case "blank":  # as a lost block of a disk reads
+            return before + bytes(end - start) + after
+        case "splice":  # the beginning of one valid file, and the end of another
+            return before + other[draw.below(len(other) + 1) :]
+        case "graft":  # a block of another valid file in the same place
+            return before + other[start:end] + after
+        case "renumber" if found := list(NUMBER.finditer(content)):  # another number for one that is written out
+            place, said = draw.pick(found), str(draw.number() if draw.chance(0.7) else draw.pick(TEXTS))
+            return content[: place.start()] + said.encode(errors="surrogatepass") + content[place.end() :]
+    return relined(content, other, draw)
 
 
-def flip(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """One bit."""
-    raw, bit = bytearray(content), draw.below(8 * len(content))
-    if raw:
-        raw[bit // 8] ^= 1 << bit % 8
-    return bytes(raw)
-
-
-def change(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """One byte, to another or to one that formats set store by."""
-    raw = bytearray(content)
-    if raw:
-        raw[draw.below(len(raw))] = draw.pick((draw.below(256), 0, 255, 127, 128, *b'\n\t"0-.{}[],:'))
-    return bytes(raw)
-
-
-def field(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """Some bytes, to a number that formats have as a size, an offset or a count."""
-    at, size = draw.below(len(content)), draw.pick((1, 2, 4, 8))
-    number = draw.pick((0, 1, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), 2 ** (8 * size - 1) - 1, 10**6, 10**9, 65_536))
-    raw: bytes = (number % 2 ** (8 * size)).to_bytes(size, draw.pick(("little", "big")))
-    return content[:at] + raw + content[at + size :]
-
-
-def cut(content: bytes, other: bytes, draw: Draw) -> bytes:
-    return content[: draw.below(len(content))]
-
-
-def insert(content: bytes, other: bytes, draw: Draw) -> bytes:
-    at = draw.below(len(content) + 1)
-    filling = draw.pick((draw.bytes(1 + draw.below(16)), bytes(1 + draw.below(256)), b"\n", b"\t", b"\xef\xbb\xbf"))
-    return content[:at] + filling + content[at:]
-
-
-def remove(content: bytes, other: bytes, draw: Draw) -> bytes:
-    start, end = _place(content, draw)
-    return content[:start] + content[end:]
-
-
-def double(content: bytes, other: bytes, draw: Draw) -> bytes:
-    start, end = _place(content, draw)
-    return content[:end] + content[start:end] + content[end:]
-
-
-def swap(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """Two neighbouring blocks."""
-    first, middle = _place(content, draw)
-    last = min(len(content), middle + (middle - first))
-    return content[:first] + content[middle:last] + content[first:middle] + content[last:]
-
-
-def blank(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """A run of zeros, as a lost block of a disk reads."""
-    start, end = _place(content, draw)
-    return content[:start] + bytes(end - start) + content[end:]
-
-
-def splice(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """The beginning of one valid file, and the end of another."""
-    return content[: draw.below(len(content) + 1)] + other[draw.below(len(other) + 1) :]
-
-
-def graft(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """A block of another valid file in the same place."""
-    start, end = _place(content, draw)
-    return content[:start] + other[start:end] + content[end:]
-
-
-def renumber(content: bytes, other: bytes, draw: Draw) -> bytes:
-    """Another number in place of one that is written out."""
-    found = list(NUMBER.finditer(content))
-    if not found:
-        return flip(content, other, draw)
-    place = draw.pick(found)
-    number = draw.number() if draw.chance(0.7) else draw.pick(TEXTS)
-    said = str(number).encode(errors="surrogatepass")
-    return content[: place.start()] + said + content[place.end() :]
-
-
-def line(content: bytes, other: bytes, draw: Draw) -> bytes:
+def relined(content: bytes, other: bytes, draw: Draw) -> bytes:
     """A line lost, doubled, moved, or taken from another valid file."""
     lines, others = content.splitlines(keepends=True), other.splitlines(keepends=True)
-    if not lines:
-        return content
-    at, to = draw.below(len(lines)), draw.below(len(lines))
-    way = draw.below(4)
+    at, to, way = draw.below(len(lines)), draw.below(len(lines)), draw.below(4)
     if way == 0:
         del lines[at]
     elif way == 1:
@@ -125,25 +80,17 @@ def line(content: bytes, other: bytes, draw: Draw) -> bytes:
     return b"".join(lines)
 
 
-Way = Callable[[bytes, bytes, Draw], bytes]
-WAYS: tuple[Way, ...] = (
-    *(
-        flip,
-        flip,
-        flip,
-        change,
-        change,
-        field,
-        field,
-        cut,
-        insert,
-        remove,
-        double,
-        swap,
-        blank,
-        splice,
-        graft,
-        renumber,
-        line,
-    ),
-)
+def recelled(content: bytes, mark: bytes, draw: Draw) -> bytes:
+    """A table of text with a cell of another number or text, or with two cells or columns exchanged."""
+    rows = [line.split(mark) for line in content.splitlines()]
+    row, other, way = draw.pick(rows), draw.pick(rows), draw.below(4)
+    at, to = draw.below(len(row)), draw.below(len(row))
+    if way == 0:
+        for each in rows:
+            one, two = at % len(each), to % len(each)
+            each[one], each[two] = each[two], each[one]
+    elif way == 1:
+        row[at] = other[at % len(other)]
+    else:
+        row[at] = str(draw.number()).encode() if way == 2 else draw.text()
+    return b"\n".join(map(mark.join, rows)) + b"\n"

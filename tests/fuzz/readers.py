@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from fuzz import runs
-from fuzz.cache import Boundaries
-from fuzz.checkpoints import Foreign
-from fuzz.counts import CountLines, Counts
-from fuzz.data import Folders, Images
-from fuzz.folders import Config, DenoiserConfig, Weights
-from fuzz.logs import Log, Matlab
-from fuzz.onnx_files import Graph
-from fuzz.own_data import Arrays, Paths, Tar
-from fuzz.reader import Reader
-from fuzz.tables import Begun, InTable, Table
+from fuzz import certificates_read as certificates
+from fuzz import images_read as images
+from fuzz import models_read as models
+from fuzz.harness import Reader
 
 _ALL: tuple[Reader, ...] = (
-    *(Table(), InTable(), Begun(), Log(), Matlab(), Counts(), CountLines()),
-    *(Config(), DenoiserConfig(), Weights(), Graph(), Foreign()),
-    *(runs.Checkpoint(), runs.Config(), runs.TeacherPredictions(), runs.StoredPredictions()),
-    *(Images(), Folders(), Arrays(), Paths(), Tar(), Boundaries()),
+    *(certificates.Table(), certificates.InTable(), certificates.Begun(), certificates.Log(), certificates.Matlab()),
+    *(certificates.Counts(), certificates.CountLines(), certificates.Boundaries()),
+    *(models.Config(), models.DenoiserConfig(), models.Weights(), models.Graph(), models.Foreign()),
+    *(models.Checkpoint(), models.RunConfig(), models.TeacherPredictions()),
+    *(images.Images(), images.Folders(), images.Arrays(), images.Paths(), images.Tar()),
 )
 READERS: dict[str, Reader] = {each.name: each for each in _ALL}

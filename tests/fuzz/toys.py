@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fuzz.draw import Draw
-from fuzz.reader import Files, Reader
+from fuzz.harness import CHANGED, FLOOD, HANG, NOTED, OTHER, RAW, REFUSED, Files, Reader
 from randsmooth.errors import InputError, Note
 
 VALID = (b"seven 7 7 7 7", b"sieben 7 7 7 7")  # which mean the same
@@ -19,10 +19,10 @@ FILE = "number.txt"
 
 
 class Toy(Reader):
-    """Reads a number; of any other file it makes what `other` does."""
+    """Reads a number; of any other file it makes what `other` does, which the harness calls `kind`."""
 
-    def __init__(self, name: str, other: Callable[[bytes], Any], *, signed: bool = True) -> None:
-        self.name, self.other, self.signed = name, other, signed  # type: ignore[misc]
+    def __init__(self, name: str, kind: str, other: Callable[[bytes], Any], *, signed: bool = True) -> None:
+        self.name, self.kind, self.other, self.signed = name, kind, other, signed  # type: ignore[misc]
 
     def valid(self) -> list[Files]:
         return [{FILE: content} for content in (*VALID, *([b"none"] if self.name == "broken" else []))]
@@ -38,20 +38,11 @@ class Toy(Reader):
         return {FILE: b"forged 9"} if self.name == "honest" else None
 
 
-def refuse(content: bytes) -> NoReturn:
-    raise InputError("number.txt is no number: write one")
+def raising(error: BaseException) -> Callable[[bytes], NoReturn]:
+    def other(content: bytes) -> NoReturn:
+        raise error
 
-
-def mumble(content: bytes) -> NoReturn:
-    raise InputError(" ")
-
-
-def talk(content: bytes) -> NoReturn:
-    raise InputError("no number: " + 10_000 * "x")
-
-
-def trip(content: bytes) -> NoReturn:
-    raise KeyError("number")
+    return other
 
 
 def nest(content: bytes) -> NoReturn:
@@ -59,31 +50,14 @@ def nest(content: bytes) -> NoReturn:
     raise AssertionError
 
 
-def leave(content: bytes) -> NoReturn:
-    raise SystemExit(0)
-
-
 def loop(content: bytes) -> NoReturn:
     while True:
         pass
 
 
-def wait(content: bytes) -> NoReturn:
+def doze(content: bytes) -> NoReturn:
     while True:
         time.sleep(60)
-
-
-def allocate(content: bytes) -> bytearray:
-    return bytearray(b"x") * (36 * 2**20)
-
-
-def demand(content: bytes) -> NoReturn:
-    raise MemoryError("no room")
-
-
-def crash(content: bytes) -> NoReturn:
-    os.kill(os.getpid(), signal.SIGSEGV)
-    raise AssertionError
 
 
 def warn(content: bytes) -> NoReturn:
@@ -96,19 +70,25 @@ def make_anew(content: bytes) -> int:
     return 7
 
 
-def honest(content: bytes) -> int:
-    return 9 if content == b"forged 9" else refuse(content)
-
-
-TOYS: dict[str, Reader] = {
-    toy.name: toy
-    for toy in (
-        *(Toy("refuse", refuse), Toy("honest", honest), Toy("make-anew", make_anew)),
-        *(Toy("mumble", mumble), Toy("talk", talk), Toy("trip", trip), Toy("nest", nest), Toy("leave", leave)),
-        *(Toy("broken", trip),),
-        *(Toy("crash", crash), Toy("warn", warn), Toy("loop", loop), Toy("wait", wait)),
-        *(Toy("allocate", allocate), Toy("demand", demand)),
-        *(Toy("bend", lambda content: 5), Toy("unsigned", lambda content: 5, signed=False)),
-        *(Toy("below", lambda content: -1, signed=False),),
-    )
-}
+refuse = raising(InputError("number.txt is no number: write one"))
+_ALL = (
+    Toy("refuse", REFUSED, refuse),
+    Toy("honest", REFUSED, lambda content: 9 if content == b"forged 9" else refuse(content)),
+    Toy("make-anew", NOTED, make_anew),
+    Toy("mumble", RAW, raising(InputError(" "))),
+    Toy("talk", RAW, raising(InputError("no number: " + 10_000 * "x"))),
+    Toy("trip", RAW, raising(KeyError("number"))),
+    Toy("leave", RAW, raising(SystemExit(0))),
+    Toy("nest", RAW, nest),
+    Toy("warn", RAW, warn),
+    Toy("crash", RAW, lambda content: os.kill(os.getpid(), signal.SIGSEGV)),
+    Toy("loop", HANG, loop),
+    Toy("wait", HANG, doze),
+    Toy("allocate", FLOOD, lambda content: bytearray(b"x") * (36 * 2**20)),
+    Toy("demand", FLOOD, raising(MemoryError("no room"))),
+    Toy("bend", CHANGED, lambda content: 5),
+    Toy("below", CHANGED, lambda content: -1, signed=False),
+    Toy("unsigned", OTHER, lambda content: 5, signed=False),
+    Toy("broken", RAW, raising(KeyError("number"))),
+)
+TOYS: dict[str, Reader] = {toy.name: toy for toy in _ALL}

@@ -1,0 +1,458 @@
+"""Certificates as they come in: tables, headers, journals, logs of others, counts; and the cache of boundaries."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.io import savemat
+
+from certificates.walks import HEADER, table_of
+from fuzz.containers import read_table, rewritten, with_metadata
+from fuzz.damage import recelled
+from fuzz.draw import Draw, bent, to_json
+from fuzz.harness import Files, Reader, difference
+from randsmooth.bounds import boundary_cache
+from randsmooth.bounds.boundaries import crossing_probability
+from randsmooth.bounds.boundary_cache import cached_boundary
+from randsmooth.caches import FOLDER
+from randsmooth.certificates import (
+    Certificates,
+    Journal,
+    JournalRow,
+    Machine,
+    from_counts,
+    read_all,
+    write_parquet,
+    write_tsv,
+)
+from randsmooth.certificates.parquet import KEY
+from randsmooth.cli import reading
+from randsmooth.errors import Note
+from randsmooth.noise import Gaussian
+from randsmooth.report import render
+
+NAME = "table.parquet"
+JOURNAL = NAME + ".partial"
+DIGESTS = b"randsmooth.sha256"  # the key of a table's digests, as a stranger knows it
+WHICH = "run"  # the number of the run to go on with, in the tests' own words
+RULES = ("fixed", "radius=0.5", "grid")
+FACTS = {
+    **{"bound": None, "dataset": "digits", "split": "test", "backend": "torch", "batch": 64},
+    **{"model": {"method": "gaussian", "lr": 0.1, "epochs": 2}, "versions": {"numpy": "2.0"}, "noise": "NumPy SFC64"},
+}
+LOG = "mnist-sigma0.5/gaussian.tsv"
+SIGMA, N, ALPHA = 0.5, 200, 0.05
+FARTHEST = float(Gaussian(SIGMA).largest_radius(N, ALPHA))
+LOOKS = np.array([20, 40, 80, 160])
+QUESTIONS = ((0.16, 0.05), (0.3, 0.01))  # q0 and alpha
+
+
+def meaning(table: Certificates) -> dict[str, Any]:
+    """All that a table says, but for its name, which is the file's."""
+    columns = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts", "machine", "image")
+    paths = None if table.paths is None else list(table.paths)
+    return {"header": table.header.model_dump(), "paths": paths} | {name: getattr(table, name) for name in columns}
+
+
+def impossible(table: dict[str, Any]) -> str:
+    """What no table of certificates can say."""
+    size = len(table["idx"])
+    if any(len(column) != size for key, column in table.items() if key != "header" and column is not None):
+        return "columns of different lengths"
+    numbers = np.concatenate([table["radius"], table["seconds"]])
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        return "a radius or a time that is not finite, or below 0"
+    if (table["predict"] < -1).any() or (table["label"] < 0).any():
+        return "a class below 0"
+    return "an image twice" if len(set(table["idx"].tolist())) < size else ""
+
+
+# --- tables and journals --------------------------------------------------------------------------------------------
+
+
+@cache
+def tables() -> list[Certificates]:
+    """Small tables of one layout, each of another rule, and with other counts; and one as a shard of two machines."""
+    made = [table_of(HEADER.model_copy(update=FACTS | {"rule": rule}), 6, seed) for seed, rule in enumerate(RULES)]
+    machines = tuple(Machine(host=host, device="cpu", versions={"numpy": "2.0"}) for host in ("node7", "node8"))
+    rows, one = np.arange(6), made[0]
+    facts = {"selection": "one in 2 of 12", "shard": "1/1", "command": ("certify", "a"), "machines": machines}
+    image = np.arange(32 * 6, dtype=np.uint8).reshape(-1, 32)
+    header = one.header.model_copy(update=facts)
+    shard = replace(one.rows(rows), header=header, idx=2 * rows, machine=rows % 3 - 1, image=image)
+    return [one.at(alpha=0.02), *made[1:], shard]  # of which the first notes it in the header
+
+
+class Table(Reader):
+    """A Parquet table as `evaluate` reads it, and all of its figures."""
+
+    name = "table"
+
+    def valid(self) -> list[Files]:
+        return [stored(table) for table in tables()]
+
+    def bombs(self) -> list[Files]:
+        """A table of ever the same row: few bytes on disk, and gigabytes in memory."""
+        several, buffer = read_table(stored(tables()[0])[NAME]).take(pa.array([0] * 1_000_000)), io.BytesIO()
+        with pq.ParquetWriter(buffer, several.schema, compression="zstd") as writer:
+            for _ in range(30):
+                writer.write_table(several)
+        return [{NAME: buffer.getvalue()}]
+
+    def read(self, folder: Path) -> Any:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* is a part of a run", Note)
+            (table,) = reading.load([folder / NAME])
+        render([table], format="json")
+        return meaning(table)
+
+    def fault(self, read: Any) -> str:
+        return impossible(read)
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        content = rewritten(files[NAME], draw)
+        return None if content is None else {NAME: content}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """Without digests."""
+        return self.bent({NAME: with_metadata(files[NAME], {DIGESTS: None})}, draw)
+
+
+class InTable(Table):
+    """The header within a table."""
+
+    name = "header"
+
+    def bombs(self) -> list[Files]:
+        return []
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return {NAME: with_metadata(files[NAME], {KEY: self._changed(files, draw)})}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With the digest of the header that it has now."""
+        changed = self._changed(files, draw)
+        _, newline, others = read_table(files[NAME]).schema.metadata.get(DIGESTS, b"").partition(b"\n")
+        signed = b"header " + hashlib.sha256(changed).hexdigest().encode() + newline + others
+        return {NAME: with_metadata(files[NAME], {KEY: changed, DIGESTS: signed})}
+
+    def _changed(self, files: Files, draw: Draw) -> bytes:
+        return to_json(bent(json.loads(read_table(files[NAME]).schema.metadata[KEY]), draw), draw)
+
+
+class Begun(Reader):
+    """A journal as a resumed run reads it. Images that it lost are certified anew: what is left must be as it was."""
+
+    name = "journal"
+    target = JOURNAL
+
+    def valid(self) -> list[Files]:
+        return [{JOURNAL: journal_of(table), WHICH: b"%d" % k} for k, table in enumerate(tables())]
+
+    def read(self, folder: Path) -> Any:
+        header = tables()[int((folder / WHICH).read_text())].header
+        with Journal.resume(folder / JOURNAL, header) as journal:
+            if journal.rows:
+                journal.table([row.idx for row in journal.rows])
+            return {row.idx: vars(row) for row in journal.rows}
+
+    def same(self, meant: Any, read: Any) -> str:
+        return difference({idx: row for idx, row in meant.items() if idx in read}, read)
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return files | {JOURNAL: b"".join(line + b"\n" for line in self._changed(files, draw))}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        """With the checksums of the lines that it has now, each over all lines before it; or without any."""
+        checksum, lines, bare = "", [], draw.chance(0.3)
+        for line in self._changed(files, draw):
+            text = line.rpartition(b"\t")[0] or line
+            checksum = hashlib.sha256(checksum.encode() + text).hexdigest()[:16]
+            lines.append(text if bare else text + b"\t" + checksum.encode())
+        return files | {JOURNAL: b"".join(line + b"\n" for line in lines)}
+
+    def _changed(self, files: Files, draw: Draw) -> list[bytes]:
+        """The lines, one of them saying something else."""
+        *lines, _ = files[JOURNAL].split(b"\n")
+        at = draw.below(len(lines))
+        text, tab, checksum = lines[at].rpartition(b"\t") if b"\t" in lines[at] else (lines[at], b"", b"")
+        lines[at] = to_json(bent(json.loads(text), draw), draw) + tab + checksum
+        return lines
+
+
+def stored(table: Certificates) -> Files:
+    with tempfile.TemporaryDirectory() as folder:
+        write_parquet(table, Path(folder) / NAME)
+        return {NAME: (Path(folder) / NAME).read_bytes()}
+
+
+def journal_of(table: Certificates) -> bytes:
+    counts0, counts = table.evidence()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / JOURNAL
+        with Journal.create(path, table.header) as journal:
+            for i, walked in enumerate(table.paths or ()):
+                row = (int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], walked, float(table.seconds[i]))
+                number = -1 if table.machine is None else int(table.machine[i])
+                machine = table.header.machines[number] if number >= 0 else None
+                image = None if table.image is None else table.image[i].tobytes()
+                journal.append(JournalRow(*row, machine, image))
+        return path.read_bytes()
+
+
+# --- logs of others -------------------------------------------------------------------------------------------------
+
+
+class Log(Reader):
+    """A TSV log as `evaluate` reads it: what it says is possible, and what every cell of it says.
+
+    Possible: images in rising order, classes of 0 and above, radii that n samples prove at alpha.
+    """
+
+    name = "log"
+    signed = False
+
+    def valid(self) -> list[Files]:
+        forms: list[Callable[[bytes], bytes]] = [bytes, running, bare, wider]
+        return [{LOG: form(log_of(seed))} for seed, form in enumerate(forms)]
+
+    def read(self, folder: Path) -> Any:
+        (table,) = reading.load([folder / LOG], sigma=SIGMA, n=N, alpha=ALPHA)
+        render([table], format="json")
+        return meaning(table) | {"cells": cells_of((folder / LOG).read_bytes())}
+
+    def fault(self, read: Any) -> str:
+        cells = read["cells"]
+        said = {key: [row.get(key) for row in cells] for key in ("label", "predict", "radius", "correct")}
+        if len(cells) != len(read["idx"]) or any(None in column for column in said.values()):
+            return f"{len(read['idx'])} rows of a log of {len(cells)} lines"
+        for key in ("label", "predict", "radius"):
+            if said[key] != read[key].tolist():
+                return f"another {key} than the log's"
+        if (read["radius"] > 1.01 * FARTHEST).any():  # logs print three significant digits
+            return "a radius that no counts prove"
+        if (np.diff(read["idx"]) <= 0).any() and (read["idx"] >= 0).any():
+            return "images that do not rise"
+        right = read["predict"] == read["label"]
+        if said["correct"] not in (right.tolist(), np.cumsum(right).tolist()):
+            return "a row's correct contradicts its prediction"
+        return impossible({key: value for key, value in read.items() if key != "cells"})
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return {LOG: recelled(files[LOG], b"\t", draw)}
+
+
+@cache
+def log_of(seed: int) -> bytes:
+    header = HEADER.model_copy(update={"n": N, "alpha": ALPHA, "sigma": SIGMA, "bound": "clopper-pearson"})
+    with tempfile.TemporaryDirectory() as folder:
+        write_tsv(table_of(header, 12, seed), Path(folder) / "a.tsv")
+        return (Path(folder) / "a.tsv").read_bytes()
+
+
+def running(log: bytes) -> bytes:
+    """`correct` as a running total, and time in seconds."""
+    total, lines = 0, log.decode().splitlines()
+    for at, line in enumerate(lines[1:], start=1):
+        *cells, correct, _ = line.split("\t")
+        total += int(correct)
+        lines[at] = "\t".join((*cells, str(total), f"{at}.5"))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def bare(log: bytes) -> bytes:
+    """Without header and idx."""
+    return b"".join(line.split(b"\t", 1)[1] for line in log.splitlines(keepends=True)[1:])
+
+
+def wider(log: bytes) -> bytes:
+    """With a further column behind."""
+    header, *lines = log.splitlines()
+    return b"\n".join([header + b"\tpABar", *(line + b"\t0.9" for line in lines)]) + b"\n"
+
+
+def cells_of(log: bytes) -> list[dict[str, float]]:
+    """The numbers in each line's cells, by column, read as plainly as can be; a cell that is none is left out."""
+    lines = [line.split("\t") for line in log.decode("utf-8", "replace").splitlines() if line]
+    named = bool(lines) and "label" in lines[0]
+    names = lines[0] if named else ["label", "predict", "radius", "correct", "time"]
+    found = []
+    for line in lines[named:]:
+        found.append({})
+        for name, cell in zip(names, line, strict=False):
+            try:
+                found[-1][name] = float(cell)
+            except ValueError:
+                continue
+    return found
+
+
+class Matlab(Reader):
+    """A MATLAB file of MACER's certification: a table of each kind of radii, of images and classes unknown."""
+
+    name = "matlab"
+    signed = False
+
+    def valid(self) -> list[Files]:
+        radii, made = np.array([[0.5, -1.0, 0.25]]), []
+        for held in ({"hard": radii}, {"hard": radii, "soft": np.where(radii < 0.0, radii, radii / 2)}):
+            buffer = io.BytesIO()
+            savemat(buffer, held)
+            # Its first line says when it was made: inputs shall be the same every time.
+            made.append({"radii.mat": b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:]})
+        return made
+
+    def read(self, folder: Path) -> Any:
+        return {table.name: meaning(table) for table in read_all(folder / "radii.mat")}
+
+    def fault(self, read: Any) -> str:
+        for table in read.values():
+            if (table["idx"] >= 0).any():
+                return "images that the file does not name"
+        return next(filter(None, map(impossible, read.values())), "")
+
+
+# --- counts ---------------------------------------------------------------------------------------------------------
+
+
+class Counts(Reader):
+    """Values between commas or tabs: what is read is possible, and no radius is larger than n samples prove."""
+
+    name = "counts"
+    signed = False
+    file = "counts.csv"
+
+    def valid(self) -> list[Files]:
+        return [{self.file: text.encode()} for text in (wide(","), wide("\t"), lists(), picked_alone())]
+
+    def read(self, folder: Path) -> Any:
+        table = from_counts(folder / self.file, sigma=SIGMA, alpha=ALPHA)
+        render([table], format="json")
+        return meaning(table)
+
+    def fault(self, read: Any) -> str:
+        n = read["header"]["n"]
+        if (read["radius"] > Gaussian(SIGMA).largest_radius(n or 0, ALPHA) * (1.0 + 1e-9)).any():
+            return "a radius that no counts prove"
+        if (read["counts"] < 0).any() or (read["counts0"] < 0).any():
+            return "a count below 0"
+        if (read["counts"].sum(axis=1) != n).any():
+            return "counts that do not add up"
+        label = read["label"]  # images without labels have -1 throughout
+        return impossible(read | {"label": np.zeros_like(label)} if len(label) and (label == -1).all() else read)
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        return {self.file: recelled(files[self.file], b",", draw)}
+
+
+class CountLines(Counts):
+    """The same as JSON lines."""
+
+    name = "count-lines"
+    file = "counts.jsonl"
+
+    def valid(self) -> list[Files]:
+        return [{self.file: "".join(json.dumps(row) + "\n" for row in rows_of(k)).encode()} for k in range(2)]
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        lines = files[self.file].splitlines()
+        at = draw.below(len(lines))
+        lines[at] = to_json(bent(json.loads(lines[at]), draw), draw)
+        return {self.file: b"\n".join(lines) + b"\n"}
+
+
+@cache
+def rows_of(seed: int) -> list[dict[str, Any]]:
+    update = {"n": N, "alpha": ALPHA, "sigma": SIGMA, "rule": "fixed"}
+    table = table_of(HEADER.model_copy(update=update), 6, seed)
+    counts0, counts = table.evidence()
+    columns = {"idx": table.idx, "label": table.label, "counts": counts, "counts0": counts0, "seconds": table.seconds}
+    return [{name: column[row].tolist() for name, column in columns.items()} for row in range(len(table))]
+
+
+def wide(mark: str) -> str:
+    names = ["idx", "label", *(f"counts_{k}" for k in range(3)), *(f"counts0_{k}" for k in range(3)), "seconds"]
+    lines = [[row["idx"], row["label"], *row["counts"], *row["counts0"], row["seconds"]] for row in rows_of(0)]
+    return "".join(mark.join(map(str, line)) + "\n" for line in [names, *lines])
+
+
+def lists() -> str:
+    lines = [f'{row["idx"]},{row["label"]},"{row["counts"]}","{row["counts0"]}"' for row in rows_of(1)]
+    return "\n".join(["idx,label,counts,counts0", *lines]) + "\n"
+
+
+def picked_alone() -> str:
+    picked = [int(np.argmax(row["counts0"])) for row in rows_of(2)]
+    lines = [f"{row['label']},{k},{row['counts'][k]},{N}" for row, k in zip(rows_of(2), picked, strict=True)]
+    return "\n".join(["label,picked,n_A,n", *lines]) + "\n"
+
+
+# --- the cache of boundaries ----------------------------------------------------------------------------------------
+
+
+class Boundaries(Reader):
+    """A boundary as sequential rules ask for it: what a damaged file would answer is computed instead.
+
+    Of a file that somebody else signed, it must hold at its level.
+    """
+
+    name = "boundary-cache"
+    target = "boundaries"
+
+    def valid(self) -> list[Files]:
+        made = []
+        for question in range(len(QUESTIONS)):
+            with tempfile.TemporaryDirectory() as folder:
+                asked(Path(folder), question)
+                (path,) = (Path(folder) / "boundaries").iterdir()
+                made.append({f"boundaries/{path.name}": path.read_bytes(), "which": b"%d" % question})
+        return made
+
+    def read(self, folder: Path) -> Any:
+        return asked(folder, int((folder / "which").read_text()))
+
+    def fault(self, read: Any) -> str:
+        level = crossing_probability(read["claim"], LOOKS, read["q0"])
+        return "" if level <= read["alpha"] else f"it claims falsely with probability {level}"
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        name, digest, body = boundary_parts(files)
+        return files | {name: digest + b"\n" + to_json(bent(json.loads(body), draw), draw)}
+
+    def forged(self, files: Files, draw: Draw) -> Files | None:
+        name, _, body = boundary_parts(files)
+        said = json.loads(body)
+        key = draw.pick(["claim", "give_up", *said])
+        changed = to_json(said | {key: bent(said[key], draw)}, draw)
+        return files | {name: hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed}
+
+
+def asked(folder: Path, question: int) -> dict[str, Any]:
+    """What a new process would be told, whose cache lies in `folder`."""
+    q0, alpha = QUESTIONS[question]
+    boundary_cache._remembered.cache_clear()
+    with patch.dict(os.environ, {FOLDER: str(folder)}):
+        found = cached_boundary(q0, LOOKS, alpha)
+    boundary_cache._remembered.cache_clear()
+    return {"q0": q0, "alpha": alpha, "looks": found.looks, "claim": found.claim, "give_up": found.give_up}
+
+
+def boundary_parts(files: Files) -> tuple[str, bytes, bytes]:
+    """Name, digest and body of the one boundary."""
+    name = next(name for name in files if name.startswith("boundaries"))
+    digest, _, body = files[name].partition(b"\n")
+    return name, digest, body

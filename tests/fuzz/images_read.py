@@ -1,0 +1,170 @@
+"""Data sets of images as they come in. They carry no digest; what is read must be images and labels."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from fuzz.containers import FORMATS, lying_png, parquet, picture, png_bent, read_table, rewritten, with_columns
+from fuzz.draw import Draw
+from fuzz.harness import Files, Reader
+from randsmooth.data import describe, load, read_image
+
+TRAIN, TEST = "set/train.parquet", "set/test.parquet"
+LIES = ((10**6, 10**6), (2**31 - 1, 2**31 - 1), (13_000, 13_000), (9_000, 9_000), (2**31 - 1, 1), (170_000_000, 1))
+
+
+class Shelf(Reader):
+    """A data set at `place`, of which `split` is read."""
+
+    signed = False
+    place: ClassVar[str] = "set"
+    split: ClassVar[str] = "train"
+
+    def read(self, folder: Path) -> Any:
+        spec = describe(str(folder / self.place))
+        images = load(str(folder / self.place), self.split)
+        x, y = images.batch(torch.arange(len(images)))
+        found = {"classes": images.spec.classes, "shape": images.spec.shape, "mean": spec.mean, "x": x, "y": y}
+        return found | {"sizes": spec.sizes}
+
+    def fault(self, read: Any) -> str:
+        x, y = read["x"], read["y"]
+        if tuple(x.shape) != (len(y), *read["shape"]):
+            return f"images of shape {tuple(x.shape)} with {len(y)} labels"
+        if not bool(((x >= 0) & (x <= 1)).all()):
+            return "pixels outside of [0, 1]"
+        labelled = bool(((y >= 0) & (y < len(read["classes"]))).all() or (y == -1).all())
+        return "" if labelled else "a label that is no class"
+
+
+class Images(Shelf):
+    """Images in Parquet files, as the Hugging Face hub keeps them."""
+
+    name = "data-parquet"
+
+    def valid(self) -> list[Files]:
+        return [{TRAIN: shard(0, mode), TEST: shard(9, mode)} for mode in ("L", "RGB")]
+
+    def bombs(self) -> list[Files]:
+        files = self.valid()[0]
+        far = with_columns(files[TRAIN], label=[0, 1, 2, 10**12, 1, 2])
+        large = with_columns(files[TRAIN], image=[cell(bytes(700 * 2**20))] + [cell(picture(0, mode="L"))] * 5)
+        colour = shard(0, "RGB")
+        others = read_table(colour).column("image").to_pylist()[1:]
+        lies = [with_columns(colour, image=[cell(lying_png(*size)), *others]) for size in LIES]
+        return [*(files | {TRAIN: each} for each in (far, large)), *({TRAIN: each, TEST: colour} for each in lies)]
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        """Other columns; or the bytes of an image."""
+        name = draw.pick(list(files))
+        if draw.chance(0.5):
+            content = rewritten(files[name], draw)
+            return None if content is None else files | {name: content}
+        images = read_table(files[name]).column("image").to_pylist()
+        at = draw.below(len(images))
+        images[at] = cell(png_bent(images[at]["bytes"], draw))
+        return files | {name: with_columns(files[name], image=images)}
+
+
+def cell(content: bytes) -> dict[str, Any]:
+    return {"bytes": content, "path": None}
+
+
+def shard(seed: int, mode: str) -> bytes:
+    images = [cell(picture(seed + k, mode=mode)) for k in range(6)]
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    table = pa.table({"image": pa.array(images, kind), "label": pa.array([0, 1, 2, 0, 1, 2], pa.int64())})
+    features = {"image": {"_type": "Image"}, "label": {"names": ["a", "b", "c"], "_type": "ClassLabel"}}
+    said = {"huggingface": json.dumps({"info": {"features": features}})} if seed == 0 else None
+    return parquet(table.replace_schema_metadata(said))
+
+
+class Folders(Shelf):
+    """Images in class folders, in all formats, and each of them by itself."""
+
+    name = "image-folders"
+
+    def valid(self) -> list[Files]:
+        return [folders(0, ("png", "jpg", "bmp")), folders(50, ("png", "webp", "tif", "ppm"))]
+
+    def bombs(self) -> list[Files]:
+        return [self.valid()[0] | {"set/train/a/0.png": lying_png(*size)} for size in LIES]
+
+    def read(self, folder: Path) -> Any:
+        spec = describe(str(folder / "set"))
+        files = sorted(path for path in (folder / "set" / "train").rglob("*") if path.is_file())
+        return super().read(folder) | {"each": [read_image(path, spec) for path in files]}
+
+    def bent(self, files: Files, draw: Draw) -> Files | None:
+        name = draw.pick([name for name in files if name.endswith(".png")])
+        return files | {name: png_bent(files[name], draw)}
+
+
+def folders(seed: int, suffixes: Sequence[str]) -> Files:
+    """Two classes: one with an image of each format, the other with one; and a test split of one."""
+    kinds = {f"train/a/{k}.{suffix}": FORMATS[suffix] for k, suffix in enumerate(suffixes)}
+    kinds |= {"train/b/0.png": "PNG", "test/a/0.png": "PNG"}
+    return {f"set/{name}": picture(seed + k, kind) for k, (name, kind) in enumerate(kinds.items())}
+
+
+class Arrays(Shelf):
+    """Images and labels in .npz files, packed and unpacked, 8-bit and floats."""
+
+    name, place, split = "data-npz", "set.npz", "test"
+
+    def valid(self) -> list[Files]:
+        x = np.random.default_rng(0).integers(0, 256, (4, 3, 6, 5), dtype=np.uint8)
+        return [npz(np.savez, x, np.arange(4)), npz(np.savez_compressed, x / 255.0, np.arange(4) % 2)]
+
+    def bombs(self) -> list[Files]:
+        """Many images of zeros; and a header that announces many more images than there are."""
+        large = npz(np.savez_compressed, np.zeros((300, 1, 2000, 1000), np.uint8), np.zeros(300, int))
+        content = npz(np.savez, np.zeros((4, 1, 6, 5), np.uint8), np.arange(4))["set.npz"]
+        lie, at = b"(%d, 1, 6, 5), }" % 10**12, content.index(b"(4, 1, 6, 5), }")
+        return [large, {"set.npz": content[:at] + lie + content[at + len(lie) :]}]
+
+
+def npz(save: Any, x: Any, y: Any) -> Files:
+    buffer = io.BytesIO()
+    save(buffer, x=x, y=y)
+    return {"set.npz": buffer.getvalue()}
+
+
+class Paths(Shelf):
+    """CSV files of paths and labels."""
+
+    name, place, split, target = "data-csv", "set.csv", "test", "set.csv"
+
+    def valid(self) -> list[Files]:
+        images = {f"{k}.png": picture(k, mode="L") for k in range(3)}
+        rows = "".join(f"{k}.png,{k}\n" for k in range(3)), "".join(f'"{k}.png",{"ab"[k % 2]}\n' for k in range(3))
+        return [images | {"set.csv": f"path,label\n{each}".encode()} for each in rows]
+
+
+class Tar(Shelf):
+    """WebDataset tar files, with labels as numbers and in JSON."""
+
+    name, place, split = "data-tar", "set.tar", "test"
+
+    def valid(self) -> list[Files]:
+        plain = {f"{k}.cls": str(k).encode() for k in range(3)}
+        said = {f"{k}.json": f'{{"label": {k}}}'.encode() for k in range(3)}
+        made = []
+        for labels in (plain, said):
+            members, buffer = {f"{k}.png": picture(k, mode="L") for k in range(3)} | labels, io.BytesIO()
+            with tarfile.open(fileobj=buffer, mode="w") as archive:
+                for name in sorted(members):
+                    info = tarfile.TarInfo(name)
+                    info.size = len(members[name])
+                    archive.addfile(info, io.BytesIO(members[name]))
+            made.append({"set.tar": buffer.getvalue()})
+        return made
