@@ -5,17 +5,9 @@ import pytest
 import torch
 from PIL import Image
 
-from randsmooth.data.augment import (
-    PADDING,
-    augmented,
-    crop_draws,
-    cut_centre,
-    random_crop,
-    random_flip,
-    random_resized_crop,
-    scaled,
-)
 from randsmooth.data.dataset_spec import Fit
+from randsmooth.data.decode import crop_draws, cut_centre, random_resized_crop, scaled
+from randsmooth.data.images import PADDING, augmented, random_crop, random_flip
 
 
 def seeded(seed: int = 0) -> Any:

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 
 from randsmooth import data
-from randsmooth.data.decode import decode_many
 from randsmooth.data.tables import from_hub
 from randsmooth.errors import InputError
 
@@ -33,7 +32,7 @@ def test_from_hub(
     spec = replace(data.DATASETS["mnist"], hub=str(tmp_path / "hub"), hub_config=None)
     table = from_hub(spec, "test")
     assert table.labels.tolist() == [4, 5, 6]
-    assert np.array_equal(decode_many(table, torch.arange(3), spec).numpy(), pixels)
+    assert np.array_equal(table.read_many(torch.arange(3), spec).numpy(), pixels)
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from torch import Tensor, nn
 
 from randsmooth import data, models
 from randsmooth.certification.jobs import Job, SampleRange, Steps
-from randsmooth.data.augment import augmented
-from randsmooth.data.images import TensorImages
+from randsmooth.data.images import TensorImages, augmented
 from randsmooth.noise import Stream
 from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, train

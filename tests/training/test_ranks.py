@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from randsmooth import data
 from randsmooth.data import TensorImages
-from randsmooth.data.augment import Place, augmented
+from randsmooth.data.images import Place, augmented
 from randsmooth.methods import Loss
 from randsmooth.noise import Stream
 from randsmooth.progress import Silent

@@ -1,10 +1,9 @@
-"""Pixels in arrays and .npz files: checked, and brought to (N, C, H, W) in 8 bits or as floats in [0, 1]."""
+"""What a Python program holds: arrays, .npz files, loaders, and data sets such as torch's, read when needed."""
 
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,17 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data import default_collate as collate
+from torch.utils.data import default_convert as convert
 
-from randsmooth.data.augment import cut_centre, scaled
-from randsmooth.data.dataset_spec import SPLITS, Fit
+from randsmooth.data.dataset_spec import IN_MEMORY_BYTES, SPLITS, DatasetSpec, Fit
+from randsmooth.data.decode import RESIZE, Source, channels_of, converted, cut_centre, scaled, upright
 from randsmooth.data.files import NAMES
-from randsmooth.data.images import TensorImages
-from randsmooth.data.infer import Request, arch_for, own
-from randsmooth.data.labels import Where, from_numbers, from_texts, no_labels
+from randsmooth.data.images import Images, StreamedImages, TensorImages, take
+from randsmooth.data.infer import Request, arch_for, numbered, own, with_shape
+from randsmooth.data.labels import MOST_CLASSES, NO_LABEL, NONE, ColumnNames, Where, from_numbers, from_texts, no_labels
+from randsmooth.data.registry import unknown_form
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -31,17 +34,8 @@ MOST_CHANNELS = 64  # of images that are neither grey nor RGB, which must come f
 TWICE = 1.001 / 255  # about the largest value of 8-bit pixels that were divided by 255 twice
 SLIGHTLY = 0.01  # by which rounding or resizing makes values leave [0, 1]
 FULL_SCALES = (255, 65_535)  # of 8 and 16 bits; images without a value in the upper half have another scale
-
-# What reading a damaged .npz file raises.
-BROKEN = (
-    *(OSError, ValueError, EOFError, KeyError, MemoryError, OverflowError, RuntimeError, SyntaxError, TypeError),
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError),
-)
-
 ARRAY = re.compile(r"(?:(train|test|validation|val)_)?(.+?)(?:_(train|test|validation|val))?")
-
-# How large an array may become in memory: so many times its packed size, or so many bytes.
-MOST_SWELLING, SMALL_BYTES = 64, 2**27
+MOST_SWELLING, SMALL_BYTES = 64, 2**27  # how large an array may become: so many times its packed size, or so many bytes
 
 
 def as_array(x: Any) -> Pixels:
@@ -60,41 +54,29 @@ def images_first(x: Pixels, name: str, total: int | None = None) -> Pixels:
     Raises:
         InputError: another shape, or one that can be read in two ways.
     """
+    way = ""
     if x.ndim == 3:
-        _check_grey(x, name, total)
-        return x[:, None]
-    if x.ndim != 4:
-        raise InputError(
-            f"{name} has shape {x.shape}; expected images (N, C, H, W), (N, H, W, C), or grey ones (N, H, W): "
-            "x[None] makes a batch of one image, x.reshape(N, C, H, W) images of rows of pixels"
+        if total == len(x) or (x.shape[0] not in COLOURS and x.shape[2] not in COLOURS):
+            return x[:, None]
+        way = "which could be one image or grey ones: give one as x[None], grey ones as x[:, None]"
+    elif x.ndim != 4:
+        way = (
+            "expected images (N, C, H, W), (N, H, W, C), or grey ones (N, H, W): x[None] makes a batch of one image, "
+            "x.reshape(N, C, H, W) images of rows of pixels"
         )
-    first, last = x.shape[1] in COLOURS, x.shape[3] in COLOURS
-    if first and last:
-        raise InputError(
-            f"{name} has shape {x.shape}, which could be (N, C, H, W) or (N, H, W, C); make a `data.TensorImages` of "
-            "it, whose pixels are (N, C, H, W)"
+    elif x.shape[1] in COLOURS and x.shape[3] in COLOURS:
+        way = (
+            "which could be (N, C, H, W) or (N, H, W, C); make a `data.TensorImages` of it, whose pixels are "
+            "(N, C, H, W)"
         )
-    if last:
+    elif x.shape[3] in COLOURS:
         return np.moveaxis(x, 3, 1)
-    if not first and x.shape[1] >= min(MOST_CHANNELS + 1, *x.shape[2:]):
+    elif x.shape[1] in COLOURS or x.shape[1] < min(MOST_CHANNELS + 1, *x.shape[2:]):
+        return x
+    else:
         way = "drop the alpha channel, x[..., :3]" if x.shape[3] == 4 else "give (N, C, H, W), x.transpose(0, 3, 1, 2)"
-        raise InputError(f"{name} has shape {x.shape}, in which no axis is clearly that of the channels: {way}")
-    return x
-
-
-def _check_grey(x: Pixels, name: str, total: int | None) -> None:
-    """Raise InputError for (N, H, W) that could be one image in colour."""
-    if total != len(x) and (x.shape[0] in COLOURS or x.shape[2] in COLOURS):
-        raise InputError(
-            f"{name} has shape {x.shape}, which could be one image or grey ones: give one as x[None], grey ones as "
-            "x[:, None]"
-        )
-
-
-def one_image(x: Pixels, where: str) -> Pixels:
-    """One image as (C, H, W), of (C, H, W), (H, W, C) or (H, W). Errors as `images_first`."""
-    image: Pixels = images_first(x[None], where, 1 if x.ndim == 2 else None)[0]
-    return image
+        way = f"in which no axis is clearly that of the channels: {way}"
+    raise InputError(f"{name} has shape {x.shape}, {way}")
 
 
 def check_values(x: Pixels, name: str, where: Where) -> Pixels:
@@ -112,8 +94,6 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
         )
     each = tuple(range(1, x.ndim))
     lows, highs = x.min(axis=each), x.max(axis=each)
-    if len(bad := np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs)))):
-        raise InputError(f"{where(int(bad[0]))} holds NaN or infinity: check how it was made")
     low, high = float(lows.min()), float(highs.max())
     if x.dtype == np.uint8:
         if high == 1:
@@ -122,6 +102,8 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
                 "1 means white"
             )
         return x
+    if len(bad := np.flatnonzero(~(np.isfinite(lows) & np.isfinite(highs)))):
+        raise InputError(f"{where(int(bad[0]))} holds NaN or infinity: check how it was made")
     if len(bad := np.flatnonzero((lows < 0.0) | (highs > 1.0))):
         raise InputError(
             f"{name} has values in [{low:.6g}, {high:.6g}]; expected floats in [0, 1]: "
@@ -129,7 +111,7 @@ def check_values(x: Pixels, name: str, where: Where) -> Pixels:
         )
     if 0.0 < high <= TWICE:
         raise InputError(f"{name} has no value above {high:.4g}, of at most 1: was it divided by 255 twice?")
-    return x if x.dtype == np.float32 else x.astype(np.float32)
+    return x.astype(np.float32, copy=False)
 
 
 def into_unit_range(low: float, high: float) -> str:
@@ -158,18 +140,12 @@ def fitted(x: Pixels, fit: Fit | None, where: Where) -> Pixels:
     """`x` (N, C, H, W), each image resized and cropped as `fit` says."""
     if fit is None or not len(x):
         return x
-    sides = fit.sides(x.shape[2:], where(0))
-    height, width = fit.scaled(x.shape[2:])
-    out = np.empty((*x.shape[:2], *sides), x.dtype)
-    for image, place in zip(x.reshape(-1, *x.shape[2:]), out.reshape(-1, *sides), strict=True):
-        place[:] = np.asarray(cut_centre(scaled(Image.fromarray(image), (height, width)), sides))
+    sides, whole = fit.sides(x.shape[2:], where(0)), fit.scaled(x.shape[2:])
+    planes = [
+        np.asarray(cut_centre(scaled(Image.fromarray(each), whole), sides)) for each in x.reshape(-1, *x.shape[2:])
+    ]
+    out = np.stack(planes).reshape(*x.shape[:2], *sides)
     return np.clip(out, 0.0, 1.0) if out.dtype == np.float32 else out
-
-
-def tensor(x: Pixels) -> Tensor:
-    """`x` as a tensor that may share its memory."""
-    x = np.ascontiguousarray(x)
-    return torch.from_numpy(x if x.flags.writeable else x.copy())
 
 
 def from_arrays(x: Any, y: Any, name: str, request: Request, *, source: str = "arrays") -> TensorImages:
@@ -178,6 +154,7 @@ def from_arrays(x: Any, y: Any, name: str, request: Request, *, source: str = "a
     Args:
         x, y: the arrays or tensors.
         name: what to call x in errors.
+        request: what is asked of them.
         source: what to call the data set.
 
     Raises:
@@ -187,26 +164,23 @@ def from_arrays(x: Any, y: Any, name: str, request: Request, *, source: str = "a
     def where(index: int) -> str:
         return f"image {index} of {name}"
 
-    pixels = as_array(x)
-    classes: tuple[str, ...] | None = None
+    pixels, classes = as_array(x), None
     labels = None if y is None else as_array(y)
     if labels is not None and (labels.ndim == 0 or labels.shape[:1] != pixels.shape[:1]):
         raise InputError(f"{name} has the shape {pixels.shape}, and the labels {labels.shape}: give one label an image")
     pixels = images_first(pixels, name, None if labels is None else len(labels))
     if not pixels.size:
         raise InputError(f"no images in {name}: its shape is {pixels.shape}")
-    if labels is None:
-        found = no_labels(len(pixels))
-    elif labels.dtype.kind == "U":
+    if labels is not None and labels.dtype.kind == "U":
         found, classes = from_texts(labels.ravel().tolist(), where, source)
     else:
-        found = from_numbers(labels, where)
-    ready = fitted(check_values(pixels, name, where), request.fit, where)
+        found = no_labels(len(pixels)) if labels is None else from_numbers(labels, where)
+    ready = np.ascontiguousarray(fitted(check_values(pixels, name, where), request.fit, where))
     spec = own(source, {request.called: len(ready)}, classes, request.fit)
-    numbered = tuple(str(k) for k in range(int(found.max()) + 1))
     shape = (ready.shape[1], ready.shape[2], ready.shape[3])
-    spec = replace(spec, shape=shape, arch=arch_for(shape), classes=classes or numbered)
-    return TensorImages(spec, request.called, tensor(ready), found, request.device)
+    spec = replace(spec, shape=shape, arch=arch_for(shape), classes=classes or numbered(found))
+    there = torch.from_numpy(ready if ready.flags.writeable else ready.copy())
+    return TensorImages(spec, request.called, there, found, request.device)
 
 
 def read_npz(path: Path, request: Request) -> TensorImages:
@@ -224,11 +198,15 @@ def read_npz(path: Path, request: Request) -> TensorImages:
         with found as archive:
             split, arrays = _of_split(path, archive.files, request)
             image, label = request.columns.find(arrays, str(path))
-            _check_sizes(path, archive)
+            for info in archive.zip.infolist() if archive.zip else ():
+                if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
+                    raise InputError(
+                        f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: save it with np.savez"
+                    )
             x, y = archive[arrays[image]], None if label is None else archive[arrays[label]]
     except InputError:
         raise
-    except BROKEN as error:
+    except Exception as error:  # damage makes zip and NumPy raise whatever they like
         raise InputError(f"{path} is a damaged .npz file: {shown(error) or type(error).__name__}") from error
     return from_arrays(x, y, str(path), replace(request, split=split), source=path.name)
 
@@ -242,17 +220,205 @@ def _of_split(path: Path, names: list[str], request: Request) -> tuple[str, dict
         return request.called, {name: name for name in names}
     split = request.split or there[0]
     if split not in there:
-        raise InputError(
-            f"no split {split!r} in {path}; splits there: {', '.join(there)} (its arrays: {shown(', '.join(names))})"
-        )
+        listed = shown(", ".join(names))
+        raise InputError(f"no split {split!r} in {path}; splits there: {', '.join(there)} (its arrays: {listed})")
     word = next(word for word in NAMES[split] if word in words.values())
     return split, {parts[name][2]: name for name in parts if words[name] == word}
 
 
-def _check_sizes(path: Path, archive: Any) -> None:
-    """Raise InputError for an array that a small file claims to unpack to very much."""
-    for info in archive.zip.infolist():
-        if info.file_size > max(SMALL_BYTES, MOST_SWELLING * info.compress_size):
+PROBE = 32  # items that are looked at before the others are asked for
+
+
+class Items(Source):
+    """The items of a data set: images, or pairs of an image and a label, or mappings with such columns."""
+
+    threads = False
+
+    def __init__(self, items: Any, name: str, columns: ColumnNames) -> None:
+        """Raises InputError for no items, or for ones that are no images."""
+        self.items, self._columns = items, columns
+        if not len(items):
+            raise InputError(f"no images in {name}")
+        super().__init__(None, None, name)
+        self._known = dict[int, int]()  # item -> label, of those that were read
+        has_labels = self._parts(0)[1] is not None
+        stated = _stated(items) if has_labels else None
+        self.labelled = has_labels
+        self.stated = from_numbers(stated, self.where) if stated is not None else None
+        if not has_labels or (self.stated is not None and bool((self.stated == NO_LABEL).any())):
+            self.labelled, self.stated = False, no_labels(len(items))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def where(self, index: int) -> str:
+        return f"item {index} of {self.name}"
+
+    def _parts(self, index: int) -> tuple[Any, Any]:
+        return _parts(self.items[index], self._columns, self.where(index))
+
+    def labels_at(self, indices: Tensor) -> Tensor:
+        """As the data set states them, else read from each item."""
+        if self.stated is not None:
+            return self.stated[indices]
+        for index in indices.tolist():
+            if index not in self._known:
+                self.item(index)
+        return torch.tensor([self._known[index] for index in indices.tolist()], dtype=torch.int64)
+
+    def item(self, index: int) -> Image.Image | NDArray[Any]:
+        """The image of one item: an upright PIL image, or an array (C, H, W); its label is looked at."""
+        image, label = self._parts(index)
+        if self.labelled:
+            self._known[index] = self._label(index, label)
+        if isinstance(image, Image.Image):
+            return upright(image)
+        if not isinstance(image, Tensor | np.ndarray):
             raise InputError(
-                f"{path} swells to {info.file_size:,} bytes in {shown(info.filename)}: save it with np.savez"
+                f"{self.where(index)} holds a {type(image).__name__}; expected a tensor, an array or a PIL image, "
+                "or a pair (image, label)"
             )
+        array = as_array(image)
+        first: NDArray[Any] = images_first(array[None], self.where(index), 1 if array.ndim == 2 else None)[0]
+        return first
+
+    def _label(self, index: int, label: Any) -> int:
+        found = np.zeros(0) if label is None else as_array(label)
+        if found.size != 1 or found.dtype.kind not in "iu" or not 0 <= int(found.item()) < MOST_CLASSES:
+            has = "no label, unlike the first item" if label is None else f"the label {shown(repr(label))}"
+            raise InputError(
+                f"{self.where(index)} has {has}; expected one whole number from 0: label_column='none' says that there "
+                "are none"
+            )
+        if self.stated is not None and int(self.stated[index]) != int(found.item()):
+            raise InputError(
+                f"{self.where(index)} has the label {int(found.item())}, and {int(self.stated[index])} in `targets`: "
+                "mend these"
+            )
+        return int(found.item())
+
+    def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[np.float32]:
+        """The pixels (C, H, W) of one item in [0, 1]. It may be nearly black, so that its own range says little."""
+        image, where = self.item(index), self.where(index)
+        if isinstance(image, Image.Image):
+            pixels = np.asarray(converted(image, spec.shape[0], where))
+            image = pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
+        in_range = image.dtype.kind == "f" and image.size and bool((image >= 0).all() and (image <= 1).all())
+        if image.dtype != np.uint8 and not in_range:
+            image = check_values(image[None], f"the image of {where}", lambda _: where)[0]
+        image = image if image.dtype == np.uint8 else image.astype(np.float32)
+        array = fitted(image[None], spec.fit, lambda _: where)[0]
+        if array.shape != spec.shape:
+            raise InputError(f"{where} has the shape {array.shape}, and the first images {spec.shape}: {RESIZE}")
+        found: NDArray[np.float32] = np.ascontiguousarray(array).astype(np.float32)
+        return found / np.float32(255) if array.dtype == np.uint8 else found
+
+
+def _stated(items: Any) -> NDArray[Any] | None:
+    """The labels of all items without reading these, in the ways in which torchvision and torch keep them."""
+    inner, indices = getattr(items, "dataset", None), getattr(items, "indices", None)
+    if inner is not None and isinstance(indices, Sequence | Tensor | np.ndarray):  # a torch.utils.data.Subset
+        stated = _stated(inner)
+        return None if stated is None else stated[as_array(indices)]
+    for name in ("targets", "labels"):
+        values = getattr(items, name, None)
+        if isinstance(values, Sequence | Tensor | np.ndarray) and not isinstance(values, str):
+            found = as_array(values)
+            if found.shape == (len(items),) and found.dtype.kind in "iu":
+                return found
+    return None
+
+
+def from_items(items: Items, request: Request) -> StreamedImages:
+    """The images of `items`, which are read when they are asked for; some are looked at, the first of them twice.
+
+    Raises:
+        InputError: images of several sizes, or that cannot be converted, or that change from reading to reading.
+    """
+    spec = own(items.name, {request.called: len(items)}, None, request.fit)
+    images = [items.item(index) for index in take(len(items), min(PROBE, len(items))).tolist()]
+    if not np.array_equal(np.asarray(images[0]), np.asarray(items.item(0)), equal_nan=True):
+        raise InputError(
+            f"{items.where(0)} has other pixels each time it is read (random augmentation?); a certificate is about "
+            "one image: leave random transforms out"
+        )
+    photographs = [image for image in images if isinstance(image, Image.Image)]
+    arrays = [image for image in images if not isinstance(image, Image.Image)]
+    if arrays and photographs:
+        raise InputError(f"{items.name} holds PIL images and arrays: give one of them")
+    if len({image.shape for image in arrays}) == 1:
+        check_values(np.stack(arrays), f"the images of {items.name}", items.where)
+    channels = len(arrays[0]) if arrays else channels_of({image.mode for image in photographs}) or 3
+    sides = {image.shape[1:] for image in arrays} | {(image.height, image.width) for image in photographs}
+    spec = with_shape(spec, channels, sides, items.name)
+    if items.stated is not None:
+        spec = replace(spec, classes=numbered(items.stated))
+    return StreamedImages(spec, request.called, items, request.device)
+
+
+def from_object(source: Any, request: Request) -> Images:
+    """The images that `source` holds, or gives one by one. What has no splits is the split that is asked for.
+
+    Raises:
+        InputError: it is no data set, or its images cannot be used.
+    """
+    if isinstance(source, tuple) and len(source) == 2:
+        return from_arrays(source[0], source[1], "x", request)
+    if isinstance(source, np.ndarray | Tensor):
+        return from_arrays(source, None, "x", request)
+    if isinstance(source, DataLoader):
+        return _from_loader(source, request)
+    called = f"the {type(source).__name__}"
+    if isinstance(source, IterableDataset):
+        return _gathered(DataLoader(source, batch_size=None), called, request)
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, str | bytes | dict):
+        return from_items(Items(source, called, request.columns), request)
+    raise unknown_form(f"dataset={shown(repr(source))} is of the type {type(source).__name__}, which is no data set")
+
+
+def _from_loader(loader: DataLoader[Any], request: Request) -> Images:
+    """The data set behind a loader, in its own order; or what the loader gives, where it makes batches its own way."""
+    usual, sampler = loader.collate_fn in (collate, convert), loader.sampler
+    if isinstance(loader.dataset, IterableDataset) or (not usual and isinstance(sampler, SequentialSampler)):
+        return _gathered(loader, "the DataLoader", request)
+    whole = isinstance(sampler, RandomSampler) and len(sampler) == len(loader.dataset)  # type: ignore[arg-type]
+    if usual and (whole or isinstance(sampler, SequentialSampler)):
+        return from_object(loader.dataset, request)
+    raise InputError(
+        f"the DataLoader draws with a {type(sampler).__name__}, so that its images have no fixed positions: use "
+        "shuffle=False, and torch.utils.data.Subset for a part of the data"
+    )
+
+
+def _gathered(loader: DataLoader[Any], name: str, request: Request) -> Images:
+    """All that a loader gives, in memory."""
+    parts, size = list[tuple[Any, Any]](), 0
+    for number, item in enumerate(loader):
+        x, y = (as_array(part) for part in _parts(item, request.columns, f"number {number} of {name}"))
+        parts.append((x, y) if loader.batch_size is not None else (x[None], y.reshape(1)))
+        size += x.nbytes
+        if size > IN_MEMORY_BYTES:
+            raise InputError(
+                f"{name} gives more than {IN_MEMORY_BYTES:,} bytes: give a Dataset with __getitem__ instead"
+            )
+    if not parts:
+        raise InputError(f"no images in {name}")
+    xs, ys = zip(*parts, strict=True)
+    unlabelled = all(y.dtype == object for y in ys)
+    try:
+        whole, labels = np.concatenate(xs), None if unlabelled else np.concatenate(ys)
+    except ValueError as error:
+        raise InputError(f"{name} gives images of several shapes, or only some with labels ({error})") from error
+    return from_arrays(whole, labels, name, request, source=name)
+
+
+def _parts(item: Any, columns: ColumnNames, where: str) -> tuple[Any, Any]:
+    """The image of an item, or the images of a batch, and the label; None if it has none."""
+    if isinstance(item, Mapping):
+        image, label = columns.find([str(key) for key in item], where)
+        return item[image], None if label is None else item[label]
+    if isinstance(item, list | tuple):
+        if len(item) < 2:
+            return (item[0] if item else None), None
+        return item[0], None if columns.label == NONE else item[1]
+    return item, None

@@ -67,7 +67,7 @@ class Fit:
             {'resize': '64x48', 'crop': '32'}
         """
         square = self.crop is not None and self.crop[0] == self.crop[1]
-        return {"resize": written(self.resize), "crop": written(self.crop[0] if self.crop and square else self.crop)}
+        return {"resize": written(self.resize), "crop": written(self.crop[0] if square and self.crop else self.crop)}
 
     def scaled(self, sides: Sides) -> Sides:
         """Height and width after scaling an image of height and width `sides`."""
@@ -104,19 +104,16 @@ def parse_size(name: str, value: Any) -> int | Sides | None:
     """
     if value is None:
         return None
-    sides: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    pair = list(value) if isinstance(value, list | tuple) else [value]
     if isinstance(value, str):
         found = WRITTEN.fullmatch(value.strip())
-        sides = [int(side) for side in found.groups() if side] if found else []
-    whole = all(type(side) is int and 1 <= side <= LONGEST_SIDE for side in sides)
-    if not whole or len(sides) not in (1, 2):
+        pair = [int(side) for side in found.groups() if side] if found else []
+    if not 1 <= len(pair) <= 2 or any(type(side) is not int or not 1 <= side <= LONGEST_SIDE for side in pair):
         raise InputError(
             f"{name}={shown(repr(value))} is no size: give pixels as one number, such as 224, or as HEIGHTxWIDTH, such "
             f"as 224x192, each from 1 to {LONGEST_SIDE:,}"
         )
-    if len(sides) == 1 and not isinstance(value, list | tuple):
-        return int(sides[0])
-    return int(sides[0]), int(sides[-1])
+    return pair[0] if len(pair) == 1 and not isinstance(value, list | tuple) else (pair[0], pair[-1])
 
 
 def written(size: int | Sides | None) -> str | None:
@@ -126,13 +123,9 @@ def written(size: int | Sides | None) -> str | None:
         >>> written(224), written((224, 192))
         ('224', '224x192')
     """
-    if size is None or isinstance(size, int):
-        return None if size is None else str(size)
-    return f"{size[0]}x{size[1]}"
-
-
-def _own_names() -> dict[str, tuple[str, ...]]:
-    return {"train": ("train",), "test": ("test",)}
+    if size is None:
+        return None
+    return str(size) if isinstance(size, int) else f"{size[0]}x{size[1]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +184,7 @@ class DatasetSpec:
     fit: Fit | None = None
     convert: bool = False
     open_ended: bool = False
-    files: dict[str, tuple[str, ...]] = field(default_factory=_own_names)
+    files: dict[str, tuple[str, ...]] = field(default_factory=lambda: {split: (split,) for split in SPLITS})
     read: Callable[[str], tuple[NDArray[np.uint8], NDArray[np.int64]]] | None = None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import struct
 import warnings
 import zlib
@@ -12,16 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
-from torch import Tensor
+from torch import Generator, Tensor
 
-from randsmooth.data.augment import cut_centre, random_resized_crop, scaled
-from randsmooth.data.dataset_spec import DatasetSpec, Fit
+from randsmooth.data.dataset_spec import DatasetSpec, Sides
+from randsmooth.data.labels import NO_LABEL
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
@@ -71,17 +72,74 @@ WRONG_CHANNELS = {
 CHUNK = 16
 
 
-class Encoded(ABC):
-    """A split of compressed images, which several threads may read at the same time.
+SCALE, RATIO, ATTEMPTS = (0.08, 1.0), (3 / 4, 4 / 3), 10  # of random resized crops
+DRAWS = 2 * ATTEMPTS + 3  # uniform numbers that one of them uses: area and ratio of each attempt, corner, flip
+
+
+class Source(ABC):
+    """The images of a split where they lie, read when they are asked for.
 
     Attributes:
-        labels: (N,) int64, NO_LABEL throughout where there are none.
         classes: the class names that the data themselves give; None where they give none.
-        source: what to call it in errors.
+        name: what to call it in errors.
+        threads: whether several threads may read at the same time.
+        labelled: whether the images have labels.
     """
 
-    def __init__(self, labels: Tensor, classes: tuple[str, ...] | None, source: str) -> None:
-        self.labels, self.classes, self.source = labels, classes, source
+    threads, labelled = True, True
+
+    def __init__(self, labels: Tensor | None, classes: tuple[str, ...] | None, name: str) -> None:
+        """`labels` (N,): NO_LABEL throughout where there are none; None where the subclass finds them one by one."""
+        self.classes, self.name = classes, name
+        if labels is not None:
+            self.labels = labels
+            self.labelled = not bool((labels == NO_LABEL).any())
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def labels_at(self, indices: Tensor) -> Tensor:
+        """The labels (B,) of the images at `indices` (B,)."""
+        return self.labels[indices]
+
+    def where(self, index: int) -> str:
+        """What to call image `index` in an error."""
+        return f"image {index} of {self.name}"
+
+    def file_of(self, index: int) -> str | None:
+        """The file of image `index`, where it has one of its own."""
+        return None
+
+    @abstractmethod
+    def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[Any]:
+        """The pixels (C, H, W) of one image as `spec` says, uint8, or float32 in [0, 1] where `threads` is False.
+
+        `draws`: the uniform numbers of a random resized crop, as `crop_draws` gives them.
+        """
+
+    def read_many(self, indices: Tensor, spec: DatasetSpec, draws: Sequence[Sequence[float]] | None = None) -> Tensor:
+        """The images at `indices` (B,) by a pool of threads: (B, C, H, W).
+
+        Raises:
+            InputError: an image cannot be used; the message names the first such image by its index.
+        """
+        wanted = indices.tolist()
+        if not self.threads:
+            return torch.stack([torch.from_numpy(self.read(index, spec)) for index in wanted])
+        out = np.empty((len(wanted), *spec.shape), dtype=np.uint8)
+
+        def fill(start: int) -> None:
+            for row, index in enumerate(wanted[start : start + CHUNK], start):
+                out[row] = self.read(index, spec, draws[row] if draws else None)
+
+        with ThreadPoolExecutor() as pool:
+            for _ in pool.map(fill, range(0, len(wanted), CHUNK)):
+                pass  # map() raises here what a thread raised, and drops the chunks that have not begun
+        return torch.from_numpy(out)
+
+
+class Encoded(Source):
+    """A split of compressed images."""
 
     @abstractmethod
     def content(self, index: int) -> bytes | Path | None:
@@ -93,9 +151,9 @@ class Encoded(ABC):
             raise InputError(f"{self.where(index)} has no bytes: store the image itself, not only its path")
         return opened(found) if isinstance(found, Path) else io.BytesIO(found)
 
-    def where(self, index: int) -> str:
-        """What to call image `index` in an error."""
-        return f"image {index} of {self.source}"
+    def read(self, index: int, spec: DatasetSpec, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
+        with self.open(index) as stream:
+            return decode(stream, spec, self.where(index), draws)
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -130,34 +188,6 @@ def read_image(path: str | Path, spec: DatasetSpec) -> Tensor:
         raise InputError(f"no image file at {path}")
     with opened(path) as stream:
         return torch.tensor(decode(stream, spec, str(path))).float() / 255
-
-
-def decode_many(
-    encoded: Encoded, indices: Tensor, spec: DatasetSpec, draws: Sequence[Sequence[float]] | None = None
-) -> Tensor:
-    """The images at `indices` (B,), decoded by a pool of threads: (B, C, H, W) uint8.
-
-    Args:
-        encoded: the split.
-        indices: the images to decode.
-        spec: what they should look like.
-        draws: for each image the uniform numbers of a random resized crop; None: no augmentation.
-
-    Raises:
-        InputError: an image cannot be used; the message names the first such image by its index.
-    """
-    wanted = indices.tolist()
-    out = np.empty((len(wanted), *spec.shape), dtype=np.uint8)
-
-    def fill(start: int) -> None:
-        for row, index in enumerate(wanted[start : start + CHUNK], start):
-            with encoded.open(index) as stream:
-                out[row] = decode(stream, spec, encoded.where(index), draws[row] if draws else None)
-
-    with ThreadPoolExecutor() as pool:
-        for _ in pool.map(fill, range(0, len(wanted), CHUNK)):
-            pass  # map() raises here what a thread raised, and drops the chunks that have not begun
-    return torch.from_numpy(out)
 
 
 def decode(stream: IO[bytes], spec: DatasetSpec, where: str, draws: Sequence[float] | None = None) -> NDArray[np.uint8]:
@@ -223,33 +253,28 @@ def form(stream: IO[bytes], where: str, *, turn: bool = False) -> tuple[str, int
 
 @contextmanager
 def _image(stream: IO[bytes], where: str) -> Iterator[Image.Image]:
-    """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes an InputError."""
-    try:
-        with _opened(stream, where) as image:
-            yield image
-    except InputError:
-        raise
-    except UnidentifiedImageError as error:
-        raise InputError(f"{where} cannot be decoded: it is none of {', '.join(FORMATS)}") from error
-    except Exception as error:  # damage makes a decoder raise whatever it likes
-        raise InputError(f"{where} cannot be decoded: {shown(error) or type(error).__name__}") from error
-
-
-def _opened(stream: IO[bytes], where: str) -> Image.Image:
-    """The image in `stream`, of a size that can be decoded, without PIL's warnings about what it tolerates.
+    """The image in `stream`, of a size that can be decoded. Whatever a decoder raises becomes an InputError.
 
     The caller decodes it, in parallel with others. Only TIFF is decoded here: PIL reads its tags again while it
     decodes, and would warn again. EXIF data are read here and kept: damaged ones turn no image, without a warning.
     """
-    with _one_at_a_time, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        image = Image.open(stream, formats=FORMATS)
-        _check_pixels(image.width, image.height, where)
-        if image.format == "TIFF":
-            image.load()
-        elif "exif" in image.info:
-            image.getexif()
-        return image
+    try:
+        with _one_at_a_time, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(stream, formats=FORMATS)
+            _check_pixels(image.width, image.height, where)
+            if image.format == "TIFF":
+                image.load()
+            elif "exif" in image.info:
+                image.getexif()
+        with image:
+            yield image
+    except InputError:
+        raise
+    except Exception as error:  # damage makes a decoder raise whatever it likes
+        none = isinstance(error, UnidentifiedImageError)
+        why = f"it is none of {', '.join(FORMATS)}" if none else shown(error) or type(error).__name__
+        raise InputError(f"{where} cannot be decoded: {why}") from error
 
 
 def _check_pixels(width: int, height: int, where: str) -> None:
@@ -262,35 +287,24 @@ def _check_pixels(width: int, height: int, where: str) -> None:
 def _fitted(image: Image.Image, spec: DatasetSpec, where: str, draws: Sequence[float] | None) -> Image.Image:
     """`image` in the mode and size of `spec`: resized and cropped if the spec says so, checked if it does not."""
     channels, *sides = spec.shape
-    fit = spec.fitting
+    fit, mode = spec.fitting, MODES.get(channels, "none")
     if spec.convert:
         image = converted(upright(image), channels, where)
     elif fit is not None and image.mode in TO_RGB and channels == 3:
         image = image.convert("RGB")
-    if image.mode != MODES.get(channels):
-        raise InputError(_mismatch(image, spec, where))
-    if draws is not None:
-        return random_resized_crop(image, draws, (sides[0], sides[1]))
-    if fit is not None:
-        image = _resized(image, fit, where)
-    if [image.height, image.width] != sides:
-        raise InputError(_mismatch(image, spec, where))
-    return image
-
-
-def _resized(image: Image.Image, fit: Fit, where: str) -> Image.Image:
-    height, width = fit.scaled((image.height, image.width))
-    _check_pixels(width, height, f"{where}, scaled,")
-    sides = fit.sides((image.height, image.width), where)
-    return cut_centre(scaled(image, (height, width)), sides)
-
-
-def _mismatch(image: Image.Image, spec: DatasetSpec, where: str) -> str:
-    channels, height, width = spec.shape
-    way = "convert it" if image.mode != MODES.get(channels) or not spec.convert else RESIZE
-    return (
+    if image.mode == mode:
+        if draws is not None:
+            return random_resized_crop(image, draws, (sides[0], sides[1]))
+        if fit is not None:
+            height, width = fit.scaled((image.height, image.width))
+            _check_pixels(width, height, f"{where}, scaled,")
+            image = cut_centre(scaled(image, (height, width)), fit.sides((image.height, image.width), where))
+        if [image.height, image.width] == sides:
+            return image
+    way = "convert it" if image.mode != mode or not spec.convert else RESIZE
+    raise InputError(
         f"{where} is {image.height}x{image.width} with {_channels(len(image.getbands()))} (mode {image.mode}); "
-        f"{spec.name} needs {height}x{width} with {_channels(channels)} (mode {MODES.get(channels, 'none')}): {way}"
+        f"{spec.name} needs {sides[0]}x{sides[1]} with {_channels(channels)} (mode {mode}): {way}"
     )
 
 
@@ -323,34 +337,75 @@ def _orientation(image: Image.Image) -> int:
 
 
 def converted(image: Image.Image, channels: int, where: str) -> Image.Image:
-    """`image` as 8-bit grey (`channels` 1) or RGB (3). Raises InputError for what is not converted."""
+    """`image` as 8-bit grey (`channels` 1) or RGB (3); of 16 bits the upper 8.
+
+    Raises:
+        InputError: a mode that is not converted, transparent pixels, or 16 bits of which only the lower 12 are used.
+    """
     if image.mode not in (*GREY, *COLOUR) or (channels == 1 and image.mode not in GREY):
         raise InputError(f"{where} {WRONG_CHANNELS[channels].format(mode=image.mode)}")
     if image.mode in SIXTEEN_BITS:
-        image = _eight_bits(image, where)
-    return _opaque(image, where).convert("L" if channels == 1 else "RGB")
+        values = np.asarray(image).astype(np.uint32)
+        if 0 < values.max(initial=0) < FEWER_BITS:
+            raise InputError(
+                f"{where} has 16 bits a pixel and no value above {values.max()}, so that its upper 8 bits are almost "
+                "black; scale it to 0..65535, or give the pixels as a float array in [0, 1]"
+            )
+        image = Image.fromarray((values >> 8).astype(np.uint8))
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        if image.getchannel("A").getextrema()[0] != 255:
+            raise InputError(
+                f"{where} has transparent pixels, whose colour is undefined: put it on a background first, such as "
+                "white, and save it without an alpha channel"
+            )
+        image = image.convert("RGB")
+    return image.convert("L" if channels == 1 else "RGB")
 
 
-def _eight_bits(image: Image.Image, where: str) -> Image.Image:
-    """The upper 8 of 16 bits: v becomes v // 256."""
-    values = np.asarray(image).astype(np.uint32)
-    if 0 < values.max(initial=0) < FEWER_BITS:
-        raise InputError(
-            f"{where} has 16 bits a pixel and no value above {values.max()}, so that its upper 8 bits are almost "
-            "black; scale it to 0..65535, or give the pixels as a float array in [0, 1]"
-        )
-    return Image.fromarray((values >> 8).astype(np.uint8))
+def crop_draws(batch: int, generator: Generator) -> list[list[float]]:
+    """The uniform numbers of `batch` random crops, drawn together so that they do not depend on the threads."""
+    return torch.rand((batch, DRAWS), generator=generator, device=generator.device).tolist()
 
 
-def _opaque(image: Image.Image, where: str) -> Image.Image:
-    """`image`, of whose alpha channel, if any, nothing is lost. Raises InputError where a pixel is transparent."""
-    if not image.has_transparency_data:
-        return image
-    image = image.convert("RGBA")
-    lowest, _ = image.getchannel("A").getextrema()
-    if lowest != 255:
-        raise InputError(
-            f"{where} has transparent pixels, whose colour is undefined: put it on a background first, such as white, "
-            "and save it without an alpha channel"
-        )
-    return image.convert("RGB")
+def scaled(image: Image.Image, sides: Sides) -> Image.Image:
+    """The whole image at another height and width (bilinear, antialiased)."""
+    height, width = sides
+    return image if image.size == (width, height) else image.resize((width, height), Image.Resampling.BILINEAR)
+
+
+def cut_centre(image: Image.Image, sides: Sides) -> Image.Image:
+    """Its central window of height and width `sides`, which must not be larger than the image."""
+    height, width = sides
+    left, top = round((image.width - width) / 2), round((image.height - height) / 2)
+    return image.crop((left, top, left + width, top + height))
+
+
+def random_resized_crop(image: Image.Image, draws: Sequence[float], sides: Sides) -> Image.Image:
+    """Cut a random window, scale it to height and width `sides`, and mirror it with probability 1/2.
+
+    `draws` are DRAWS uniform numbers in [0, 1), one row of `crop_draws`.
+    """
+    width, height = _window(image.size, draws)
+    *_, across, down, mirror = draws
+    left, top = int(across * (image.width - width + 1)), int(down * (image.height - height + 1))
+    image = image.crop((left, top, left + width, top + height))
+    image = image.resize(sides[::-1], Image.Resampling.BILINEAR)
+    return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if mirror < 0.5 else image
+
+
+def _window(size: tuple[int, int], draws: Sequence[float]) -> tuple[int, int]:
+    """Width and height, in pixels, of the first drawn window that fits, else of the largest allowed one."""
+    full_width, full_height = size
+    for attempt in range(ATTEMPTS):
+        area = full_width * full_height * _between(SCALE, draws[2 * attempt])
+        ratio = math.exp(_between((math.log(RATIO[0]), math.log(RATIO[1])), draws[2 * attempt + 1]))
+        width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if 0 < width <= full_width and 0 < height <= full_height:
+            return width, height
+    widest = max(1, min(full_width, round(full_height * RATIO[1])))
+    return widest, max(1, min(full_height, round(widest / RATIO[0])))
+
+
+def _between(limits: tuple[float, float], u: float) -> float:
+    return limits[0] + u * (limits[1] - limits[0])

@@ -53,6 +53,9 @@ class ImageFiles(Encoded):
     def content(self, index: int) -> Path:
         return self.paths[index]
 
+    def file_of(self, index: int) -> str:
+        return str(self.paths[index])
+
     def where(self, index: int) -> str:
         return f"image {index} ({self.paths[index]})"
 
@@ -196,33 +199,35 @@ def read_csv(path: Path, columns: ColumnNames = USUAL) -> ImageFiles:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-            rows = [(reader.line_num, row) for row in reader if row]
+            found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no CSV file in UTF-8: {shown(error)}") from error
-    if len(rows) < 2:
+    if len(found) < 2:
         raise InputError(
             f"no images in {path}: its first line names the columns, such as path,label, the others hold them"
         )
-    names = [name.strip() for name in rows.pop(0)[1]]
-    odd = next(((line, len(row)) for line, row in rows if len(row) != len(names)), None)
+    numbers, names, rows = [line for line, _ in found[1:]], found[0][1], [row for _, row in found[1:]]
+    odd = next((k for k, row in enumerate(rows) if len(row) != len(names)), None)
     if odd is not None:
-        raise InputError(f"{path}, line {odd[0]} has {odd[1]} cells; expected {len(names)}, as line 1 has")
+        raise InputError(
+            f"{path}, line {numbers[odd]} has {len(rows[odd])} cells; expected {len(names)}, as line 1 has"
+        )
     image, label = columns.find(names, str(path))
-    files = [path.parent / row[names.index(image)].strip() for _, row in rows]
+    files = [path.parent / row[names.index(image)] for row in rows]
     missing = [place for place, file in enumerate(files) if "\0" in str(file) or not file.is_file()]
     if missing:
         raise InputError(
-            f"{path}, line {rows[missing[0]][0]}: no image file at {shown(files[missing[0]])}, and so for "
+            f"{path}, line {numbers[missing[0]]}: no image file at {shown(files[missing[0]])}, and so for "
             f"{len(missing):,} of {len(files):,} rows; paths are relative to {path.parent}, the folder of the CSV file"
         )
     if label is None:
         return ImageFiles(files, no_labels(len(files)))
-    cells = [row[names.index(label)] for _, row in rows]
-    return ImageFiles(files, *from_texts(cells, lambda place: f"line {rows[place][0]} of {path}", str(path)))
+    cells = [row[names.index(label)] for row in rows]
+    return ImageFiles(files, *from_texts(cells, lambda place: f"line {numbers[place]} of {path}", str(path)))
 
 
 class _Part(NamedTuple):
-    """A part of a sample: what the sample is called, the extension in lower case, and where its bytes lie."""
+    """A part of a sample: its name without and behind the first dot, and where its bytes lie."""
 
     key: str
     extension: str
@@ -250,15 +255,22 @@ class TarShards(Encoded):
             InputError: a shard that is damaged or compressed, a key that occurs twice, a member that is no file, or a
                 sample without an image or, where others have one, without a label; the message names it.
         """
-        self._images: list[_Part] = []
-        cells: list[str] = []
-        for parts in _samples(shards):
-            first = next(iter(parts.values()))
-            where = f"sample {shown(repr(first.key))} of {first.shard}"
-            self._images.append(_image(parts, columns.image, where))
-            cells.append(_label(parts, columns.label, where))
-        if not cells:
+        samples = dict[str, dict[str, _Part]]()
+        for shard in shards:
+            for key, group in groupby(_parts(shard), key=lambda part: part.key):
+                if key in samples:
+                    raise InputError(f"{shard} has the key {shown(repr(key))} twice: keys must be unique")
+                samples[key] = {}
+                for part in group:
+                    if samples[key].setdefault(part.extension, part) is not part:
+                        raise InputError(f"{shard} has {shown(key)}.{shown(part.extension)} twice: keep one of them")
+        if not samples:
             raise InputError(f"no images in {shards[0]}: it holds no samples such as 0001.jpg and 0001.cls")
+        self._images, cells = list[_Part](), list[str]()
+        for key, found in samples.items():
+            where = f"sample {shown(repr(key))} of {next(iter(found.values())).shard}"
+            self._images.append(_image(found, columns.image, where))
+            cells.append(_label(found, columns.label, where))
         super().__init__(*from_texts(cells, self.where, str(shards[0])), str(shards[0]))
 
     def content(self, index: int) -> bytes:
@@ -280,8 +292,7 @@ def shards_of(pattern: str) -> list[Path]:
         ...
         randsmooth.errors.InputError: no file at no-1.tar: ...
     """
-    found = BRACES.search(pattern)
-    paths = [Path(pattern).expanduser()]
+    found, paths = BRACES.search(pattern), [Path(pattern).expanduser()]
     if found is not None:
         first, last = int(found[1]), int(found[2])
         if not 0 <= last - first < MOST_SHARDS:
@@ -292,21 +303,6 @@ def shards_of(pattern: str) -> list[Path]:
     if missing is not None:
         raise InputError(f"no file at {missing}: give a shard, or several as in {'shard-{000..012}.tar'!r}")
     return paths
-
-
-def _samples(shards: Sequence[Path]) -> Iterator[dict[str, _Part]]:
-    """The parts of each sample by their extensions."""
-    seen: set[str] = set()
-    for shard in shards:
-        for key, group in groupby(_parts(shard), key=lambda part: part.key):
-            if key in seen:
-                raise InputError(f"{shard} has the key {shown(repr(key))} twice, or not in one place: make keys unique")
-            seen.add(key)
-            parts: dict[str, _Part] = {}
-            for part in group:
-                if parts.setdefault(part.extension, part) is not part:
-                    raise InputError(f"{shard} has {shown(key)}.{shown(part.extension)} twice: keep one of them")
-            yield parts
 
 
 def _parts(shard: Path) -> Iterator[_Part]:
@@ -324,10 +320,7 @@ def _parts(shard: Path) -> Iterator[_Part]:
                     raise InputError(f"{shard} ends inside {shown(repr(member.name))}: it is cut short, fetch it again")
                 stem, _, extension = name.name.partition(".")
                 yield _Part(str(name.parent / stem), extension.lower(), shard, member.offset_data, member.size)
-        end = max(0, length - END)
-        if any(
-            _Part("", "", shard, end, END).read()
-        ):  # a tar file that stops between two members looks whole to tarfile
+        if any(_Part("", "", shard, max(0, length - END), END).read()):  # which looks whole to tarfile
             raise InputError(f"{shard} has no end: it is cut short, fetch it again")
     except InputError:
         raise
@@ -359,13 +352,9 @@ def _label(parts: dict[str, _Part], asked: str | None, where: str) -> str:
         text = parts[extension].read().decode().strip()
     except UnicodeDecodeError as error:
         raise InputError(f"{where} has a label that is no text in UTF-8") from error
-    if extension != "json":
-        return text
-    found = parse_json(text, f"the label of {where}")
+    found = parse_json(text, f"the label of {where}") if extension == "json" else text
     if isinstance(found, dict):
-        found = next((found[name] for name in IN_JSON if name in found), None)
-    if found is None and asked is None:
-        return ""
+        found = next((found[name] for name in IN_JSON if name in found), "" if asked is None else None)
     if not isinstance(found, int | str) or isinstance(found, bool):
         raise InputError(f"the label of {where} is {shown(json.dumps(found))}; expected a whole number or a name")
     return str(found)

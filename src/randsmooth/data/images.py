@@ -6,20 +6,69 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
+from torch.nn.functional import pad
 
-from randsmooth.data.augment import Place, augmented, crop_draws
 from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.data.decode import Encoded, decode_many
-from randsmooth.data.files import ImageFiles
+from randsmooth.data.decode import Source, crop_draws
 from randsmooth.data.labels import NO_LABEL
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 
 # Batches that a streamed split decodes before they are asked for.
 AHEAD = 3
+
+PADDING = 4  # black pixels a side, of which random crops take some
+
+
+class Place(NamedTuple):
+    """Where the images of a part stand in their batch: from `first` on, of `total`.
+
+    Random numbers are drawn for the whole batch, so an image's do not depend on how the batch is divided.
+    """
+
+    first: int
+    total: int
+
+
+def augmented(x: Tensor, kind: str, generator: Generator, place: Place | None = None) -> Tensor:
+    """The batch `x` (B, C, H, W) after the augmentation `kind` of a data set, in the same shape and dtype.
+
+    "random-resized-crop-flip" is done while images are decoded (`random_resized_crop`); here it leaves `x` as it is.
+    `place`: that of `x` in the batch, where it is only a part of one.
+    """
+    if kind in ("crop", "crop-flip"):
+        x = random_crop(x, generator, place)
+    if kind == "crop-flip":
+        x = random_flip(x, generator, place)
+    return x
+
+
+def random_crop(x: Tensor, generator: Generator, place: Place | None = None) -> Tensor:
+    """Pad each image of `x` (B, C, H, W) with 4 black pixels a side, then cut H x W at a random place."""
+    batch, _, height, width = x.shape
+    first, total = place or Place(0, batch)
+    corner = torch.randint(0, 2 * PADDING + 1, (2, total, 1), generator=generator, device=generator.device)
+    top, left = corner[:, first : first + batch].to(x.device)
+    rows = top + torch.arange(height, device=x.device)  # (B, H)
+    columns = left + torch.arange(width, device=x.device)  # (B, W)
+    image = torch.arange(batch, device=x.device)[:, None, None]
+    padded = pad(x, (PADDING, PADDING, PADDING, PADDING))
+    # The indices around the channel slice put the channels last: (B, H, W, C).
+    cut = padded[image, :, rows[:, :, None], columns[:, None, :]]
+    return cut.permute(0, 3, 1, 2).contiguous()
+
+
+def random_flip(x: Tensor, generator: Generator, place: Place | None = None) -> Tensor:
+    """Mirror each image of `x` (B, C, H, W) left to right with probability 1/2."""
+    first, total = place or Place(0, len(x))
+    mirrored = torch.rand(total, generator=generator, device=generator.device)[first : first + len(x)] < 0.5
+    return torch.where(mirrored.to(x.device)[:, None, None, None], x.flip(-1), x)
+
 
 Batch = tuple[Tensor, Tensor]
 Device = torch.device | str
@@ -48,16 +97,10 @@ class Images(ABC):
     """
 
     streams: bool
-
     labels: Tensor
 
-    def __init__(self, spec: DatasetSpec, split: str, labels: Tensor | None, device: Device) -> None:
-        """`labels` is None where the subclass finds them when they are asked for."""
-        self.spec = spec
-        self.split = split
-        if labels is not None:
-            self.labels = labels
-        self.device = torch.device(device)
+    def __init__(self, spec: DatasetSpec, split: str, device: Device) -> None:
+        self.spec, self.split, self.device = spec, split, torch.device(device)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -86,7 +129,10 @@ class Images(ABC):
         Raises:
             InputError: a list of something else than positions.
         """
-        indices = indices if isinstance(indices, Tensor) else self._positions(indices)
+        if not isinstance(indices, Tensor):
+            if any(type(each) is not int or not 0 <= each < len(self) for each in indices):
+                raise InputError(f"{shown(repr(indices))} must be positions from 0 to {len(self) - 1}, such as [0, 1]")
+            indices = torch.tensor(indices, dtype=torch.long)
         x, y = self._pixels(indices, augment, place), self._labels(indices)
         if augment is not None:
             x = augmented(x, self.spec.augment, augment, place)
@@ -105,25 +151,16 @@ class Images(ABC):
     def _kth(self, k: int, indices: Tensor, augment_for: AugmentFor | None, place_for: PlaceFor | None) -> Batch:
         return self.batch(indices, augment_for(k) if augment_for else None, place_for(k) if place_for else None)
 
+    @abstractmethod
     def to(self, device: Device) -> Images:
         """The same images, with batches on `device`."""
-        if torch.device(device) == self.device:
-            return self
-        moved = self.subset(torch.arange(len(self)))
-        moved.device = torch.device(device)
-        return moved
 
     @abstractmethod
     def subset(self, indices: Tensor) -> Images:
         """Only the images at `indices`, in their order."""
 
-    def _positions(self, indices: Sequence[int]) -> Tensor:
-        if any(type(each) is not int or not 0 <= each < len(self) for each in indices):
-            raise InputError(f"{shown(repr(indices))} must be positions from 0 to {len(self) - 1}, such as [0, 1]")
-        return torch.tensor(indices, dtype=torch.long)
-
     def _labels(self, indices: Tensor) -> Tensor:
-        return self.labels[indices.cpu()].to(self.device)
+        return self.labels_at(indices).to(self.device)
 
     @abstractmethod
     def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
@@ -146,13 +183,11 @@ class TensorImages(Images):
 
     def __init__(self, spec: DatasetSpec, split: str, pixels: Tensor, labels: Tensor, device: Device = "cpu") -> None:
         """`pixels` are (N, C, H, W) uint8, or float32 in [0, 1]; `labels` (N,) int64, all -1 if there are none."""
-        super().__init__(spec, split, labels, device)
-        self.pixels = pixels.to(self.device)
+        super().__init__(spec, split, device)
+        self.labels, self.pixels = labels, pixels.to(self.device)
         self._labels_there = labels.to(self.device)  # so that indices on the device are not waited for
 
     def to(self, device: Device) -> TensorImages:
-        if torch.device(device) == self.device:
-            return self
         return TensorImages(self.spec, self.split, self.pixels, self.labels, device)
 
     def subset(self, indices: Tensor) -> TensorImages:
@@ -189,24 +224,44 @@ class StreamedImages(Images):
     streams = True
 
     def __init__(
-        self, spec: DatasetSpec, split: str, encoded: Encoded, device: Device = "cpu", chosen: Tensor | None = None
+        self, spec: DatasetSpec, split: str, source: Source, device: Device = "cpu", chosen: Tensor | None = None
     ) -> None:
-        """`chosen` (N,) are the images of `encoded` that are kept; None: all."""
-        self.encoded = encoded
-        self.chosen = torch.arange(len(encoded.labels)) if chosen is None else chosen
-        super().__init__(spec, split, encoded.labels[self.chosen], device)
+        """`chosen` (N,) are the images of `source` that are kept; None: all."""
+        super().__init__(spec, split, device)
+        self.source = source
+        self.chosen = torch.arange(len(source)) if chosen is None else chosen
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    @cached_property
+    def labels(self) -> Tensor:  # type: ignore[override]
+        return self.labels_at(torch.arange(len(self)))
+
+    @property
+    def labelled(self) -> bool:
+        return self.source.labelled
+
+    def labels_at(self, indices: Tensor) -> Tensor:
+        return self.source.labels_at(self.chosen[indices.cpu()])
 
     def name_of(self, index: int) -> str:
         place = int(self.chosen[index])
-        return str(self.encoded.paths[place]) if isinstance(self.encoded, ImageFiles) else super().name_of(place)
+        return self.source.file_of(place) or super().name_of(place)
+
+    def to(self, device: Device) -> StreamedImages:
+        return StreamedImages(self.spec, self.split, self.source, device, self.chosen)
 
     def subset(self, indices: Tensor) -> StreamedImages:
-        return StreamedImages(self.spec, self.split, self.encoded, self.device, self.chosen[indices.cpu()])
+        return StreamedImages(self.spec, self.split, self.source, self.device, self.chosen[indices.cpu()])
 
     def batches(
         self, chosen: Iterable[Tensor], augment_for: AugmentFor | None = None, place_for: PlaceFor | None = None
     ) -> Iterator[Batch]:
         """As of `Images`; up to 3 batches are decoded ahead by a background thread."""
+        if not self.source.threads:
+            yield from super().batches(chosen, augment_for, place_for)
+            return
         ahead = ThreadPoolExecutor(1)
         pending: deque[Future[Batch]] = deque()
         try:
@@ -220,12 +275,11 @@ class StreamedImages(Images):
             ahead.shutdown(cancel_futures=True)
 
     def _pixels(self, indices: Tensor, augment: Generator | None, place: Place | None = None) -> Tensor:
-        wanted = self.chosen[indices.cpu()]
-        draws = None
+        wanted, draws = self.chosen[indices.cpu()], None
         if augment is not None and self.spec.augment == "random-resized-crop-flip":
             first, total = place or Place(0, len(wanted))
             draws = crop_draws(total, augment)[first : first + len(wanted)]
-        return decode_many(self.encoded, wanted, self.spec, draws).to(self.device)
+        return self.source.read_many(wanted, self.spec, draws).to(self.device)
 
 
 def take(total: int, n: int) -> Tensor:

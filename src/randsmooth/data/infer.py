@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from randsmooth.data.catalogue import IMAGENET
 from randsmooth.data.dataset_spec import DatasetSpec, Fit, Sides
 from randsmooth.data.decode import RESIZE, Encoded, channels_of, form
 from randsmooth.data.images import Device, Images, take
 from randsmooth.data.labels import MOST_CLASSES, USUAL, ColumnNames, check_labels
+from randsmooth.data.registry import DATASETS
 from randsmooth.errors import InputError
 
 # Images, evenly spread, whose sizes, mean and standard deviation are looked at.
@@ -38,21 +39,10 @@ class Request:
 
 def own(name: str, sizes: dict[str, int], classes: tuple[str, ...] | None, fit: Fit | None = None) -> DatasetSpec:
     """The spec of a user's own data before its images are looked at; without `classes` a model may know any."""
-    return replace(
-        IMAGENET,
-        name=name,
-        classes=classes or (),
-        mean=None,
-        std=None,
-        augment="none",
-        hub=None,
-        sizes=sizes,
-        description=f"{next(iter(sizes.values())):,} images of {name}",
-        resize=None,
-        fit=fit,
-        convert=True,
-        open_ended=classes is None,
-    )
+    unknown: dict[str, Any] = {"shape": (3, 224, 224), "arch": "resnet50", "mean": None, "std": None, "hub": None}
+    known: dict[str, Any] = {"sizes": sizes, "fit": fit, "convert": True, "open_ended": classes is None}
+    words = f"{next(iter(sizes.values())):,} images of {name}"
+    return DatasetSpec(name=name, classes=classes or (), augment="none", description=words, **unknown, **known)
 
 
 def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> DatasetSpec:
@@ -66,22 +56,31 @@ def infer(name: str, splits: Mapping[str, Encoded], fit: Fit | None = None) -> D
             converted.
     """
     encoded = splits.get("train") or next(iter(splits.values()))
-    if not len(encoded.labels):
+    if not len(encoded):
         raise InputError(f"no images in {name}: each split needs some, in Parquet files or class folders")
-    probe = take(len(encoded.labels), min(PROBE, len(encoded.labels)))
-    forms = _forms(encoded, probe)
-    sizes = {split: len(each.labels) for split, each in splits.items()}
-    spec = own(name, sizes, encoded.classes, fit)
-    spec = spec if encoded.classes else replace(spec, classes=_numbered(splits))
+    forms = set()  # mode, height and width, upright, from the headers
+    for index in take(len(encoded), min(PROBE, len(encoded))).tolist():
+        with encoded.open(index) as stream:
+            forms.add(form(stream, encoded.where(index), turn=True))
+    for split, each in splits.items():
+        if len(each):
+            check_labels(each.labels, MOST_CLASSES, each.where, split)
+    every = torch.cat([each.labels for each in splits.values()])
+    spec = own(name, {split: len(each) for split, each in splits.items()}, encoded.classes, fit)
+    spec = spec if encoded.classes else replace(spec, classes=numbered(every))
     channels = channels_of({mode for mode, _, _ in forms})
     if channels is None:
         modes = ", ".join(sorted({mode for mode, _, _ in forms}))
         raise InputError(f"the images of {name} have modes {modes}: convert all to L or to RGB, with 8 bits")
     sides = {(height, width) for _, height, width in forms}
     spec = with_shape(spec, channels, sides, name)
-    if len(sides) > 1:  # photographs, which are trained on as ImageNet's are
-        spec = replace(spec, augment=IMAGENET.augment)
-    return spec
+    # photographs of several sizes are trained on as ImageNet's are
+    return replace(spec, augment=DATASETS["imagenet"].augment) if len(sides) > 1 else spec
+
+
+def numbered(labels: Tensor) -> tuple[str, ...]:
+    """Class names for labels without names: "0", "1", ... up to the largest label; none without labels."""
+    return tuple(str(k) for k in range(int(labels.max()) + 1))
 
 
 def with_shape(spec: DatasetSpec, channels: int, sides: set[Sides], source: str) -> DatasetSpec:
@@ -112,27 +111,6 @@ def refitted(spec: DatasetSpec, fit: Fit | None) -> DatasetSpec:
     return replace(spec, fit=fit, shape=(spec.shape[0], height, width))
 
 
-def _forms(encoded: Encoded, probe: Tensor) -> set[tuple[str, int, int]]:
-    """The (mode, height, width) that occur among the images at `probe`, upright, from their headers."""
-    found = set()
-    for index in probe.tolist():
-        with encoded.open(index) as stream:
-            found.add(form(stream, encoded.where(index), turn=True))
-    return found
-
-
-def _numbered(splits: Mapping[str, Encoded]) -> tuple[str, ...]:
-    """Class names for labels without names: "0", "1", ... up to the largest label.
-
-    Raises InputError for a label beyond the number of classes that is allowed.
-    """
-    for split, each in splits.items():
-        if len(each.labels):
-            check_labels(each.labels, MOST_CLASSES, each.where, split)
-    largest = max(int(each.labels.max()) for each in splits.values() if len(each.labels))  # -1 without labels
-    return tuple(str(label) for label in range(largest + 1))
-
-
 def arch_for(shape: tuple[int, int, int]) -> str:
     known = {(1, 28, 28): "lenet", (3, 32, 32): "resnet110"}
     return known.get(shape, "small-cnn" if max(shape[1:]) < 28 else "resnet50")
@@ -147,9 +125,5 @@ def with_statistics(spec: DatasetSpec, images: Images) -> DatasetSpec:
         total += torch.stack([x.mean((2, 3)).sum(0), x.square().mean((2, 3)).sum(0)]).cpu()
     mean, square = total / len(probe)
     std = (square - mean.square()).clamp_min(0).sqrt()
-    # A channel without any variation is not scaled.
-    return replace(spec, mean=_rounded(mean), std=tuple(value or 1.0 for value in _rounded(std)))
-
-
-def _rounded(values: Tensor) -> tuple[float, ...]:
-    return tuple(round(value, 4) for value in values.tolist())
+    rounded = [tuple(round(value, 4) for value in values.tolist()) for values in (mean, std)]
+    return replace(spec, mean=rounded[0], std=tuple(value or 1.0 for value in rounded[1]))  # what is constant stays

@@ -102,13 +102,12 @@ def check_names(names: Sequence[object], source: str) -> tuple[str, ...]:
     if len(names) > MOST_CLASSES or len(set(map(str, names))) < len(names):
         raise InputError(f"the {len(names)} class names of {source} must be different ones, at most {MOST_CLASSES:,}")
     for name in names:
-        odd = not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name)
-        if odd:
+        if not isinstance(name, str) or len(name) > LONGEST_NAME or any(category(c) in ("Cc", "Cs") for c in name):
             raise InputError(
                 f"{shown(repr(name))} cannot be the name of a class of {source}: expected at most {LONGEST_NAME:,} "
                 "characters, no control characters among them"
             )
-    return tuple(str(name) for name in names)
+    return tuple(map(str, names))
 
 
 def in_class_order(names: Iterable[str]) -> list[str]:

@@ -12,13 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from randsmooth.data.arrays import fitted, read_npz, tensor
+from randsmooth.data.arrays import Items, fitted, from_items, from_object, read_npz
 from randsmooth.data.dataset_spec import SPLITS, DatasetSpec, Fit
-from randsmooth.data.decode import MODES, Encoded, decode_many, form
+from randsmooth.data.decode import MODES, Encoded, form
 from randsmooth.data.files import NAMES, TarShards, open_split, open_whole, read_csv, shards_of, split_files
 from randsmooth.data.images import Device, Images, StreamedImages, TensorImages
 from randsmooth.data.infer import Request, infer, refitted, with_statistics
-from randsmooth.data.items import Items, from_items, from_object
 from randsmooth.data.labels import USUAL, ColumnNames, check_labels
 from randsmooth.data.registry import DATASETS, HOME, dataset_path, readable, unknown_form
 from randsmooth.data.tables import DatasetRows, from_disk, from_hub, holds_files, is_saved, read_parquet
@@ -119,69 +118,67 @@ def _loaded(dataset: Any, request: Request) -> Images:
 
 
 def _from_path(path: Path, request: Request) -> Images:
-    if path.suffix.lower() == ".npz" and path.is_file():
-        return read_npz(path, request)
+    name, columns = path.resolve().name, request.columns
     if path.is_dir() and is_saved(path):
-        return _from_datasets(from_disk(path), request, folder=path)
-    spec, splits = _opened(path, request)
+        return _from_datasets(from_disk(path), request, name)
+    if not path.is_dir():
+        if path.suffix.lower() == ".npz":
+            return read_npz(path, request)
+        return _inferred(path.name, {request.called: _open_file(path, columns)}, request)
+    if name in DATASETS and (found := _open_as(path, DATASETS[name], request)) is not None:
+        return found
+    splits = _splits(path, None, columns)
+    if not splits and (whole := open_whole(path, columns)) is not None:
+        splits = {request.called: whole}
+    if not splits:
+        raise unknown_form(f"no data set in {path}")
+    if request.split is not None and request.split not in splits:
+        open_split(path, request.split, None, columns)  # which says what is there
+    return _inferred(name, splits, request)
+
+
+def _open_file(path: Path, columns: ColumnNames) -> Encoded:
+    if path.suffix.lower() == ".parquet":
+        return read_parquet([path], columns)
+    return TarShards(shards_of(str(path)), columns) if path.suffix.lower() == ".tar" else read_csv(path, columns)
+
+
+def _inferred(name: str, splits: dict[str, Encoded], request: Request) -> Images:
     split = request.split or next(iter(splits))
-    # Opening a split that is missing raises the error that says so.
-    encoded = splits[split] if split in splits else open_split(path, split, None, request.columns)
-    return _images(spec, split, encoded, request)
+    return _images(infer(name, splits, request.fit), split, splits[split], request)
 
 
 def _images(spec: DatasetSpec, split: str, encoded: Encoded, request: Request) -> Images:
     check_labels(encoded.labels, spec.num_classes, encoded.where, f"{spec.name} ({split})")
     if spec.streams or request.stream:
         return StreamedImages(spec, split, encoded, request.device)
-    decoded = decode_many(encoded, torch.arange(len(encoded.labels)), spec)
+    decoded = encoded.read_many(torch.arange(len(encoded)), spec)
     return TensorImages(spec, split, decoded, encoded.labels, request.device)
-
-
-def _opened(path: Path, request: Request) -> tuple[DatasetSpec, dict[str, Encoded]]:
-    """The spec of a folder or file and its splits, still compressed. What has no splits is the one asked for."""
-    if not path.is_dir():
-        splits = {request.called: _open_file(path, request.columns)}
-        return infer(path.name, splits, request.fit), splits
-    name = path.resolve().name
-    if name in DATASETS and (splits := _open_as(path, DATASETS[name], request.columns)):
-        return _as_found(refitted(DATASETS[name], request.fit), splits), splits
-    splits = _splits(path, None, request.columns)
-    whole = None if splits else open_whole(path, request.columns)
-    if whole is not None:
-        splits = {request.called: whole}
-    if not splits:
-        raise unknown_form(f"no data set in {path}")
-    return infer(name, splits, request.fit), splits
 
 
 def _splits(path: Path, spec: DatasetSpec | None, columns: ColumnNames) -> dict[str, Encoded]:
     return {split: open_split(path, split, spec, columns) for split in SPLITS if split_files(path, split, spec)}
 
 
-def _open_as(path: Path, spec: DatasetSpec, columns: ColumnNames) -> dict[str, Encoded]:
-    """The splits of a folder whose classes and first image are those of the spec; else none."""
+def _open_as(path: Path, spec: DatasetSpec, request: Request) -> Images | None:
+    """A split of a folder whose classes and first image are those of the spec; else None."""
     try:
-        splits = _splits(path, spec, columns)
+        splits = _splits(path, spec, request.columns)
     except InputError:  # which opening the folder as any other one raises too, if it is damaged
-        return {}
-    encoded = next(iter(splits.values()), None)
-    if encoded is None or not len(encoded.labels) or len(encoded.classes or spec.classes) != spec.num_classes:
-        return {}
+        return None
+    split = request.split or next(iter(splits), "")
+    encoded = splits.get(split)
+    if encoded is None or not len(encoded) or len(encoded.classes or spec.classes) != spec.num_classes:
+        return None
     with encoded.open(0) as stream:
         found = form(stream, encoded.where(0))
     channels, height, width = spec.shape
-    return splits if spec.resize is not None or found == (MODES[channels], height, width) else {}
+    if spec.resize is None and found != (MODES[channels], height, width):
+        return None
+    return _images(_as_found(refitted(spec, request.fit), splits), split, encoded, request)
 
 
-def _open_file(path: Path, columns: ColumnNames) -> Encoded:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return read_parquet([path], columns)
-    return TarShards(shards_of(str(path)), columns) if suffix == ".tar" else read_csv(path, columns)
-
-
-def _from_datasets(source: Any, request: Request, folder: Path | None = None) -> Images:
+def _from_datasets(source: Any, request: Request, folder: str | None = None) -> Images:
     """A split of a Dataset or DatasetDict of `datasets`, which may have been read from a folder."""
     import datasets
 
@@ -199,7 +196,7 @@ def _from_datasets(source: Any, request: Request, folder: Path | None = None) ->
         raise InputError(f"no split {split!r} in the DatasetDict; splits there: {there}")
     chosen = splits[split]
     own = chosen.info.dataset_name or chosen.info.builder_name
-    name = folder.resolve().name if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
+    name = folder if folder else f"{shown(own)} (datasets)" if own else "a datasets.Dataset"
     items = replace(request, split=split)
     if chosen.format["type"] == "custom":  # it gives other items than it stores
         return from_items(Items(chosen, name, request.columns), items)
@@ -221,7 +218,7 @@ def _named(name: str, request: Request) -> Images:
     if spec.read is not None:
         pixels, labels = _made(DATASETS[name], *spec.read(split))
         if request.fit is not None:
-            pixels = tensor(fitted(pixels.numpy(), spec.fit, lambda index: f"image {index} of {name}"))
+            pixels = torch.from_numpy(fitted(pixels.numpy(), spec.fit, lambda index: f"image {index} of {name}"))
         return TensorImages(spec, split, pixels, labels, request.device)
     with readable(name):
         encoded = _found(spec, split)
@@ -258,7 +255,7 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
 
 def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:
     """The spec with the sizes on disk, and with the class names of the data where its own are only numbers."""
-    sizes = {split: len(encoded.labels) for split, encoded in splits.items()}
+    sizes = {split: len(encoded) for split, encoded in splits.items()}
     names = next(iter(splits.values())).classes
     numbered = spec.classes == tuple(map(str, range(spec.num_classes)))
     if numbered and names and len(names) == spec.num_classes:

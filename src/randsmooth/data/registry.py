@@ -1,4 +1,4 @@
-"""Data sets by name, ours and those of other packages; and which folder or file a text means. Loads no torch."""
+"""Data sets by name, ours (of named.yaml) and others'; and which folder or file a text means. Loads no torch."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import resources
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth.data.dataset_spec import DatasetSpec
-from randsmooth.documents import shown
+from randsmooth.documents import parse_yaml, shown
 from randsmooth.errors import InputError, unknown
+from randsmooth.extras import needs
 from randsmooth.registry import Registry
 from randsmooth.urls import check_there, fetched, has_protocol, is_url
 
@@ -32,20 +39,11 @@ FORMS = f"the name of a data set (`randsmooth data list`), {FOLDERS}, {FILES}; i
 SUFFIXES = (".npz", ".csv", ".tsv", ".parquet", ".tar")
 COMPRESSED = re.compile(r"\.(tar\.(gz|bz2|xz|zst)|tgz|zip)$")
 
+NAMES = ["cifar10", "cifar10-jpeg", "cifar100", "digits", "fashion-mnist", "imagenet", "imagenet32", "mnist", "svhn"]
 DATASETS: Registry[DatasetSpec] = Registry(
     "data set",
     "randsmooth.datasets",
-    {
-        "cifar10": "randsmooth.data.catalogue:CIFAR10",
-        "cifar10-jpeg": "randsmooth.data.catalogue:CIFAR10_JPEG",
-        "cifar100": "randsmooth.data.catalogue:CIFAR100",
-        "digits": "randsmooth.data.catalogue:DIGITS",
-        "fashion-mnist": "randsmooth.data.catalogue:FASHION_MNIST",
-        "imagenet": "randsmooth.data.catalogue:IMAGENET",
-        "imagenet32": "randsmooth.data.catalogue:IMAGENET32",
-        "mnist": "randsmooth.data.catalogue:MNIST",
-        "svhn": "randsmooth.data.catalogue:SVHN",
-    },
+    {name: f"randsmooth.data.registry:{name.upper().replace('-', '_')}" for name in NAMES},
 )
 
 
@@ -99,15 +97,6 @@ def readable(dataset: str) -> Iterator[None]:
         raise InputError(f"{shown(dataset)} cannot be read ({shown(error)})") from error
 
 
-def _fetched(dataset: str) -> Path:
-    """The copy of what is at a URL; of shards "s3://bucket/a-{0..9}.tar" the pattern in the folder of their copies."""
-    folder, _, name = dataset.rpartition("/")
-    if "{" not in name:
-        return fetched(dataset)
-    shard = re.compile(r"\d+".join(map(re.escape, BRACES.split(name))))
-    return fetched(folder, lambda path: shard.fullmatch(str(path)) is not None) / name
-
-
 def unknown_form(what: str) -> InputError:
     """The error for something that is no data set, with the forms that exist."""
     return InputError(f"{what}; a data set is {FORMS}")
@@ -139,6 +128,15 @@ def dataset_path(dataset: str) -> Path:
     raise InputError(f"{unknown('data set', dataset, DATASETS)}; or give {FOLDERS}, or {FILES}")
 
 
+def _fetched(dataset: str) -> Path:
+    """The copy of what is at a URL; of shards "s3://bucket/a-{0..9}.tar" the pattern in the folder of their copies."""
+    folder, _, name = dataset.rpartition("/")
+    if "{" not in name:
+        return fetched(dataset)
+    shard = re.compile(r"\d+".join(map(re.escape, BRACES.split(name))))
+    return fetched(folder, lambda path: shard.fullmatch(str(path)) is not None) / name
+
+
 def is_at_hand(dataset: str) -> bool:
     """Whether `data.load` finds the named `dataset` without a network.
 
@@ -148,3 +146,58 @@ def is_at_hand(dataset: str) -> bool:
     """
     home = os.environ.get(HOME)
     return DATASETS[dataset].read is not None or (home is not None and (Path(home) / dataset).is_dir())
+
+
+TEST_EVERY = 5
+
+
+def read_digits(split: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Pixels (N, 1, 8, 8) and labels (N,) of one split, as `DatasetSpec.read` asks for them.
+
+    scikit-learn has no split of its own. Ours is fixed: within each class, in the order of the file, the
+    first of every five images is test (35 to 37 a class), the others train.
+
+    Raises:
+        InputError: scikit-learn is not installed.
+    """
+    with needs("the data set digits"):
+        from sklearn.datasets import load_digits
+
+    bunch = load_digits()
+    images, labels = np.asarray(bunch.images), np.asarray(bunch.target)
+    in_test = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        in_test[np.flatnonzero(labels == label)[::TEST_EVERY]] = True
+    kept = np.flatnonzero(in_test == (split == "test"))
+    # The file's values are 0..16; 255 is no multiple of 16, so round.
+    pixels = np.rint(images[kept] * 255 / 16).astype(np.uint8)
+    return pixels[:, None], labels[kept].astype(np.int64)
+
+
+@cache
+def named_sets() -> dict[str, DatasetSpec]:
+    """The data sets of named.yaml.
+
+    Example:
+        >>> named_sets()["svhn"].shape
+        (3, 32, 32)
+    """
+    text = resources.files("randsmooth.data").joinpath("named.yaml").read_text()
+    return {name: _spec(name, **facts) for name, facts in parse_yaml(text, "named.yaml").items()}
+
+
+def _spec(name: str, *, classes: int | list[str], **facts: Any) -> DatasetSpec:
+    names = tuple(map(str, range(classes))) if isinstance(classes, int) else tuple(classes)
+    facts["shape"] = tuple(facts["shape"])
+    facts |= {key: tuple(facts[key]) if key in facts else None for key in ("mean", "std")}
+    facts |= {"files": {split: tuple(words) for split, words in facts["files"].items()}} if "files" in facts else {}
+    read = read_digits if name == "digits" else None
+    return DatasetSpec(**{"name": name, "classes": names, "augment": "none", "hub": None, "read": read} | facts)
+
+
+def __getattr__(constant: str) -> DatasetSpec:
+    """`CIFAR10_JPEG` is "cifar10-jpeg": the registry imports each set by its own name."""
+    try:
+        return named_sets()[constant.lower().replace("_", "-")]
+    except KeyError:
+        raise AttributeError(constant) from None

@@ -88,8 +88,15 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
     schemas = []
     for file in files:
         with _opened(file) as parquet:
-            image, label = _columns(parquet.schema_arrow, str(file), columns)
-            schemas.append(_only(parquet.schema_arrow, image, label))
+            whole = parquet.schema_arrow
+        image, label = columns.find(whole.names, str(file))
+        if not _holds_bytes(whole.field(image).type):
+            raise InputError(
+                f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}; needed are images "
+                f"in Hugging Face layout (struct<bytes: binary, path: string>): {WAY}"
+            )
+        kept = [whole.field(name) for name in (image, label) if name is not None]
+        schemas.append(pa.schema(kept, whole.metadata))
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"{source} have different columns, fetch them again")
     if sum(file.stat().st_size for file in files) > HELD_BYTES:
@@ -157,22 +164,6 @@ def _rows(marks: Sequence[tuple[str, int, int]], names: Sequence[str]) -> Iterat
             yield from batch.to_pylist()
 
 
-def _columns(schema: pa.Schema, source: str, columns: ColumnNames) -> tuple[str, str | None]:
-    """The names of the image and the label column, if there is one. Raises InputError if either is not clear."""
-    image, label = columns.find(schema.names, source)
-    if not _holds_bytes(schema.field(image).type):
-        raise InputError(
-            f"the column {shown(repr(image))} of {source} holds {shown(schema.field(image).type)}; needed are images "
-            f"in Hugging Face layout (struct<bytes: binary, path: string>): {WAY}"
-        )
-    return image, label
-
-
-def _only(schema: pa.Schema, image: str, label: str | None) -> pa.Schema:
-    kept = [schema.field(name) for name in (image, label) if name is not None]
-    return pa.schema(kept, schema.metadata)
-
-
 def _holds_bytes(kind: pa.DataType) -> bool:
     if not pa.types.is_struct(kind) or (place := kind.get_field_index("bytes")) < 0:
         return False
@@ -182,15 +173,16 @@ def _holds_bytes(kind: pa.DataType) -> bool:
 
 def labels_of(column: pa.ChunkedArray, source: str) -> Tensor:
     """The label column as (N,) int64."""
-    if not pa.types.is_integer(column.type) or column.null_count:
-        raise InputError(
-            f"the labels of {source} must be integers from 0 to K - 1; found {shown(column.type)}"
-            f"{' with gaps' if column.null_count else ''}: number them, as `class_encode_column` of datasets does"
-        )
+    found = f"found {shown(column.type)}{' with gaps' if column.null_count else ''}"
     try:
-        return torch.tensor(column.cast(pa.int64()).to_numpy(), dtype=torch.int64)
+        if pa.types.is_integer(column.type) and not column.null_count:
+            return torch.tensor(column.cast(pa.int64()).to_numpy(), dtype=torch.int64)
     except pa.ArrowException as error:
-        raise InputError(f"the labels of {source} must be integers from 0 to K - 1: {shown(error)}") from error
+        found = f"found {shown(error)}"
+    raise InputError(
+        f"the labels of {source} must be integers from 0 to K - 1; {found}: number them, as `class_encode_column` of "
+        "datasets does"
+    )
 
 
 def _classes(schema: pa.Schema, label: str | None, source: str) -> tuple[str, ...] | None:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from randsmooth.data.augment import Place
+from randsmooth.data.images import Place
 from randsmooth.errors import InputError, setting
 from randsmooth.methods import Loss
 
