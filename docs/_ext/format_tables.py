@@ -10,7 +10,7 @@ from markdown_rows import table
 from schemas import schema
 
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.columns import OPTIONAL, TYPES
+from randsmooth.certificates.parquet import OPTIONAL, TYPES
 
 HEADS = ("field", "type", "if left out", "meaning")
 
@@ -68,7 +68,7 @@ def _default(name: str, part: dict[str, Any], required: list[str]) -> str:
     return f"`{json.dumps(part['default'], ensure_ascii=False)}`" if "default" in part else "–"
 
 
-# The columns that follow from the evidence (`certificates.derived`).
+# The columns that follow from the evidence (`Certificates.derived`).
 DERIVED = {
     "predict": ("int64", "certified class; -1 where it abstains"),
     "radius": ("double", "certified L2 radius, for pixels in [0, 1]; 0 where it abstains"),

@@ -17,8 +17,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from randsmooth.certificates import Header
-from randsmooth.certificates.journal_row import ADDRESS, EVIDENCE, MOST, OPTIONAL, JournalRow
-from randsmooth.certificates.machine import Machine
+from randsmooth.certificates.evidence_checks import ADDRESS
+from randsmooth.certificates.header import Machine
+from randsmooth.certificates.journal import EVIDENCE, MOST, OPTIONAL, JournalRow
 from randsmooth.cli.certification import Certify
 from randsmooth.cli.verbs.train import Train
 from randsmooth.cli.verbs.train_denoiser import TrainDenoiser

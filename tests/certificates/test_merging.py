@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certificates.test_journal import rows_of
+from certificates.walks import refusal, rows_of
 from randsmooth.atomic import claimed
 from randsmooth.certificates import Certificates, Journal, Machine, NotWhole, Shard, merge, read_parquet, write_parquet
 from randsmooth.certificates.digest import hashed_images
@@ -74,17 +74,14 @@ def assert_same_evidence(a: Certificates, b: Certificates) -> None:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
 
 
-@pytest.mark.parametrize(
-    "shards", [["1/1"], ["3/3", "1/3", "2/3"], ["1/2", "4/4", "2/4"], [f"{i}/12" for i in range(1, 13)]]
-)
-def test_shards_cut_in_whatever_way_make_the_table_of_one_process(
-    shards: list[str], whole: Certificates, tmp_path: Path
-) -> None:
-    table = merge(written(whole, tmp_path, *shards), out=tmp_path / "t.parquet")
-    assert_same_evidence(table, whole)
-    read = read_parquet(tmp_path / "t.parquet")
-    assert_same_evidence(read, whole)
-    assert read.header.having(machines=()) == whole.header and read.image is None  # to --resume it, to compare it
+def test_shards_cut_in_whatever_way_make_the_table_of_one_process(whole: Certificates, tmp_path: Path) -> None:
+    cuts = [["1/1"], ["3/3", "1/3", "2/3"], ["1/2", "4/4", "2/4"], [f"{i}/12" for i in range(1, 13)]]
+    for shards in cuts:
+        table = merge(written(whole, tmp_path, *shards), out=tmp_path / "t.parquet", overwrite=True)
+        assert_same_evidence(table, whole)
+        read = read_parquet(tmp_path / "t.parquet")
+        assert_same_evidence(read, whole)
+        assert read.header.having(machines=()) == whole.header and read.image is None  # to --resume it, to compare it
 
 
 def test_the_machine_of_each_row_is_recorded(whole: Certificates, tmp_path: Path) -> None:
@@ -172,36 +169,31 @@ def test_a_file_that_is_not_there_stands_for_its_journal(whole: Certificates, tm
         merge([tmp_path / "gone.parquet"])
 
 
-OTHERS = [
-    ({"model": {"weights": "x"}}, "another model: weights 'w' in a.parquet, 'x' in b.parquet"),
+OTHERS: list[tuple[dict[str, Any], str]] = [
+    ({"model": {"weights": "x"}}, "'w' in a.parquet, 'x' in b.parquet"),
     ({"n": 201}, "n: 200 in a.parquet, 201 in b.parquet"),
     ({"sigma": 0.25}, "sigma: 0.5 in a.parquet, 0.25 in b.parquet"),
     ({"seed": 8}, "seed: 7 in a.parquet, 8 in b.parquet"),
     ({"split": "train"}, "split: 'test' in a.parquet, 'train' in b.parquet"),
     ({"dataset": "mnist"}, "dataset: 'digits' in a.parquet, 'mnist' in b.parquet"),
-    (
-        {"behaviour": {"made-up images": "z", "own images": "z"}, "device": "gpu"},
-        "another arithmetic: equal models give",
-    ),
-    ({"behaviour": {"made-up images": "z", "own images": "z"}}, "another model: its weights are the same but its"),
+    ({"behaviour": {"made-up images": "z", "own images": "z"}, "device": "gpu"}, "another arithmetic"),
+    ({"behaviour": {"made-up images": "z", "own images": "z"}}, "another model"),
     ({"behaviour": {"made-up images": "m", "own images": "z"}}, "the images of the data set differ"),
 ]
 
 
-@pytest.mark.parametrize(("facts", "differs"), OTHERS)
-def test_a_shard_of_another_run_is_refused_with_what_differs(
-    facts: dict[str, Any], differs: str, whole: Certificates, tmp_path: Path
-) -> None:
-    write_parquet(cut(whole, "1/2"), tmp_path / "a.parquet")
-    other = cut(whole, "2/2", **(facts if "n" not in facts else {}))
-    if "n" in facts:  # whose counts add up to it
-        assert other.counts is not None
-        more = other.counts + np.eye(3, dtype=np.int64)[other.counts.argmax(axis=1)]
-        other = replace(other, counts=more, paths=None, q=None, header=other.header.having(**facts))
-    write_parquet(other, tmp_path / "b.parquet")
-    with pytest.raises(InputError, match="is of another run than") as refused:
-        merge([tmp_path / "b.parquet", tmp_path / "a.parquet"])
-    assert differs in str(refused.value) and str(tmp_path / "b.parquet") in str(refused.value)
+def test_a_shard_of_another_run_is_refused_with_what_differs(whole: Certificates, tmp_path: Path) -> None:
+    a, b = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    write_parquet(cut(whole, "1/2"), a)
+    for facts, differs in OTHERS:
+        other = cut(whole, "2/2", **(facts if "n" not in facts else {}))
+        if "n" in facts:  # whose counts add up to it
+            assert other.counts is not None
+            more = other.counts + np.eye(3, dtype=np.int64)[other.counts.argmax(axis=1)]
+            other = replace(other, counts=more, paths=None, q=None, header=other.header.having(**facts))
+        write_parquet(other, b)
+        said = refusal(merge, [b, a])
+        assert f"{b} is of another run than {a} (" in said and differs in said, (facts, said)
 
 
 def test_files_that_are_no_shards(whole: Certificates, tmp_path: Path) -> None:
@@ -272,8 +264,7 @@ def test_tables_put_together_by_hand_are_seen(whole: Certificates, tmp_path: Pat
     both = pa.concat_tables([pq.read_table(path) for path in paths], promote_options="permissive")
     first = both.replace_schema_metadata(pq.read_table(paths[0]).schema.metadata)
     pq.write_table(first, tmp_path / "arrow.parquet")
-    with pytest.raises(InputError, match=r"rows were added, removed or moved.*`randsmooth merge` puts shards together"):
-        read(tmp_path / "arrow.parquet")
+    assert "`randsmooth merge` puts shards together" in refusal(read, tmp_path / "arrow.parquet")
 
     pd.concat([pd.read_parquet(path) for path in paths]).to_parquet(tmp_path / "pandas.parquet")
     with pytest.raises(InputError, match=r"its header is lost.*`randsmooth merge` puts shards together"):
@@ -313,19 +304,7 @@ def test_selections_and_shards_agree_with_what_they_stand_for() -> None:
         assert shard.images_of(len(positions)) == len(shard.share(positions))
 
 
-@pytest.mark.parametrize(
-    ("shard", "named"),
-    [
-        ("17/16", "is not one of 16: number them from 1/16 to 16/16"),
-        ("0/16", "is not one of 16"),
-        ("1/0", "there is at least one: 1/1"),
-        ("3", "must read NUMBER/OF, such as 3/16"),
-        ("3/16/2", "must read NUMBER/OF"),
-        ("-1/4", "must read NUMBER/OF"),
-        ("", "must read NUMBER/OF"),
-        (3, "shard=3 must read NUMBER/OF"),
-    ],
-)
-def test_shards_that_there_are_not(shard: Any, named: str) -> None:
-    with pytest.raises(InputError, match=named):
-        Shard.parse(shard)
+def test_shards_that_there_are_not() -> None:
+    wrong: dict[Any, str] = {"17/16": "1/16 to 16/16", "0/16": "not one of 16", "1/0": "1/1"}
+    for shard, named in (wrong | dict.fromkeys(("3", "3/16/2", "-1/4", "", 3), "NUMBER/OF")).items():
+        assert named in refusal(Shard.parse, shard), shard

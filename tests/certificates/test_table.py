@@ -1,8 +1,10 @@
-"""The table: derived numbers follow from the counts, for any alpha and any smaller n."""
+"""The table: derived numbers follow from the counts, at any alpha and smaller n; impossible evidence is refused."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,21 +12,28 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from randsmooth import bounds
+from certificates.walks import HEADER, RULES, SEQUENTIAL, evidence_of, refusal, same, table_of
+from randsmooth import bounds, metrics
 from randsmooth.certificates import (
     ABSTAIN,
     Certificates,
     Header,
-    check_budget,
+    Machine,
     decide,
-    guarantee_of,
+    from_evidence,
+    from_radii,
+    read_tsv,
     write_parquet,
+    write_tsv,
 )
-from randsmooth.errors import InputError
 from randsmooth.rules import Evidence, Fixed, make_rule
 
 Floats = NDArray[np.float64]
 Make = Callable[..., Certificates]
+
+
+def made(rule: str, **facts: object) -> Certificates:
+    return table_of(HEADER.model_copy(update={"rule": rule, **facts}))
 
 
 def test_decisions_follow_the_paper(make: Make) -> None:
@@ -61,61 +70,52 @@ def test_what_counts_prove_is_worked_out_once(make: Make, tmp_path: Path, monkey
     assert np.array_equal(stored, 1.0 - bounds.q_upper(k, 200, 0.01))
 
 
-@pytest.mark.parametrize("alpha", [0.2, 0.01, 1e-5])
-def test_another_alpha_is_a_direct_recomputation(make: Make, alpha: float) -> None:
+def test_another_alpha_is_a_direct_recomputation(make: Make) -> None:
     table = make(60)
-    again = table.at(alpha=alpha)
-    predict, radius = decide(make_rule("fixed", sigma=0.5, n=200, alpha=alpha), Evidence.of(*table.evidence()))
-    np.testing.assert_array_equal(again.predict, predict)
-    np.testing.assert_array_equal(again.radius, radius)
-    assert again.header.alpha == alpha
-    assert (again.header.notes == table.header.notes) == (alpha == 0.01)
+    for alpha in (0.2, 0.01, 1e-5):
+        again = table.at(alpha=alpha)
+        predict, radius = decide(make_rule("fixed", sigma=0.5, n=200, alpha=alpha), Evidence.of(*table.evidence()))
+        assert np.array_equal(again.predict, predict) and np.array_equal(again.radius, radius), alpha
+        assert again.header.alpha == alpha and (again.header.notes == table.header.notes) == (alpha == 0.01)
 
 
 def test_a_smaller_n_is_a_hypergeometric_draw(make: Make) -> None:
     table = make(3)
     counts = table.evidence()[1]
     drawn = np.stack([table.at(n=80, seed=seed).evidence()[1] for seed in range(400)])
-    assert np.all(drawn.sum(axis=2) == 80)
-    assert np.all((drawn >= 0) & (drawn <= counts))
+    assert np.all(drawn.sum(axis=2) == 80) and np.all((drawn >= 0) & (drawn <= counts))
     share = counts / 200
     std = np.sqrt(80 * share * (1.0 - share) * (200 - 80) / (200 - 1))
     assert np.all(np.abs(drawn.mean(axis=0) - 80 * share) <= 4.5 * std / np.sqrt(len(drawn)))
     assert np.all(np.abs(drawn.std(axis=0) - std) <= 0.2 * std)
-
-
-def test_thinning_is_seeded_and_noted(make: Make) -> None:
-    table = make(10)
     a, b, c = table.at(n=50, seed=1), table.at(n=50, seed=1), table.at(n=50, seed=2)
-    np.testing.assert_array_equal(a.evidence()[1], b.evidence()[1])
-    assert np.any(a.evidence()[1] != c.evidence()[1])
+    assert same(a, b) and np.any(a.evidence()[1] != c.evidence()[1])
     assert a.header.n == 50 and "thinned to 50, seed 1" in a.header.notes[-1]
     np.testing.assert_array_equal(a.evidence()[0], table.evidence()[0])
+    aware = made("fixed", label_aware=True)
+    sums = aware.at(n=500, alpha=0.01).evidence()[1].sum(axis=1)
+    assert set(sums) == {0, 500} and np.array_equal(sums > 0, aware.evidence()[1].sum(axis=1) > 0)
+    own = made("fixed", n0=0, bound="any-class").at(n=50)  # fewer samples of any class pick their own
+    assert np.array_equal(own.evidence()[0].argmax(axis=1), own.evidence()[1].argmax(axis=1)) and own.correct.any()
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"n": 201}, "n=201 is not among the 1..200"),
+def test_bad_budgets_and_what_holds_as_it_is_only_are_refused(make: Make) -> None:
+    table = make(3)
+    changes: list[tuple[dict[str, Any], str]] = [
+        ({"n": 201}, "1..200"),
         ({"n": 0}, "n=0"),
-        ({"n": 5}, "alpha=0.01 needs n >= 7"),
+        ({"n": 5}, "n >= 7"),
         ({"alpha": 0.0}, "alpha=0.0"),
         ({"alpha": 1.0}, "alpha=1.0"),
         ({"alpha": float("nan")}, "alpha=nan"),
-    ],
-)
-def test_bad_budgets_are_refused(make: Make, change: dict[str, float], named: str) -> None:
-    with pytest.raises(InputError, match=named):
-        make(3).at(**change)  # type: ignore[arg-type]
-
-
-def test_a_log_cannot_be_recomputed(make: Make) -> None:
-    table = make(3)
+    ]
+    for change, named in changes:
+        assert named in refusal(table.at, **change)
+    for rule in RULES[1:]:
+        assert "certify with --rule fixed" in refusal(made(rule).at, alpha=0.01), rule
     log = Certificates(Header(), table.idx, table.label, table.predict, table.radius, table.seconds)
-    with pytest.raises(InputError, match="no class counts"):
-        log.at(alpha=0.1)
-    assert log.assuming(sigma=0.5).header.sigma == 0.5
-    assert table.assuming(sigma=9.0).header.sigma == 0.5
+    assert "certify again" in refusal(log.at, alpha=0.1)
+    assert log.assuming(sigma=0.5).header.sigma == 0.5 and table.assuming(sigma=9.0).header.sigma == 0.5
 
 
 def test_rows_keeps_every_column_together(make: Make) -> None:
@@ -125,19 +125,148 @@ def test_rows_keeps_every_column_together(make: Make) -> None:
     np.testing.assert_array_equal(some.evidence()[1], table.evidence()[1][table.correct])
 
 
-@pytest.mark.parametrize(("n", "fits"), [(9, False), (10, True)])
-def test_the_budget_check_knows_the_smallest_n(n: int, fits: bool) -> None:
-    if fits:
-        check_budget(1, n, 0.001)
-    else:
-        with pytest.raises(InputError, match="n >= 10"):
-            check_budget(1, n, 0.001)
+def test_samples_that_stopped_early_tell_no_p_a_and_the_refusal_says_what_would() -> None:
+    assert metrics.knows_p_a(made("fixed")) and not metrics.knows_p_a(made("fixed", label_aware=True))
+    for rule in SEQUENTIAL:
+        table = made(rule)
+        assert not metrics.knows_p_a(table), rule
+        assert "certify with --rule fixed or tolerance" in refusal(metrics.p_a, table), rule
+    assert refusal(metrics.p_a, made("fixed", label_aware=True)).endswith("certify without --label-aware")
 
 
-def test_a_table_judged_otherwise_states_its_own_guarantee(make: Make) -> None:
-    table = make(20)
-    header = table.header.model_copy(update={"guarantee": guarantee_of(table.header)})
-    stated = replace(table, header=header).at(alpha=0.02, n=100).header.guarantee
-    assert stated is not None and "at most 0.02" in stated and "100 samples" in stated
-    assert "at most 0.02" not in str(header.guarantee)
-    assert table.at(alpha=0.02).header.guarantee is None  # where none was stated, none is
+def test_label_aware_tables_spend_nothing_on_what_is_wrong() -> None:
+    for rule in RULES:
+        table = made(rule, label_aware=True)
+        counts0, counts = table.evidence()
+        wrong = counts0.argmax(axis=1) != table.label
+        assert wrong.any() and np.all(counts[wrong] == 0) and np.all(table.predict[wrong] == ABSTAIN), rule
+        assert np.all(table.samples[wrong] == HEADER.n0)
+        paths = list(table.paths or ())  # samples that the header says were not drawn
+        paths[int(np.argmax(wrong))] = paths[int(np.argmin(wrong))]
+        assert "damaged" in refusal(from_evidence, table.header, **evidence_of(table) | {"paths": paths}), rule
+
+
+def test_looks_that_do_not_fit_the_counts_are_refused() -> None:
+    for rule in SEQUENTIAL:
+        table = made(rule)
+        row = int(np.argmax([len(path) for path in table.paths or ()]))
+        path = (table.paths or ())[row].tolist()
+        first, second, *rest = path
+        for torn in (path[:-1], [first + 40, second, *rest], [second + 1, first, *rest], [], [*path, path[-1]]):
+            paths = list(table.paths or ())
+            paths[row] = np.array(torn, np.int64)
+            said = refusal(from_evidence, table.header, **evidence_of(table) | {"paths": paths})
+            assert f"image {table.idx[row]} " in said, (rule, torn)
+
+
+def test_counts_that_picked_their_own_class_are_not_judged_as_if_others_had() -> None:
+    for facts in ({}, {"bound": "two-sided"}, {"rule": "grid"}, {"rule": "radius=0.5"}):
+        assert "any-class" in refusal(made, **{"rule": "fixed", "n0": 0} | facts), facts
+
+
+def test_the_mark_of_a_class_that_no_samples_picked_is_checked() -> None:
+    aware, own = {"n0": 0, "label_aware": True}, {"n0": 0, "bound": "any-class"}
+    cases: list[tuple[str, dict[str, Any]]] = [("radius=0.5", own), ("fixed", own), *((rule, aware) for rule in RULES)]
+    for rule, facts in cases:
+        table = made(rule, **facts)
+        counts0, counts = table.evidence()
+        assert "counts0" not in table.to_pandas() and (counts0.sum(axis=1) == 1).all()
+        assert np.array_equal(table.samples, counts.sum(axis=1)) and table.correct.any()
+        others = evidence_of(table) | {"counts0": np.roll(counts0, 1, axis=1)}
+        assert "marks another class" in refusal(from_evidence, table.header, **others), (rule, facts)
+
+
+HUGE = np.array([[2**62] * 4 + [200]])
+NODE = Machine(host="node7", device="cpu")
+BENT: list[tuple[str, dict[str, Any], str]] = [
+    ("no array", {"idx": [0, 1, 2]}, "got list"),
+    ("a number", {"idx": np.int64(3)}, "idx"),
+    ("another length", {"label": np.zeros(2, np.int64)}, "(3,); got int64 (2,)"),
+    ("fractions", {"label": np.zeros(3)}, "label must be an array of whole numbers"),
+    ("one axis", {"counts": np.zeros(3, np.int64)}, "counts"),
+    ("no class", {"counts": np.zeros((3, 0), np.int64)}, "counts"),
+    ("other classes", {"counts0": np.zeros((3, 2), np.int64)}, "(3, 3)"),
+    ("an image below 0", {"idx": np.array([0, -1, 2])}, "image -1"),
+    ("an image twice", {"idx": np.array([5, 1, 5])}, "image 5 twice"),
+    ("four classes", {"counts0": np.zeros((3, 4), np.int64), "counts": np.zeros((3, 4), np.int64)}, "names 3"),
+    ("no time", {"seconds": np.array([1.0, np.nan, 1.0])}, "image 3 took nan"),
+    ("a time below 0", {"seconds": np.array([1.0, 1.0, -1.0])}, "took -1.0"),
+    ("too few paths", {"paths": (np.array([1]),)}, "looks of 1 images"),
+    ("a path of texts", {"paths": (np.array(["1"]),) * 3}, "a path"),
+    ("a deep path", {"paths": (np.zeros((1, 1), np.int64),) * 3}, "a path"),
+    ("no such label", {"label": np.array([0, 3, 0])}, "image 3 has label 3"),
+    ("a label gone", {"label": np.array([0, -1, 0])}, "image 3 has label -1"),
+    ("no such machine", {"machine": np.array([0, 0, 1])}, "image 6 is of machine 1"),
+    ("machine below -1", {"machine": np.array([0, -2, 0])}, "image 3 is of machine -2"),
+    ("too few machines", {"machine": np.zeros(2, np.int64)}, "machine"),
+    ("a short address", {"image": np.zeros((3, 31), np.uint8)}, "(3, 32)"),
+    ("a number that no bound asked for", {"u": np.full(3, 0.5)}, "randomised"),
+]
+
+
+def test_evidence_that_is_no_table_is_named(make: Make) -> None:
+    table = make(3, machines=(NODE,))
+    for what, other, named in BENT:
+        assert named in refusal(from_evidence, table.header, **evidence_of(table) | other), what
+    assert "u=None" in refusal(from_evidence, table.header.having(bound="randomised"), **evidence_of(table))
+    one = make(1, classes=None)
+    assert HUGE.sum() == 200  # it wraps round
+    wrapped = {"counts": HUGE, "counts0": np.array([[20, 0, 0, 0, 0]]), "paths": None}
+    assert "damaged" in refusal(from_evidence, one.header, **evidence_of(one) | wrapped)
+
+
+UNSAYABLE: list[dict[str, Any]] = [{"rule": rule} for rule in RULES[1:]]
+UNSAYABLE += [{"bound": "two-sided"}, {"bound": "randomised"}, {"label_aware": True}, {"n0": 0, "bound": "any-class"}]
+
+
+def test_what_a_log_cannot_say_is_not_written_as_one(tmp_path: Path) -> None:
+    """A reader would judge it as n samples by Clopper-Pearson."""
+    for facts in UNSAYABLE:
+        said = refusal(write_tsv, table_of(HEADER.model_copy(update=facts)), tmp_path / "a.tsv")
+        assert "Keep the Parquet file, or certify with" in said and not list(tmp_path.iterdir()), facts
+
+
+def test_a_log_keeps_the_decisions_and_p_a(tmp_path: Path) -> None:
+    """And, as a control, one of a single radius whose rule was stripped would tell a false p_A."""
+    for table, true in ((made("fixed"), True), (replace(made("radius=0.5"), header=HEADER), False)):
+        write_tsv(table, tmp_path / "a.tsv")
+        log = read_tsv(tmp_path / "a.tsv").assuming(sigma=HEADER.sigma, n=HEADER.n, alpha=HEADER.alpha)
+        assert np.array_equal(log.predict, table.predict)
+        assert np.all((log.radius <= table.radius) & (log.radius > table.radius - 1e-6))
+        _, counts = table.evidence()
+        off = np.abs(metrics.p_a(log).values - counts.max(axis=1) / counts.sum(axis=1))[table.correct]
+        assert np.max(off) == 0.0 if true else np.max(off) > 0.1
+
+
+def test_radii_of_another_program_make_a_table(tmp_path: Path) -> None:
+    table = from_radii([0.0, 0.5, 1.5], sigma=0.5, n=1000, alpha=0.001, name="other")
+    assert table.is_log and table.name == "other" and table.predict.tolist() == [ABSTAIN, 0, 0]
+    assert (table.header.sigma, table.header.n, table.header.alpha) == (0.5, 1000, 0.001)
+    assert metrics.acr(table).value == 2 / 3 and len(from_radii([])) == 0
+    table = from_radii([0.25, 0.0, 0.5], label=[2, 0, 1], predict=[2, -1, 0])
+    write_tsv(table, tmp_path / "log.tsv")
+    assert same(read_tsv(tmp_path / "log.tsv"), table)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"radius": [0.1, -0.1]}, "radius=-0.1"),
+        ({"radius": [np.nan]}, "radius=nan"),
+        ({"radius": [np.inf]}, "radius=inf"),
+        ({"radius": [0.1], "label": [-1]}, "label=-1"),
+        ({"radius": [0.1], "predict": [-2]}, "predict=-2"),
+        ({"radius": [0.1], "predict": [-1]}, "predict=-1 in row 0"),
+        ({"radius": [0.1], "label": [0, 1]}, "label must hold one whole number"),
+        ({"radius": [0.1], "predict": [0.5]}, "predict must hold one whole number"),
+    ]
+    for given, named in wrong:
+        assert named in refusal(from_radii, **given), given
+
+
+def test_a_table_of_ten_million_samples_is_compared_in_seconds(make: Make) -> None:
+    """Its expected radii need the counts that can come out, not all ten million."""
+    counts = np.array([[9_000_000, 1_000_000, 0], [5_100_000, 0, 4_900_000], [10**7, 0, 0]])
+    columns = evidence_of(make(3)) | {"counts": counts, "counts0": np.tile([20, 0, 0], (3, 1)), "paths": None}
+    columns["label"] = np.zeros(3, np.int64)
+    table = from_evidence(make(0).header.having(n=10**7), **columns)
+    began = time.process_time()
+    assert metrics.expected_radius(table) == pytest.approx(table.radius, rel=1e-12)
+    assert metrics.chance_certified(table, 0.1).tolist() == (table.radius >= 0.1).tolist()
+    assert time.process_time() - began < 1.0

@@ -1,10 +1,13 @@
-"""What the tests of rules share: images walked through a rule, many at a time, and tables made of them."""
+"""What the tests of tables share: images walked through a rule, tables and journal rows made of them, refusals."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import pytest
 
-from randsmooth.certificates import Certificates, Header, from_evidence, rule_of
+from randsmooth.certificates import Certificates, Header, JournalRow, from_evidence, rule_of
+from randsmooth.errors import InputError
 from randsmooth.rules import Rule
 from randsmooth.rules.base import Ints
 from randsmooth.testing.walks import walks
@@ -12,6 +15,7 @@ from randsmooth.testing.walks import walks
 SEQUENTIAL = ["radius=0", "radius=0.5", "screen=0.5", "grid", "grid=0.1", "union", "dense=1", "anytime", "anytime=0.5"]
 RULES = ["fixed", "tolerance=0.3", *SEQUENTIAL]
 HEADER = Header(sigma=0.5, n0=20, n=2000, alpha=0.05, seed=7, classes=("zero", "one", "two"))
+COLUMNS = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts", "machine", "image", "u")
 
 
 def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
@@ -40,3 +44,33 @@ def table_of(header: Header, images: int = 40, seed: int = 0) -> Certificates:
 def _counts(rule: Rule, path: Sequence[int], picked: int, rng: np.random.Generator) -> Ints:
     n_a = path[-1] if path else 0
     return np.insert(rng.multinomial(rule.samples(path) - n_a, [0.7, 0.3]), picked, n_a)
+
+
+def same(a: Certificates, b: Certificates) -> bool:
+    """Whether two tables hold the same header and evidence, to the last bit, and claim the same."""
+    paths = [path.tolist() for path in a.paths or ()] == [path.tolist() for path in b.paths or ()]
+    columns = [(getattr(a, name), getattr(b, name)) for name in COLUMNS]
+    alike = all(one is other if one is None else np.array_equal(one, other) for one, other in columns)
+    return a.header == b.header and paths and alike
+
+
+def evidence_of(table: Certificates) -> dict[str, Any]:
+    """The arguments of `from_evidence` that make this table."""
+    names = ("idx", "label", "counts0", "counts", "seconds", "paths", "machine", "image", "u")
+    return {name: getattr(table, name) for name in names}
+
+
+def rows_of(table: Certificates) -> list[JournalRow]:
+    counts0, counts = table.evidence()
+    paths = table.paths or ()
+    return [
+        JournalRow(int(table.idx[i]), int(table.label[i]), counts0[i], counts[i], paths[i], float(table.seconds[i]))
+        for i in range(len(table))
+    ]
+
+
+def refusal(call: Callable[..., object], *args: Any, **facts: Any) -> str:
+    """What the InputError says that the call raises."""
+    with pytest.raises(InputError) as told:
+        call(*args, **facts)
+    return str(told.value)

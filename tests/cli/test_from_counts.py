@@ -74,10 +74,10 @@ def test_a_table_is_not_written_over_unasked(cli: Run, tmp_path: Path) -> None:
 
 
 def test_an_unfinished_run_is_judged_and_says_how_far_it_is(cli: Run, tmp_path: Path) -> None:
-    from certificates.test_unfinished import begun
+    from certificates.test_journal import written
     from certificates.walks import HEADER, table_of
 
-    begun(table_of(HEADER.having(selection="take 40 of 120"), 40), tmp_path / "a.parquet.partial", [0, 1, 2, 3])
+    written(table_of(HEADER.having(selection="take 40 of 120"), 40), tmp_path / "a.parquet.partial", [0, 1, 2, 3])
     judged = cli("evaluate", "a.parquet.partial")
     assert judged.code == 0 and "a (4 of 40)" in judged.out
     assert "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images" in judged.err

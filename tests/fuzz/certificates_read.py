@@ -35,13 +35,14 @@ from randsmooth.certificates import (
     JournalRow,
     Machine,
     from_counts,
+    parse_header,
     read_all,
     write_parquet,
     write_tsv,
 )
-from randsmooth.certificates.parquet import KEY
+from randsmooth.certificates.parquet import KEY, _parts_in, digests
 from randsmooth.cli import reading
-from randsmooth.errors import Note
+from randsmooth.errors import InputError, Note
 from randsmooth.noise import Gaussian
 from randsmooth.report import render
 
@@ -128,8 +129,21 @@ class Table(Reader):
         return None if content is None else {NAME: content}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
-        """Without digests."""
-        return self.bent({NAME: with_metadata(files[NAME], {DIGESTS: None})}, draw)
+        """With digests of the columns that it has now."""
+        found = self.bent(files, draw)
+        signed = None if found is None else _signed(found[NAME])
+        return None if signed is None else {NAME: signed}
+
+
+def _signed(content: bytes) -> bytes | None:
+    """The table with digests of what it holds; None where that is nothing that could be signed."""
+    file = pq.ParquetFile(io.BytesIO(content))
+    header = (file.metadata.metadata or {}).get(KEY, b"")
+    try:
+        parts = _parts_in(file, Path(NAME), parse_header(header, Path(NAME)).columns)
+    except (InputError, pa.ArrowException, OSError):
+        return None
+    return with_metadata(content, {DIGESTS: digests(header, parts)})
 
 
 class InTable(Table):
@@ -177,12 +191,12 @@ class Begun(Reader):
         return files | {JOURNAL: b"".join(line + b"\n" for line in self._changed(files, draw))}
 
     def forged(self, files: Files, draw: Draw) -> Files | None:
-        """With the checksums of the lines that it has now, each over all lines before it; or without any."""
-        checksum, lines, bare = "", [], draw.chance(0.3)
+        """With the checksums of the lines that it has now, each over all lines before it."""
+        checksum, lines = "", []
         for line in self._changed(files, draw):
             text = line.rpartition(b"\t")[0] or line
             checksum = hashlib.sha256(checksum.encode() + text).hexdigest()[:16]
-            lines.append(text if bare else text + b"\t" + checksum.encode())
+            lines.append(text + b"\t" + checksum.encode())
         return files | {JOURNAL: b"".join(line + b"\n" for line in lines)}
 
     def _changed(self, files: Files, draw: Draw) -> list[bytes]:

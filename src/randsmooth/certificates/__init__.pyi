@@ -1,5 +1,6 @@
-from .checks import check_file as check_file
+from .counts import from_counts as from_counts
 from .evidence_checks import NO_LABEL as NO_LABEL
+from .files import FolderFile as FolderFile
 from .files import (
     find_certificates as find_certificates,
 )
@@ -9,23 +10,24 @@ from .files import (
 from .files import (
     read_all as read_all,
 )
+from .files import read_file_of as read_file_of
+from .files import read_folder as read_folder
+from .files import unplaced as unplaced
 from .files import (
     write_tsv as write_tsv,
 )
-from .folder import FolderFile as FolderFile
-from .folder import read_file_of as read_file_of
-from .folder import read_folder as read_folder
-from .folder import unplaced as unplaced
 from .from_arrays import CertificatesLike as CertificatesLike
 from .from_arrays import as_certificates as as_certificates
 from .from_arrays import from_radii as from_radii
-from .guarantee_text import BATCH_MATTERS as BATCH_MATTERS
-from .guarantee_text import guarantee_of as guarantee_of
-from .guarantee_text import rule_of as rule_of
+from .guarantee import BATCH_MATTERS as BATCH_MATTERS
+from .guarantee import guarantee_of as guarantee_of
+from .guarantee import parse_header as parse_header
+from .guarantee import rule_of as rule_of
 from .header import Header as Header
+from .header import Machine as Machine
 from .journal import Journal as Journal
+from .journal import JournalRow as JournalRow
 from .journal import journal_header as journal_header
-from .journal_row import JournalRow as JournalRow
 from .logs.budgets import name_images as name_images
 from .logs.budgets import possible_budgets as possible_budgets
 from .logs.budgets import require_reachable as require_reachable
@@ -41,10 +43,8 @@ from .logs.repositories import in_repository as in_repository
 from .logs.tsv import PredictionLog as PredictionLog
 from .logs.tsv import looks_like_log as looks_like_log
 from .logs.tsv import read_tsv as read_tsv
-from .machine import Machine as Machine
 from .merging import NotWhole as NotWhole
 from .merging import merge as merge
-from .own_counts import from_counts as from_counts
 from .parquet import read_parquet as read_parquet
 from .parquet import write_parquet as write_parquet
 from .same_run import (
@@ -84,7 +84,6 @@ from .settings import (
 from .settings import (
     precision_named as precision_named,
 )
-from .stored_header import parse_header as parse_header
 from .table import (
     ABSTAIN as ABSTAIN,
 )
@@ -97,3 +96,4 @@ from .table import (
 from .table import (
     from_evidence as from_evidence,
 )
+from .verify import check_file as check_file

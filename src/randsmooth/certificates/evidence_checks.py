@@ -1,20 +1,82 @@
-"""Whether the class counts of a table are possible under its header and rule."""
+"""The checks on the evidence of a table, before anything is derived from it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from randsmooth.certificates.header import Header
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.rules import Evidence, Rule
 
+Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
 NO_LABEL = -1  # in place of the label of every image of data that have none
+ADDRESS = 32  # bytes of an image's address
+KINDS = {"seconds": "iuf", "u": "f", "image": "u"}  # of NumPy types; of all others whole numbers
+OPTIONAL = ("machine", "image", "u")
+
+
+def check_columns(header: Header, columns: Mapping[str, Any], paths: Sequence[Array] | None) -> None:
+    """Raise InputError unless these are N rows of K classes in the shapes and types that `Certificates` names.
+
+    Images are numbered from 0, each has one row, times are finite and not below 0, machines are among those of the
+    header, and uniform numbers are there under the randomised bound alone.
+    """
+    idx, counts = columns["idx"], columns["counts"]
+    N = len(idx) if isinstance(idx, np.ndarray) and idx.ndim == 1 else 0
+    K = max(1, counts.shape[1]) if isinstance(counts, np.ndarray) and counts.ndim == 2 else 1
+    shapes = {"counts0": (N, K), "counts": (N, K), "image": (N, ADDRESS)}
+    for name, array in columns.items():
+        if array is not None or name not in OPTIONAL:
+            _check_array(name, array, shapes.get(name, (N,)), KINDS.get(name, "iu"))
+    for path in paths or ():
+        _check_array("a path", path, (len(path),), "iu")
+    if paths is not None and len(paths) != N:
+        raise InputError(f"there are looks of {len(paths):,} images, and {N:,} images")
+    check_images(idx)
+    seconds, machine, u = columns["seconds"], columns["machine"], columns["u"]
+    refuse(idx, ~(np.isfinite(seconds) & (seconds >= 0)), lambda row: f"took {seconds[row]} seconds")
+    if machine is not None:
+        known = (machine >= -1) & (machine < len(header.machines))
+        refuse(idx, ~known, lambda row: f"is of machine {machine[row]}, and the header tells {len(header.machines)}")
+    if (u is None) == (header.bound == "randomised") or not (u is None or np.all((u > 0.0) & (u < 1.0))):
+        raise InputError(
+            f"bound={header.bound} with u={shown(u)}: the randomised bound, and no other, keeps a number strictly "
+            "between 0 and 1 of each image"
+        )
+
+
+def _check_array(name: str, array: object, shape: tuple[int, ...], kinds: str) -> None:
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.kind not in kinds:
+        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        what = "numbers" if "f" in kinds else "whole numbers"
+        raise InputError(f"{name} must be an array of {what} of shape {shape}; got {got}")
+
+
+def refuse(idx: Array, wrong: ArrayLike, say: Callable[[int], str]) -> None:
+    """Raise InputError for the first of the images `idx` (N,) that is `wrong` (N,), with what `say` says of its row."""
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        raise InputError(f"image {idx[rows[0]]} {say(int(rows[0]))}")
+
+
+def check_images(idx: Array) -> None:
+    """Raise InputError for an image below 0, or there twice."""
+    if len(idx) and idx.min() < 0:
+        raise InputError(f"image {idx.min()} is not a position; positions start at 0")
+    unique, times = np.unique(idx, return_counts=True)
+    if len(unique) < len(idx):
+        raise InputError(
+            f"the table holds image {unique[times > 1][0]} twice; it has one row per image. Were tables put together "
+            "by hand? `randsmooth merge` puts shards together"
+        )
 
 
 def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints, label: Ints) -> None:
@@ -27,32 +89,25 @@ def check_evidence(header: Header, rule: Rule, evidence: Evidence, counts0: Ints
         counts0: (N, K) class counts of the samples that picked the class.
         label: (N,) true classes, or NO_LABEL for all images.
     """
-    num_classes = evidence.counts.shape[1] - header.lumped
-    _check_classes(header, num_classes)
-    _check_sums("counts0", counts0, np.full(len(evidence.idx), header.selected), evidence.idx)
-    _check_marks(header, rule, evidence, label)
-    _check_paths(header, rule, evidence, label)
-    _check_labels(header, label, num_classes, evidence.idx)
-    _check_known("picked class", evidence.picked, num_classes, evidence.idx)
-
-
-def _check_classes(header: Header, num_classes: int) -> None:
+    idx, num_classes = evidence.idx, evidence.counts.shape[1] - header.lumped
     if header.classes is not None and len(header.classes) != num_classes:
         raise InputError(f"the header names {len(header.classes)} classes, and {num_classes} are counted")
     if header.lumped and header.bound in ("two-sided", "pairwise"):
-        raise InputError(
-            f"the {header.bound} bound needs the counts of all classes, and only the picked one was counted"
-        )
+        raise InputError(f"bound={header.bound} needs the counts of all classes; only the picked one was counted")
+    _check_sums("counts0", counts0, np.full(len(idx), header.selected), idx)
+    _check_marks(header, rule, evidence, label)
+    _check_paths(header, rule, evidence, label)
+    if not len(label) or not (label == NO_LABEL).all():
+        _check_known("label", label, num_classes, idx)
+    elif header.label_aware:
+        raise InputError("the header is label-aware, and the images have no labels: certify without --label-aware")
+    _check_known("picked class", evidence.picked, num_classes, idx)
 
 
 def _check_sums(what: str, counts: Ints, total: Ints, idx: Ints) -> None:
     outside = (counts < 0) | (counts > total[:, None])  # the sum of very large ones overflows, and would not show it
-    wrong = np.flatnonzero((counts.sum(axis=1) != total) | outside.any(axis=1))
-    if len(wrong):
-        row = wrong[0]
-        sums = f"sum to {sum(counts[row].tolist())}, not to {total[row]}"
-        fault = "are below 0" if (counts[row] < 0).any() else sums
-        raise InputError(f"{what} of image {idx[row]} {fault}: the table is damaged")
+    wrong = (counts.sum(axis=1) != total) | outside.any(axis=1)
+    refuse(idx, wrong, lambda row: f"has {what} {shown(counts[row].tolist())}, not of sum {total[row]}: damaged")
 
 
 def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
@@ -65,10 +120,9 @@ def _check_marks(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
             f"bound={shown(str(header.bound))} holds for a class that was picked without the samples that bound it: "
             'give the n0 that picked it, or bound="any-class" where the rule has it'
         )
-    wrong = np.flatnonzero(evidence.picked != (label if header.label_aware else evidence.counts.argmax(axis=1)))
-    if len(wrong):
-        what = "label" if header.label_aware else "most frequent class"
-        raise InputError(f"image {evidence.idx[wrong[0]]} marks another class than its {what}: the table is damaged")
+    meant = label if header.label_aware else evidence.counts.argmax(axis=1)
+    what = "label" if header.label_aware else "most frequent class"
+    refuse(evidence.idx, evidence.picked != meant, lambda row: f"marks another class than its {what}: damaged")
 
 
 def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) -> None:
@@ -80,23 +134,17 @@ def _check_paths(header: Header, rule: Rule, evidence: Evidence, label: Ints) ->
     paths = [path.tolist() if walks else [] for path, walks in zip(evidence.paths, walked, strict=True)]
     _check_sums("counts", evidence.counts, np.array([rule.samples(path) for path in paths], np.int64), evidence.idx)
     n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
-    for row, path in enumerate(paths):
-        torn = not rule.complete(path) or path[-1] != n_a[row]
-        torn = torn if walked[row] else len(evidence.paths[row]) > 0
-        if torn or any(later < earlier for earlier, later in pairwise(path)):
-            raise InputError(f"the looks of image {evidence.idx[row]} do not fit its counts: the table is damaged")
 
+    def torn(row: int, path: list[int]) -> bool:
+        if not walked[row]:
+            return len(evidence.paths[row]) > 0
+        falls = any(later < earlier for earlier, later in pairwise(path))
+        return falls or not rule.complete(path) or path[-1] != n_a[row]
 
-def _check_labels(header: Header, label: Ints, num_classes: int, idx: Ints) -> None:
-    if len(label) and (label == NO_LABEL).all():
-        if header.label_aware:
-            raise InputError("the header is label-aware, and the images have no labels: certify without --label-aware")
-        return
-    _check_known("label", label, num_classes, idx)
+    wrong = [torn(row, path) for row, path in enumerate(paths)]
+    refuse(evidence.idx, wrong, lambda row: "has looks that do not fit its counts: damaged")
 
 
 def _check_known(what: str, classes: Ints, num_classes: int, idx: Ints) -> None:
-    wrong = np.flatnonzero((classes < 0) | (classes >= num_classes))
-    if len(wrong):
-        row = wrong[0]
-        raise InputError(f"{what} {classes[row]} of image {idx[row]} is not among the {num_classes} counted classes")
+    outside = (classes < 0) | (classes >= num_classes)
+    refuse(idx, outside, lambda row: f"has {what} {classes[row]}, and {num_classes} classes are counted")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.certificates.derived import derived
-from randsmooth.certificates.given_counts import GivenCounts
-from randsmooth.certificates.guarantee_text import rule_of
+from randsmooth.certificates.counts import GivenCounts
+from randsmooth.certificates.guarantee import rule_of
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rows import check_origin
 from randsmooth.certificates.table import Certificates
 from randsmooth.errors import InputError
 
@@ -42,7 +39,7 @@ def _counted(table: Certificates) -> dict[str, Any]:
     for one that was picked without them, if it had the same name.
     """
     counts0, counts = table.evidence()
-    shown = derived(table)
+    shown = table.derived()
     if table.header.bound == "any-class":
         shown = {"most_frequent" if name == "picked" else name: values for name, values in shown.items()}
     lists = {"path": [path.tolist() for path in table.paths or ()]} if table.paths is not None else {}
@@ -77,8 +74,4 @@ def from_frame(frame: pd.DataFrame) -> Certificates:
     columns["picked"] = columns.get("most_frequent", columns.get("picked"))
     given = GivenCounts.of({key: value for key, value in columns.items() if key != "n"} | {"n": header.n})
     counted = given.counted(rule_of(header), header.bound or "", int(about["num_classes"]))
-    table = given.table(header, counted, name, columns.get("u"))
-    if "machine" not in columns:
-        return table
-    check_origin(len(table), columns["machine"], len(header.machines), None)
-    return replace(table, machine=columns["machine"])
+    return given.table(header, counted, name, **{key: columns[key] for key in ("machine", "u") if key in columns})

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from randsmooth.certificates.count_columns import whole_numbers
+from randsmooth.certificates.counts import from_counts
 from randsmooth.certificates.frames import ATTRS
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.own_counts import from_counts
-from randsmooth.certificates.rows import check_predictions
 from randsmooth.certificates.table import ABSTAIN, Certificates, Floats
-from randsmooth.certificates.whole_numbers import whole_numbers
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 
@@ -128,7 +127,14 @@ def from_radii(
     classes = np.zeros(radius.shape, np.int64) if label is None else _classes("label", label, radius.shape)
     certified = np.where(radius > 0.0, classes, ABSTAIN)
     answers = certified if predict is None else _classes("predict", predict, radius.shape)
-    check_predictions(classes, answers, radius)
+    wrong = ~((radius >= 0.0) & np.isfinite(radius)) | (classes < 0) | (answers < ABSTAIN)
+    wrong |= (answers == ABSTAIN) & (radius > 0.0)
+    if np.any(wrong):
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"radius={radius[row]}, label={classes[row]}, predict={answers[row]} in row {row} makes no sense: expected "
+            "a finite radius, 0 where predict=-1 abstains, and classes from 0"
+        )
     header = Header(sigma=sigma, n=n, alpha=alpha)
     return Certificates(header, np.arange(len(radius)), classes, answers, radius, np.zeros(len(radius)), name=name)
 

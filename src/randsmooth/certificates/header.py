@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Strict, model_validator
 
-from randsmooth.certificates.limits import check_facts, check_size
-from randsmooth.certificates.machine import Machine
+from randsmooth.certificates.limits import HEADER, check_facts
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
 
-# 1: of the rule `tolerance` about half of the certificates lie within it (see `ToleranceV1`).
-# 3: the rules `radius`, `grid` and `union` spent alpha earlier, and gave up later (see `GridV3`).
-# 2: nothing tells what the base classifier answers, and of what it holds no more than its weights.
-VERSION = 4
-WITH_DIGESTS = 3  # from this format on, a file without digests has lost them
+VERSION = 1  # of the format of tables and journals
 CLOPPER_PEARSON = "clopper-pearson"
-OLD_BOUND = "Clopper-Pearson, one-sided"  # what the first tables called it, before there was another
-
+OF_THE_MACHINE = ("device", "instructions", "versions")  # the facts that a header and a machine tell
 
 Texts = Annotated[tuple[str, ...], Strict(False)]  # JSON has lists only
+
+
+class Machine(FrozenRecord):
+    """What may differ between the processes that make one table, as long as the classifier's outputs do not.
+
+    Attributes:
+        host: eight digits of a hash of what the machine is called, which tell machines apart and name none.
+        device, instructions: its processor and the instructions used, as in a header.
+        versions: of the libraries.
+
+    Example:
+        >>> Machine(host="5d1f7c0a", device="cpu", instructions="AVX2", versions={"torch": "2.10.0"}).host
+        '5d1f7c0a'
+    """
+
+    model_config = ConfigDict(strict=True)
+    field_is: ClassVar[str] = "fact of a machine"
+
+    host: str | None = None
+    device: str | None = None
+    instructions: str | None = None
+    versions: dict[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _limited(self) -> Self:
+        check_facts(self)
+        return self
+
+    @classmethod
+    def here(cls, header: Header) -> Self:
+        """This machine, in a process that made `header`.
+
+        Example:
+            >>> Machine.here(Header(device="cpu")).device
+            'cpu'
+        """
+        host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+        return cls(host=host, **{name: getattr(header, name) for name in OF_THE_MACHINE})
+
+
+class NumberedMachines:
+    """The machines of a table or journal, each with a number: 0 for the first one named, and so on.
+
+    Example:
+        >>> numbered = NumberedMachines()
+        >>> [numbered.number(Machine(host=host)) for host in ("node7", "node8", "node7")]
+        [0, 1, 0]
+        >>> [machine.host for machine in numbered.machines]
+        ['node7', 'node8']
+    """
+
+    def __init__(self) -> None:
+        self.machines: list[Machine] = []
+        self._numbers: dict[str, int] = {}
+
+    def __contains__(self, machine: Machine) -> bool:
+        return machine.model_dump_json() in self._numbers
+
+    def number(self, machine: Machine) -> int:
+        """The number of `machine`, a new one where it was not named before."""
+        number = self._numbers.setdefault(machine.model_dump_json(), len(self.machines))
+        if number == len(self.machines):
+            self.machines.append(machine)
+        return number
 
 
 def _machine(facts: object) -> object:
@@ -38,7 +98,7 @@ class Header(FrozenRecord):
     in a header can be trusted to be of the right size, can be written, and is read as it was written.
 
     Attributes:
-        version: the format of the table, 4 where this randsmooth writes it.
+        version: the format of the table, 1.
         sigma: standard deviation of the noise, in units of pixels in [0, 1].
         n0: samples per image that picked the class. Counts of another program may come without it, and 0 says that no
             samples picked a class: counts0 then marks with a 1 the class that the other samples bound. That is the
@@ -62,8 +122,7 @@ class Header(FrozenRecord):
         command: the words of the command that makes the shards, where one does, but for --shard and --out.
         resize, crop: how the images were brought to one size before any noise was added, where a user asked for it:
             "256" is the length of the shorter side, "224x192" are height and width.
-        data: a hash of the images and their labels, of a shard its own ones; in older tables of the labels and the
-            first image.
+        data: a hash of the images and their labels, of a shard its own ones.
         classes: class names, in the order of the counts.
         model: the base classifier: hash of its weights, its identity (a hash of all that it holds), what its user calls
             it, architecture and how it was trained.
@@ -129,7 +188,8 @@ class Header(FrozenRecord):
     @model_validator(mode="after")
     def _limited(self) -> Self:
         check_facts((name, value) for name, value in self if name != "machines")  # which check themselves
-        check_size(len(self.model_dump_json()))
+        if (size := len(self.model_dump_json())) > HEADER:
+            raise InputError(f"the header takes {size:,} bytes; expected at most {HEADER:,}: keep long lists elsewhere")
         return self
 
     @property
@@ -158,5 +218,5 @@ class Header(FrozenRecord):
         if missing:
             raise InputError(f"the header does not say its {missing[0]} (of a TSV log?)")
         facts = {name: getattr(self, name) for name in CertificationSettings.model_fields}
-        facts["bound"] = CLOPPER_PEARSON if self.bound in (None, OLD_BOUND) else self.bound
+        facts["bound"] = self.bound or CLOPPER_PEARSON
         return CertificationSettings(**facts | {"precision": precision_named(self.precision or "")})

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-import warnings
+import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth.atomic import sync_folder
-from randsmooth.certificates.digest import link
-from randsmooth.certificates.header import WITH_DIGESTS, Header
-from randsmooth.certificates.journal_row import ADDRESS, JournalRow
-from randsmooth.certificates.machine import NumberedMachines
-from randsmooth.certificates.pace import Pace
+from randsmooth.certificates.evidence_checks import ADDRESS
+from randsmooth.certificates.guarantee import parse_header
+from randsmooth.certificates.header import Header, Machine, NumberedMachines
 from randsmooth.certificates.same_run import as_begun, check_same_run
-from randsmooth.certificates.stored_header import parse_header
-from randsmooth.certificates.table import Certificates, Ints, from_evidence
-from randsmooth.errors import InputError, NoDigest
+from randsmooth.certificates.table import Certificates, from_evidence
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError
+
+Ints = NDArray[np.int64]
 
 UNFINISHED = ".partial"  # suffix of a journal
 AT_ONCE = 4096  # rows whose counts are checked together: of a thousand classes they take 64 MiB
+SHARE = 200  # the time between two syncs, in units of the time that the first of them took
+EVIDENCE = ("counts0", "counts", "path")
+OPTIONAL = ("machine", "image", "u")
+MOST = 2**53  # of any number in a row: JSON readers disagree about larger ones
 
 
 def journal_path(out: Path) -> Path:
@@ -44,6 +51,107 @@ def shards_path(out: Path) -> Path:
         'runs/mine.shards'
     """
     return out.with_suffix(".shards")
+
+
+@dataclass(frozen=True)
+class JournalRow:
+    """One image's evidence.
+
+    Attributes:
+        idx, label: position and true class of the image; label -1 where it has none.
+        counts0, counts: (K,) class counts of the samples that picked the class, and of those that bounded it.
+        path: how often the picked class had come out at each look.
+        seconds: time that the image took.
+        machine: which made this row; None for the one that the header tells.
+        image: the address of the image, a hash of its pixels; only the rows of a shard need it, from which the `data`
+            of the whole table is made.
+        u: the uniform number of the image, under the randomised bound.
+
+    Example:
+        >>> counts0, counts = np.array([10, 0]), np.array([99, 1])
+        >>> row = JournalRow(idx=0, label=0, counts0=counts0, counts=counts, path=counts[:1], seconds=0.5)
+        >>> print(row.to_json())
+        {"idx": 0, "label": 0, "seconds": 0.5, "counts0": [10, 0], "counts": [99, 1], "path": [99]}
+        >>> JournalRow.from_json(row.to_json()).counts.tolist()
+        [99, 1]
+    """
+
+    idx: int
+    label: int
+    counts0: Ints
+    counts: Ints
+    path: Ints
+    seconds: float
+    machine: Machine | None = None
+    image: bytes | None = None
+    u: float | None = None
+
+    def slim(self) -> JournalRow:
+        """The same with its counts in the smallest types that hold them, so that many rows fit into memory."""
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in EVIDENCE}
+        slim = {name: array.astype(np.min_scalar_type(array.max(initial=0))) for name, array in arrays.items()}
+        return replace(self, **slim)
+
+    def to_json(self, machines: NumberedMachines | None = None) -> str:
+        """The row as a line. It says the number of its machine, and describes one that is not yet among `machines`.
+
+        Args:
+            machines: those of the lines before; one that is not among them is added.
+        """
+        values: dict[str, Any] = {"idx": self.idx, "label": self.label, "seconds": self.seconds}
+        values |= {key: getattr(self, key).tolist() for key in EVIDENCE}
+        if self.machine is not None:
+            known = machines is not None and self.machine in machines
+            number = machines.number(self.machine) if machines is not None else 0
+            values["machine"] = number if known else self.machine.model_dump()
+        if self.image is not None:
+            values["image"] = self.image.hex()
+        if self.u is not None:
+            values["u"] = self.u
+        return json.dumps(values)
+
+    @classmethod
+    def from_json(
+        cls, line: str | bytes, where: object = "the row", machines: NumberedMachines | None = None
+    ) -> JournalRow:
+        """The row that `to_json` wrote as `line`; `where` names the line in errors.
+
+        Args:
+            machines: those of the lines before; one that this line is the first to name is added.
+
+        Raises:
+            InputError: `to_json` cannot have written it.
+        """
+        raw = parse_json(line, where)
+        try:
+            if raw.keys() - OPTIONAL != {"idx", "label", "seconds", *EVIDENCE}:
+                raise ValueError(f"it has the keys {', '.join(raw)}")
+            made: dict[str, Any] = {key: np.array([_whole(one) for one in raw[key]], np.int64) for key in EVIDENCE}
+            made |= {key: _whole(raw[key], least) for key, least in (("idx", 0), ("label", -1))}
+            made |= {key: float(raw[key]) for key in ("seconds", "u") if key in raw}
+            if "machine" in raw:
+                made["machine"] = _machine(raw["machine"], machines or NumberedMachines())
+            if "image" in raw:
+                made["image"] = bytes.fromhex(raw["image"])
+                if len(made["image"]) != ADDRESS:
+                    raise ValueError(f"image={raw['image']!r} has not {2 * ADDRESS} hexadecimal digits")
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"{where} is no row of a journal: {shown(error)}") from None
+        return cls(**made)
+
+
+def _whole(value: object, least: int = 0) -> int:
+    if type(value) is not int or not least <= value < MOST:
+        raise ValueError(f"{value!r} is no whole number from {least}")
+    return value
+
+
+def _machine(value: Any, machines: NumberedMachines) -> Machine:
+    """The machine that a line describes, or says the number of."""
+    number = machines.number(Machine(**value)) if isinstance(value, dict) else _whole(value)
+    if number >= len(machines.machines):
+        raise ValueError(f"machine={value} is described on no line up to this one")
+    return machines.machines[number]
 
 
 @dataclass
@@ -72,10 +180,10 @@ class Journal:
     header: Header
     rows: list[JournalRow]
     checksum: str
-    pace: Pace = field(default_factory=Pace)
     safe: int = 0
     judged: int = 0
     machines: NumberedMachines = field(default_factory=NumberedMachines)
+    next_sync: float = -float("inf")
 
     def __post_init__(self) -> None:
         self.file: BinaryIO = self.path.open("ab")
@@ -104,7 +212,6 @@ class Journal:
         several = header.shard is not None or content.machines.machines  # rows say which machine made them
         check_same_run(content.header, as_begun(content.header, header) if several else header, path)
         os.truncate(path, content.size)  # not rewritten: a kill here loses no finished line
-        # An older version's header may hold fewer facts than `header`; it is kept, since no more was recorded.
         journal = cls(path, content.header, content.rows, content.checksum, machines=content.machines)
         journal.sync()
         return journal
@@ -115,8 +222,12 @@ class Journal:
         self.rows.append(row.slim())
 
     def settle(self) -> int:
-        """Sync if `pace` says so, and return how many more rows are on the disk."""
-        return self.sync() if self.pace.due() else 0
+        """Sync if it is time to, and return how many more rows are on the disk.
+
+        After a sync of t seconds the next comes no sooner than SHARE * t later, so that syncs take half a percent of
+        the time, however slow the disk is.
+        """
+        return self.sync() if time.monotonic() >= self.next_sync else 0
 
     def sync(self) -> int:
         """Wait until the disk reports all rows as written, and return how many more these are.
@@ -126,8 +237,10 @@ class Journal:
         """
         if os.fstat(self.file.fileno()).st_nlink == 0:
             raise InputError(f"{self.path} was removed while its run was writing to it: start the run again")
-        with self.pace.timed():
-            os.fsync(self.file.fileno())
+        start = time.monotonic()
+        os.fsync(self.file.fileno())
+        end = time.monotonic()
+        self.next_sync = end + SHARE * (end - start)
         more, self.safe = len(self.rows) - self.safe, len(self.rows)
         return more
 
@@ -155,48 +268,26 @@ class Journal:
 
         What `table` says can differ from it in the last bits: a rule may judge many images at once otherwise than few.
         """
-        new = _evidence(self.header, self.rows[self.judged :])
+        new = table_of(self.header, self.rows[self.judged :])
         self.judged = len(self.rows)
         return new
 
     def _write(self, text: str) -> None:
         line = text.encode()
-        self.checksum = link(self.checksum, line)
+        self.checksum = _link(self.checksum, line)
         self.file.write(line + b"\t" + self.checksum.encode() + b"\n")
         self.file.flush()
 
 
-class _Lines:
-    """The finished lines of a journal without their checksums, each checked when it is read.
+def _link(before: str, line: bytes) -> str:
+    """The checksum of `line` and of all lines before it, whose checksum is `before`: 16 hexadecimal digits of sha256.
 
-    Attributes:
-        checksum: of the last line that was read.
-        size: bytes of the lines that were read.
-        bare: how many of them, at the beginning, have no checksum.
+    Since each depends on the one before, it reveals a line that is damaged, lost, doubled, moved or of another file.
     """
-
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self.file, self.path = file, path
-        self.checksum, self.size, self.bare = "", 0, 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Raises InputError at the first line whose checksum is not that of all up to it."""
-        for place, line in enumerate(self.file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            text, tab, stored = line[:-1].rpartition(b"\t")
-            if not tab and self.bare == place - 1:
-                text, self.bare = line[:-1], place
-                self.checksum = link(self.checksum, text)
-            else:
-                self.checksum = link(self.checksum, text)
-                if stored != self.checksum.encode():
-                    raise _damaged(self.path, place, "its checksum is not that of the lines up to it")
-            self.size += len(line)
-            yield text
+    return hashlib.sha256(before.encode() + line).hexdigest()[:16]
 
 
-@dataclass(frozen=True)
+@dataclass
 class JournalContent:
     """What a journal holds.
 
@@ -204,7 +295,6 @@ class JournalContent:
         header, rows: of its finished lines.
         checksum: of the last of them.
         size: bytes of the finished lines.
-        bare: how many lines have no checksum, since an older version wrote them.
         machines: those that the rows name.
     """
 
@@ -212,34 +302,26 @@ class JournalContent:
     rows: list[JournalRow]
     checksum: str
     size: int
-    bare: int
     machines: NumberedMachines
 
 
 def read_journal(path: Path) -> JournalContent | None:
     """What the journal at `path` holds; None if not even its header was finished. Changes nothing on the disk.
 
-    Lines of older versions, without checksums, are read with a `NoDigest`; the next line's checksum covers them, too.
-
     Raises:
         InputError: a finished line is damaged, lost, doubled or of another file.
     """
-    with path.open("rb") as file:
-        lines = _Lines(file, path)
-        texts = iter(lines)
-        first = next(texts, None)
-        if first is None:
-            return None
-        header, machines = parse_header(first, path), NumberedMachines()
-        parsed = (JournalRow.from_json(text, f"{path}, line {at}", machines) for at, text in enumerate(texts, start=2))
-        rows = [row.slim() for row in parsed]
-    _check_rows(header, rows, path)
-    bare = lines.bare
-    if bare and header.version >= WITH_DIGESTS:
-        raise _damaged(path, 1, "its checksum is lost")
-    if bare:
-        warnings.warn(f"{path} was begun before journals carried checksums: {bare} lines are read without", NoDigest, 2)
-    return JournalContent(header, rows, lines.checksum, lines.size, bare, machines)
+    content = None
+    for place, (text, checksum, end) in enumerate(_lines(path), start=1):
+        if content is None:
+            content = JournalContent(parse_header(text, path), [], checksum, end, NumberedMachines())
+            continue
+        row = JournalRow.from_json(text, f"{path}, line {place}", content.machines)
+        content.rows.append(row.slim())
+        content.checksum, content.size = checksum, end
+    if content is not None:
+        _check_rows(content, path)
+    return content
 
 
 def journal_header(path: Path) -> Header | None:
@@ -250,21 +332,33 @@ def journal_header(path: Path) -> Header | None:
         >>> journal_header(Path("run.partial")).sigma
         0.5
     """
+    return next((parse_header(text, path) for text, _, _ in _lines(path)), None)
+
+
+def _lines(path: Path) -> Iterator[tuple[bytes, str, int]]:
+    """The finished lines of a journal without their checksums, the checksum of each, and the bytes up to its end.
+
+    Raises InputError at the first line whose checksum is not that of all up to it.
+    """
+    checksum, end = "", 0
     with path.open("rb") as file:
-        first = next(iter(_Lines(file, path)), None)
-    return None if first is None else parse_header(first, path)
+        for place, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            text, _, stored = line[:-1].rpartition(b"\t")
+            checksum, end = _link(checksum, text), end + len(line)
+            if stored != checksum.encode():
+                raise _damaged(path, place, "its checksum is not that of the lines up to it")
+            yield text, checksum, end
 
 
 def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certificates:
     """The table of `rows`. Errors as `from_evidence`."""
-    if not any(row.machine for row in rows):
-        return _evidence(header, rows, name)
-    numbered = NumberedMachines()
-    machine = np.array([-1 if row.machine is None else numbered.number(row.machine) for row in rows], np.int64)
-    return _evidence(header.having(machines=tuple(numbered.machines)), rows, name, machine)
-
-
-def _evidence(header: Header, rows: list[JournalRow], name: str = "", machine: Ints | None = None) -> Certificates:
+    machine = None
+    if any(row.machine for row in rows):
+        numbered = NumberedMachines()
+        machine = np.array([-1 if row.machine is None else numbered.number(row.machine) for row in rows], np.int64)
+        header = header.having(machines=tuple(numbered.machines))
     classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
     images = b"".join(row.image or b"" for row in rows)
     addressed = len(images) == ADDRESS * len(rows) > 0
@@ -284,8 +378,9 @@ def _evidence(header: Header, rows: list[JournalRow], name: str = "", machine: I
     )
 
 
-def _check_rows(header: Header, rows: list[JournalRow], path: Path) -> None:
-    """Raise InputError for an image that occurs twice, or whose counts are impossible under this header."""
+def _check_rows(content: JournalContent, path: Path) -> None:
+    """Raise InputError for an image that occurs twice, or whose counts are impossible under the header."""
+    header, rows = content.header, content.rows
     classes, seen = len(header.classes or ()), set()
     for place, row in enumerate(rows, start=2):
         classes = classes or len(row.counts)

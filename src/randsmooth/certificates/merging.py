@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from randsmooth.atomic import claimed
 from randsmooth.certificates.digest import hashed_images
-from randsmooth.certificates.header import Header
-from randsmooth.certificates.image_lists import named
-from randsmooth.certificates.journal import journal_path
-from randsmooth.certificates.machine import NumberedMachines
-from randsmooth.certificates.missing import commands_for
-from randsmooth.certificates.parquet import write_parquet
-from randsmooth.certificates.part import Part, read_parts
+from randsmooth.certificates.header import OF_THE_MACHINE, Machine, NumberedMachines
+from randsmooth.certificates.journal import UNFINISHED, journal_path, read_journal, table_of
+from randsmooth.certificates.parquet import read_parquet, write_parquet
 from randsmooth.certificates.same_run import evidence_difference
-from randsmooth.certificates.selection import Listed
-from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.errors import InputError, SeveralErrors
-from randsmooth.urls import Place, delivered, name_of, place_of
+from randsmooth.certificates.selection import Listed, Selection, Shard, whole_of
+from randsmooth.certificates.table import Certificates, Ints, from_evidence
+from randsmooth.errors import InputError, SeveralErrors, about
+from randsmooth.urls import Place, beside, delivered, is_url, kind_at, name_of, place_of, unsent_path
 
 OF_A_SHARD = ("shard", "command", "data", "machines")  # facts in which the shards of one run differ
 MADE_UP = "made-up images"  # key of a header's `behaviour`
+TOGETHER = ("idx", "label", "counts0", "counts", "seconds", "image", "u")
+SHORT = 4  # so many images in equal steps are named by the first and the last of them
 
 
 class NotWhole(InputError):
@@ -104,7 +104,7 @@ def merge(
 
 
 def _merged(places: Sequence[Place], name: str, listed: Listed | None) -> Certificates:
-    parts, absent = read_parts(places, listed)
+    parts, absent = _read_parts(places, listed)
     _check_one_run(parts)
     _check_each_once(parts, absent)
     return _together(parts, name)
@@ -120,112 +120,257 @@ def _check_absent(out: Path, overwrite: bool) -> None:
         raise InputError(f"{journal} holds the images of an unfinished run; {way_out}")
 
 
-def _check_one_run(parts: Sequence[Part]) -> None:
-    """Raise InputError unless all shards are of the run of the first, each about the images that it was begun with."""
-    first, *others = parts
-    faults = []
-    for part in others:
-        alike = part.header.model_copy(update={name: getattr(first.header, name) for name in OF_A_SHARD})
-        sides = f"in {name_of(first.path)}", f"in {name_of(part.path)}"
-        differ = _other_images(first.header, alike) or evidence_difference(first.header, alike, sides)
-        if differ:
-            faults.append(f"{part.path} is of another run than {first.path} ({differ}): leave out one of them")
-    for part in parts:
+@dataclass(frozen=True)
+class _Part:
+    """One shard of a run, and the rows of it that are there.
+
+    Attributes:
+        path: the file that was read, or its URL.
+        table: its rows.
+        shard, selection: which images it is meant to hold.
+    """
+
+    path: Place
+    table: Certificates
+    shard: Shard
+    selection: Selection | Listed
+
+    @classmethod
+    def of(cls, path: Place, table: Certificates, listed: Listed | None) -> _Part:
+        """Raises InputError for a table that is no shard, or has lost what a shard holds."""
+        header = table.header
+        selection = listed or Selection.parse(header.selection)
+        if header.shard is None or selection is None:
+            tells = header.selection or "no selection"
+            raise InputError(f"{path} is no shard: its header tells {tells}. Give what `certify --shard` wrote")
+        if table.image is None and len(table):
+            raise InputError(f"{path} has lost its column 'image', which shards have: make it again")
+        return cls(path, table, Shard.parse(header.shard), selection)
+
+    @property
+    def finished(self) -> bool:
+        return not str(self.path).endswith(UNFINISHED)
+
+    @property
+    def out(self) -> Place:
+        """The file of the finished shard."""
+        return beside(self.path, name_of(self.path).removesuffix(UNFINISHED))
+
+    @property
+    def places(self) -> Ints:
+        """(N,) where its images stand among all that were selected."""
+        return self.selection.places(self.table.idx)
+
+    @property
+    def meant(self) -> Ints:
+        """The places that it holds once it is finished."""
+        return np.arange(self.shard.number - 1, self.selection.chosen, self.shard.of)
+
+    def machines(self, numbered: NumberedMachines) -> Ints:
+        """(N,) the number among `numbered`, to which its own are added, of the machine that made each row."""
+        header = self.table.header
+        of_header = Machine(**{name: getattr(header, name) for name in OF_THE_MACHINE})
+        numbers = [numbered.number(machine) for machine in header.machines]
+        machine = np.full(len(self.table), -1) if self.table.machine is None else self.table.machine
+        own = numbered.number(of_header) if (machine < 0).any() else -1
+        return np.array([*numbers, own], np.int64)[machine]  # of which -1 is the last
+
+    def difference(self, first: _Part) -> str | None:
+        """In what its run is another than that of the `first` part; None if they are the same."""
+        one, sides = first.table.header, (f"in {name_of(first.path)}", f"in {name_of(self.path)}")
+        alike = self.table.header.model_copy(update={name: getattr(one, name) for name in OF_A_SHARD})
+        a, b = one.behaviour or {}, alike.behaviour or {}
+        rest = one.having(behaviour=None) == alike.having(behaviour=None)
+        if a != b and a.get(MADE_UP) == b.get(MADE_UP) and rest:
+            return "the images of the data set differ: equal models answer alike to made-up images, and not to these"
+        return evidence_difference(one, alike, sides)
+
+    def has_other_images(self) -> bool:
+        """Whether the rows are all there, and not of the images that the run was begun with."""
+        if len(self.table) < len(self.meant):
+            return False
+        return _hash_of(self.table.rows(np.argsort(self.places))) != self.table.header.data
+
+
+def _hash_of(table: Certificates) -> str:
+    images = [] if table.image is None else map(bytes, table.image)
+    return hashed_images(table.label.astype("<i8").tobytes(), images)
+
+
+def _read_parts(places: Sequence[Place], listed: Listed | None) -> tuple[list[_Part], list[Place]]:
+    """The shards in these files, and the files that are not there; for a table that is not there its journal is read.
+
+    Raises:
+        InputError: none is there, or some cannot be read as shards, all of which are named.
+    """
+    found = {place: _there(place) for place in places}
+    absent = [path for path, at in found.items() if at is None]
+    files = {at for at in found.values() if at is not None}
+    files -= {_journal(file) for file in files}  # a kill may have come between writing a table and removing its journal
+    parts, faults = list[_Part](), list[str]()
+    for file in sorted(files, key=str):
         try:
-            part.check_images()
-        except InputError as error:
-            faults.append(str(error))
+            table = _read(file)
+            parts += [] if table is None else [_Part.of(file, table, listed)]
+        except (InputError, OSError) as error:
+            faults.append(about(file, error))
+    _refuse(faults)
+    if not parts:
+        named = f"{absent[0]} is not there" if absent else "no shard is given, of which any image is finished"
+        raise InputError(f"{named}; `randsmooth certify --shard` writes shards")
+    return sorted(parts, key=lambda part: (part.shard.of, part.shard.number, str(part.path))), absent
+
+
+def _refuse(faults: Sequence[str]) -> None:
     if faults:
         raise SeveralErrors(faults) if len(faults) > 1 else InputError(faults[0])
 
 
-def _other_images(one: Header, other: Header) -> str:
-    """Whether the classifier answers alike to made-up images and not to those of the data set; empty if it does not."""
-    a, b = dict(one.behaviour or {}), dict(other.behaviour or {})
-    same_model = one.model == other.model and a.get(MADE_UP) is not None and a.pop(MADE_UP) == b.pop(MADE_UP, None)
-    if not same_model or a == b or one.having(behaviour=None) != other.having(behaviour=None):
-        return ""
-    return "the images of the data set differ: equal models answer alike to made-up images, and not to these"
+def _there(place: Place) -> Place | None:
+    """The table at `place`, or its journal on this machine where the table is not there; None where neither is."""
+    there = kind_at(str(place)) == "file" if is_url(place) else Path(place).exists()
+    journal = _journal(place)
+    return place if there else journal if journal.exists() else None
 
 
-def _check_each_once(parts: Sequence[Part], absent: Sequence[Place]) -> None:
+def _journal(place: Place) -> Path:
+    return journal_path(unsent_path(str(place)) if is_url(place) else Path(place))
+
+
+def _read(place: Place) -> Certificates | None:
+    """The table in a file; None for a journal in which not even the header is finished."""
+    if not str(place).endswith(UNFINISHED):
+        return read_parquet(place)
+    content = read_journal(Path(place))
+    return None if content is None else table_of(content.header, content.rows)
+
+
+def _check_one_run(parts: Sequence[_Part]) -> None:
+    """Raise InputError unless all shards are of the run of the first, each about the images that it was begun with."""
+    first, *others = parts
+    _refuse(
+        [
+            f"{part.path} is of another run than {first.path} ({differs}): leave out one of them"
+            for part in others
+            if (differs := part.difference(first))
+        ]
+        + [
+            f"{part.path} is about other images than it was begun with: they changed while it was made. Make it again"
+            for part in parts
+            if part.has_other_images()
+        ]
+    )
+
+
+def _check_each_once(parts: Sequence[_Part], absent: Sequence[Place]) -> None:
     """Raise `NotWhole` unless every image that was selected has one row."""
     selection = parts[0].selection
-    holders = np.zeros(selection.chosen, np.int64)
+    positions, holders = selection.positions(), np.zeros(selection.chosen, np.int64)
     for part in parts:
         holders[part.places] += 1
-    positions = selection.positions()
     missing, doubled = np.flatnonzero(holders == 0), np.flatnonzero(holders > 1)
-    faults = [*_unfinished(parts, missing), *_nowhere(parts, missing), *_doubled(parts, doubled)]
-    faults += [f"{path} is not there" for path in absent]
+    faults = [*_lacking(parts, missing), *_doubled(parts, doubled), *(f"{path} is not there" for path in absent)]
     if faults:
-        in_all = f"{len(missing):,} of {selection.chosen:,} images are missing, {len(doubled):,} are doubled"
-        commands = commands_for(parts, missing)
-        raise NotWhole([*faults, in_all], positions[missing].tolist(), positions[doubled].tolist(), commands)
+        faults.append(f"{len(missing):,} of {selection.chosen:,} images are missing, {len(doubled):,} are doubled")
+        commands = _commands(parts, missing)
+        raise NotWhole(faults, positions[missing].tolist(), positions[doubled].tolist(), commands)
 
 
-def _unfinished(parts: Sequence[Part], missing: np.ndarray) -> list[str]:
-    """What is missing of the shards that are there."""
-    faults = []
+def _lacking(parts: Sequence[_Part], missing: Ints) -> Iterator[str]:
+    """What is missing of the shards that are there, and of no shard that is there."""
+    positions = parts[0].selection.positions()
     for part in parts:
         lacks = np.intersect1d(part.meant, missing)
         if len(lacks):
+            how = "" if part.finished else "is unfinished, and "
             which = f"lacks {len(lacks):,} of the {len(part.meant):,} images of shard {part.shard}"
-            how = which if part.finished else f"is unfinished, and {which}"
-            faults.append(f"{part.path} {how}: {named(part.selection.positions()[lacks].tolist())}")
-    return faults
-
-
-def _nowhere(parts: Sequence[Part], missing: np.ndarray) -> list[str]:
-    """What is missing and of no shard that is there."""
+            yield f"{part.path} {how}{which}: {_named(positions[lacks].tolist())}"
     nowhere = np.setdiff1d(missing, np.concatenate([part.meant for part in parts]))
-    if not len(nowhere):
-        return []
-    images = named(parts[0].selection.positions()[nowhere].tolist())
-    whose = f"none of these {len(parts)} shards is" if len(parts) > 1 else "this shard is not"
-    return [f"{whose} about {len(nowhere):,} of the images: {images}"]
+    if len(nowhere):
+        images = f"{len(nowhere):,} of the images: {_named(positions[nowhere].tolist())}"
+        yield f"none of these {len(parts)} shards is about {images}"
 
 
-def _doubled(parts: Sequence[Part], doubled: np.ndarray) -> list[str]:
+def _doubled(parts: Sequence[_Part], doubled: Ints) -> Iterator[str]:
     """Which images are doubled, by the files that hold them."""
-    holders: dict[int, list[str]] = {place: [] for place in doubled.tolist()}
-    for part in parts:
-        for place in np.intersect1d(part.places, doubled).tolist():
-            holders[place].append(str(part.path))
-    together: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, paths in holders.items():
-        together[tuple(paths)].append(place)
     positions = parts[0].selection.positions()
-    return [
-        f"{' and '.join(paths)} hold the same {len(places):,} images, leave all but one of them out: "
-        f"{named(positions[places].tolist())}"
-        for paths, places in together.items()
-    ]
+    holds = np.array([np.isin(doubled, part.places) for part in parts])  # (parts, doubled)
+    groups, group_of = np.unique(holds, axis=1, return_inverse=True)
+    for number, group in enumerate(groups.T):
+        images = positions[doubled[group_of.ravel() == number]].tolist()
+        files = " and ".join(str(part.path) for part, there in zip(parts, group, strict=True) if there)
+        yield f"{files} hold the same {len(images):,} images, leave all but one of them out: {_named(images)}"
 
 
-def _together(parts: Sequence[Part], name: str) -> Certificates:
+def _named(images: Sequence[int]) -> str:
+    """Positions in ascending order, in words: those in equal steps by the first, the last and the step.
+
+    Example:
+        >>> _named([0, 16, 32, 48, 64, 71])
+        '0 to 64 in steps of 16, 71'
+    """
+    words, start = list[str](), 0
+    while start < len(images):
+        end, step = start + 1, images[min(start + 1, len(images) - 1)] - images[start]
+        while end < len(images) and images[end] - images[end - 1] == step:
+            end += 1
+        if end - start < SHORT:
+            words, start = [*words, str(images[start])], start + 1
+        else:
+            steps = f" in steps of {step}" if step > 1 else ""
+            words, start = [*words, f"{images[start]} to {images[end - 1]}{steps}"], end
+    return ", ".join(words)
+
+
+def _commands(parts: Sequence[_Part], missing: Ints) -> list[str]:
+    """The commands that make the images at the places `missing`: each ends a shard that is there, or makes another."""
+    commands, rest = list[str](), missing
+    for part in parts:
+        if len(np.intersect1d(part.meant, rest)):
+            commands.append(_command(parts, part.shard, part.out, "overwrite" if part.finished else "resume"))
+            rest = np.setdiff1d(rest, part.meant)
+    cut = _shards_of(rest, [part.shard.of for part in parts], parts[0].selection.chosen)
+    return commands + [_command(parts, shard, _file_like(parts[0], shard), "resume") for shard in cut]
+
+
+def _shards_of(rest: Ints, counts: Sequence[int], chosen: int) -> Iterator[Shard]:
+    """Shards that hold the places `rest` and no others: cut as most of the others are where possible, else singly."""
+    for of in [*(of for of, _ in Counter(counts).most_common()), chosen]:
+        held = np.bincount(rest % of, minlength=of)
+        full = np.flatnonzero((held > 0) & (held == np.bincount(np.arange(chosen) % of, minlength=of)))
+        yield from (Shard(int(number) + 1, of) for number in full)
+        rest = rest[~np.isin(rest % of, full)]
+
+
+def _file_like(part: _Part, shard: Shard) -> Place:
+    """Where another shard goes, by the name of one that is there."""
+    if name_of(part.out) == f"{part.shard.number}-of-{part.shard.of}.parquet":
+        return beside(part.out, f"{shard.number}-of-{shard.of}.parquet")
+    return shard.file(whole_of(part.out) or part.out)
+
+
+def _command(parts: Sequence[_Part], shard: Shard, out: Place, flag: str) -> str:
+    """The command of one shard, as those that are there were made; `--resume` begins one that is not there, too."""
+    words = next((command for part in parts if (command := part.table.header.command)), None)
+    if words is not None:
+        return shlex.join(["randsmooth", *words, "--shard", str(shard), "--out", str(out), f"--{flag}"])
+    return f"rs.certify(..., shard={str(shard)!r}, out={str(out)!r}, {flag}=True)  # the rest as for the other shards"
+
+
+def _together(parts: Sequence[_Part], name: str) -> Certificates:
     """The table of parts that hold every image once."""
-    tables, numbered = [part.table for part in parts], NumberedMachines()
+    parts, numbered = [part for part in parts if len(part.table)], NumberedMachines()
+    tables = [part.table for part in parts]
     order = np.argsort(np.concatenate([part.places for part in parts]))
-    rows = {
-        column: np.concatenate([getattr(table, column) for table in tables])[order]
-        for column in ("idx", "label", "counts0", "counts", "seconds")
-    }
+    there = [column for column in TOGETHER if getattr(tables[0], column) is not None]
+    rows = {column: np.concatenate([getattr(table, column) for table in tables])[order] for column in there}
     machine = np.concatenate([part.machines(numbered) for part in parts])[order]
     paths = [path for table in tables for path in table.paths or ()]
-    images = np.concatenate([table.image for table in tables if table.image is not None])[order]
-    whole = parts[0].header.having(
+    images = map(bytes, rows.pop("image"))
+    whole = parts[0].table.header.having(
         shard=None,
         command=None,
-        data=hashed_images(rows["label"].astype("<i8").tobytes(), map(bytes, images)),
+        data=hashed_images(rows["label"].astype("<i8").tobytes(), images),
         machines=tuple(numbered.machines),
     )
-    u = [table.u for table in tables if table.u is not None]
-    return from_evidence(
-        whole,
-        **rows,
-        paths=[paths[place] for place in order],
-        machine=machine,
-        u=np.concatenate(u)[order] if u else None,
-        name=name,
-    )
+    return from_evidence(whole, **rows, paths=[paths[place] for place in order], machine=machine, name=name)

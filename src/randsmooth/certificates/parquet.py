@@ -1,28 +1,53 @@
-"""Certificate tables as Parquet: the evidence, its header and digests, and columns for a reader's eye."""
+"""Certificate tables as Parquet: the evidence, its header and digests, and columns for a reader's eye.
+
+Only columns of the expected names, types and sizes are read. The digests guard against accidents: a flipped bit, a lost
+block, files mixed up. Whoever forges counts can forge them as well.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from randsmooth.atomic import write_atomically
-from randsmooth.certificates.columns import Columns, open_parquet, read_columns
-from randsmooth.certificates.derived import derived
-from randsmooth.certificates.digest import damaged, digests
-from randsmooth.certificates.header import WITH_DIGESTS, Header
-from randsmooth.certificates.rows import check_images
-from randsmooth.certificates.stored_header import parse_header
+from randsmooth.certificates.evidence_checks import ADDRESS, OPTIONAL, check_images
+from randsmooth.certificates.guarantee import parse_header
 from randsmooth.certificates.table import Certificates, from_evidence
-from randsmooth.errors import ForeignFile, InputError, NoDigest
+from randsmooth.documents import shown
+from randsmooth.errors import ForeignFile, InputError
+from randsmooth.rules import Evidence
 from randsmooth.urls import Place, delivered, fetched, naming_urls
 
 PUT_TOGETHER = "`randsmooth merge` puts shards together"
 KEY, DIGESTS = b"randsmooth", b"randsmooth.sha256"  # in the metadata of the Parquet file
+NUMBERS = pa.list_(pa.int64())
+TYPES = {
+    "idx": pa.int64(),
+    "label": pa.int64(),
+    "counts0": NUMBERS,
+    "counts": NUMBERS,
+    "path": NUMBERS,
+    "seconds": pa.float64(),
+    "machine": pa.int64(),
+    "image": pa.binary(ADDRESS),
+    "u": pa.float64(),
+}
+MOST_ROWS = 2 * 10**6  # ImageNet has 1.28 million training images
+MOST_VALUES = 2**28  # numbers in a column, 2 GiB in memory: counts of ImageNet's 50,000 images in 5,000 classes
+MOST_BYTES = 2**33  # of all columns, unpacked
+
+Ints = NDArray[np.int64]
+Parts = dict[str, list[NDArray[Any]]]  # the arrays of each column: of `path` lengths and numbers, of any other one
 
 
 def write_parquet(table: Certificates, path: Place) -> None:
@@ -38,26 +63,17 @@ def write_parquet(table: Certificates, path: Place) -> None:
         InputError: the table has no counts, or holds an image twice.
 
     Example:
-        >>> import numpy as np
-        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
-        >>> table = from_evidence(
-        ...     Header(sigma=0.5, n0=100, n=1000, alpha=0.001),
-        ...     idx=np.arange(2),
-        ...     label=np.array([0, 1]),
-        ...     counts0=counts0,
-        ...     counts=counts,
-        ...     seconds=np.zeros(2),
-        ... )
-        >>> write_parquet(table, "run.parquet")
+        >>> from randsmooth.certificates import from_counts
+        >>> write_parquet(from_counts([990, 480], n=1000, picked=[3, 5], label=[3, 5], sigma=0.5), "run.parquet")
         >>> pq.read_table("run.parquet").column_names[:5]
         ['idx', 'label', 'predict', 'radius', 'correct']
     """
-    columns, header = Columns.of(table), table.header.model_dump_json().encode()
-    check_images(columns.idx)
-    stored = columns.to_arrow()
+    parts, header = _parts_of(table), table.header.model_dump_json().encode()
+    check_images(table.idx)
+    stored = {name: _to_arrow(name, arrays) for name, arrays in parts.items()}
     front = {name: stored.pop(name) for name in ("idx", "label")}
-    arrow = pa.table(front | derived(table) | stored)
-    arrow = arrow.replace_schema_metadata({KEY: header, DIGESTS: digests(header, columns.parts())})
+    arrow = pa.table(front | table.derived() | stored)
+    arrow = arrow.replace_schema_metadata({KEY: header, DIGESTS: digests(header, parts)})
     buffer = io.BytesIO()
     pq.write_table(arrow, buffer, compression="zstd", write_page_checksum=True)
     with delivered(path, overwrite=True) as local:
@@ -69,55 +85,61 @@ def read_parquet(place: Place) -> Certificates:
 
     The columns predict, radius, correct, picked, n_A and p_lower are for people who open the file; they are not read.
 
-    An older file, which has no digests, is read with a `NoDigest` warning.
-
     Raises:
         ForeignFile: a Parquet file that holds no certificates.
         InputError: the file is damaged or cut short, or its evidence contradicts its header.
 
     Example:
-        >>> import numpy as np
-        >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
-        >>> table = from_evidence(
-        ...     Header(sigma=0.5, n0=100, n=1000, alpha=0.001),
-        ...     idx=np.arange(2),
-        ...     label=np.array([0, 1]),
-        ...     counts0=counts0,
-        ...     counts=counts,
-        ...     seconds=np.zeros(2),
-        ... )
+        >>> from randsmooth.certificates import from_counts
+        >>> table = from_counts([[990, 10], [480, 520]], picked=[0, 1], label=[0, 1], sigma=0.5)
         >>> write_parquet(table, "run.parquet")
         >>> read_parquet("run.parquet").counts.tolist()
         [[990, 10], [480, 520]]
     """
     with naming_urls():
-        return _read(fetched(place))
+        path = fetched(place)
+        with open_parquet(path) as file:
+            metadata = file.metadata.metadata or {}
+            if KEY not in metadata:
+                raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
+            header = parse_header(metadata[KEY], path)
+            parts = _parts_in(file, path, header.columns)
+        _check_digests(metadata, parts, path)
+        columns = {name: arrays[0] for name, arrays in parts.items() if name != "path"}
+        looks, numbers = parts["path"]
+        ends = [0, *np.cumsum(looks).tolist()]
+        paths = [numbers[start:end] for start, end in pairwise(ends)]
+        try:
+            return from_evidence(header, **columns, paths=paths, name=path.stem)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
 
 
-def _read(path: Path) -> Certificates:
-    with open_parquet(path) as file:
-        metadata = file.metadata.metadata or {}
-        if KEY not in metadata:
-            raise _without_header(path, {*metadata, *(name.encode() for name in file.schema_arrow.names)})
-        header = parse_header(metadata[KEY], path)
-        columns = read_columns(file, path, header.columns)
-    _check_digests(metadata, header, columns, path)
-    try:
-        return from_evidence(
-            header,
-            idx=columns.idx,
-            label=columns.label,
-            counts0=columns.counts0,
-            counts=columns.counts,
-            seconds=columns.seconds,
-            paths=columns.each_path(),
-            machine=columns.machine,
-            image=columns.image,
-            u=columns.u,
-            name=path.stem,
+def digests(header: bytes, parts: Parts) -> bytes:
+    """One line `name sha256` for the stored `header` and one for each column.
+
+    Name, type and shape of each array are hashed with its little-endian bytes, so that numbers which change places
+    change the digest.
+    """
+    lines = [f"header {hashlib.sha256(header).hexdigest()}"]
+    for name, arrays in parts.items():
+        hashed = hashlib.sha256()
+        for array in arrays:
+            little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+            hashed.update(f"{name} {little.dtype.str} {little.shape}\n".encode())
+            hashed.update(little.data)
+        lines.append(f"{name} {hashed.hexdigest()}")
+    return "\n".join(lines).encode()
+
+
+def _check_digests(metadata: Mapping[bytes, bytes], parts: Parts, path: Path) -> None:
+    found, stored = digests(metadata[KEY], parts).split(b"\n"), metadata.get(DIGESTS, b"").split(b"\n")
+    wrong = [line.partition(b" ")[0].decode() for line in found if line not in stored]
+    if wrong or len(found) != len(stored):
+        raise InputError(
+            f"{path} is damaged: not what was written, by sha256, is its {', '.join(wrong) or 'list of columns'}. Take "
+            f"another copy or certify again; {PUT_TOGETHER}, and write_parquet a table that was changed on purpose"
         )
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def _without_header(path: Path, holds: set[bytes]) -> InputError:
@@ -130,20 +152,94 @@ def _without_header(path: Path, holds: set[bytes]) -> InputError:
     return ForeignFile(f"{path} is a Parquet file but holds no certificates of randsmooth")
 
 
-def _check_digests(metadata: Mapping[bytes, bytes], header: Header, columns: Columns, path: Path) -> None:
-    if DIGESTS not in metadata and header.version >= WITH_DIGESTS:
+@contextmanager
+def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open the Parquet file at `path`; whatever Arrow finds wrong with it, page checksums included, is an InputError.
+
+    Raises:
+        InputError: it is damaged, cut short or no Parquet file.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, ValueError, TypeError, RuntimeError, MemoryError) as error:
+        raise InputError(f"{path} is not a readable Parquet file (damaged or cut short? {shown(error)})") from error
+
+
+def _parts_of(table: Certificates) -> Parts:
+    counts0, counts = table.evidence()
+    paths = Evidence.of(counts0, counts, paths=table.paths).paths
+    looks = np.array([len(path) for path in paths], np.int64)
+    evidence: Parts = {"idx": [table.idx], "label": [table.label], "counts0": [counts0], "counts": [counts]}
+    evidence |= {"path": [looks, np.concatenate([np.zeros(0, np.int64), *paths])], "seconds": [table.seconds]}
+    optional = {name: [getattr(table, name)] for name in OPTIONAL if getattr(table, name) is not None}
+    kinds = {"seconds": np.float64, "u": np.float64, "image": np.uint8}
+    return {
+        name: [np.asarray(array, kinds.get(name, np.int64)) for array in arrays]
+        for name, arrays in (evidence | optional).items()
+    }
+
+
+def _to_arrow(name: str, arrays: list[NDArray[Any]]) -> pa.Array:
+    if name == "image":
+        return pa.array([row.tobytes() for row in arrays[0]], TYPES[name])
+    if TYPES[name] != NUMBERS:
+        return pa.array(arrays[0])
+    lengths = arrays[0] if name == "path" else np.full(len(arrays[0]), arrays[0].shape[1])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    _check_size(len(lengths), int(offsets[-1]), "the table")
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(arrays[-1].ravel(), pa.int64()))
+
+
+def _parts_in(file: pq.ParquetFile, path: Path, classes: int) -> Parts:
+    """The evidence in `file`, with K = `classes`, or as many classes as the first row counts where `classes` is 0.
+
+    Raises:
+        InputError: a column is missing, occurs twice, has another type, or is larger than that of any table.
+    """
+    schema, sizes = file.schema_arrow, file.metadata
+    names = [name for name in TYPES if name not in OPTIONAL or name in schema.names]
+    for name in names:
+        there = schema.get_all_field_indices(name)
+        if len(there) != 1 or schema.field(there[0]).type != TYPES[name]:
+            held = [str(schema.field(place).type) for place in there]
+            raise _broken(path, name, f"holds {' and '.join(held) or 'nothing'}, not {TYPES[name]}")
+    # Only sums over all columns: given a damaged footer, pyarrow aborts when asked about one column.
+    size = sum(sizes.row_group(k).total_byte_size for k in range(sizes.num_row_groups))
+    _check_size(sizes.num_rows, sizes.num_rows * (classes or 1), str(path), size)
+    table = file.read(columns=names)
+    found = {name: table.column(name).combine_chunks() for name in names}
+    for name, column in found.items():
+        if column.null_count or (TYPES[name] == NUMBERS and column.flatten().null_count):
+            raise _broken(path, name, "lacks a value")
+    width = classes or (max(1, len(found["counts"][0])) if len(found["idx"]) else 1)
+    return {name: _from_arrow(name, column, width, path) for name, column in found.items()}
+
+
+def _from_arrow(name: str, column: pa.Array, width: int, path: Path) -> list[NDArray[Any]]:
+    if name == "image":
+        return [np.frombuffer(b"".join(column.to_pylist()), np.uint8).reshape(len(column), ADDRESS)]
+    if TYPES[name] != NUMBERS:
+        return [column.to_numpy().copy()]
+    lengths, numbers = column.value_lengths().to_numpy().astype(np.int64), column.flatten().to_numpy().copy()
+    if name == "path":
+        return [lengths, numbers]
+    odd = np.flatnonzero(lengths != width)
+    if len(odd):
+        raise _broken(path, name, f"counts {lengths[odd[0]]} classes in row {odd[0] + 1}, not {width}")
+    return [numbers.reshape(len(lengths), width)]
+
+
+def _check_size(rows: int, numbers: int, what: str, size: int = 0) -> None:
+    """Raise InputError for more than any table holds, before memory is allocated for it."""
+    if not 0 <= rows <= MOST_ROWS or numbers > MOST_VALUES or not 0 <= size <= MOST_BYTES:
         raise InputError(
-            f"{path} is damaged: its digests are lost. Take another copy or certify again; a table that was changed on "
-            "purpose is written by write_parquet"
+            f"{what} holds {rows:,} rows with {numbers:,} counts in {size:,} bytes; a table has at most "
+            f"{MOST_ROWS:,} rows and {MOST_VALUES:,} counts: it is damaged, or to be split into several"
         )
-    if DIGESTS not in metadata:
-        warnings.warn(f"{path} was written before tables carried digests: its counts are only added up", NoDigest, 4)
-        return
-    wrong = damaged(metadata[DIGESTS], digests(metadata[KEY], columns.parts()))
-    if wrong:
-        every = len(wrong) >= len(columns.parts()) and "header" not in wrong
-        by_hand = f". If rows were added, removed or moved: {PUT_TOGETHER}" if every else ""
-        raise InputError(
-            f"{path} is damaged: not what was written, by sha256, is its {', '.join(wrong)}. Take another copy or "
-            f"certify again; a table that was changed on purpose is written by write_parquet{by_hand}"
-        )
+
+
+def _broken(path: Path, name: str, fault: str) -> InputError:
+    return InputError(f"{path} is damaged: its column {name!r} {fault}")

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from randsmooth.certificates.header import CLOPPER_PEARSON, Header
-from randsmooth.certificates.machine import OF_THE_MACHINE
+from randsmooth.certificates.header import CLOPPER_PEARSON, OF_THE_MACHINE, Header
 from randsmooth.certificates.settings import CertificationSettings, precision_named
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.certificates.evidence_checks import NO_LABEL, check_evidence
-from randsmooth.certificates.guarantee_text import guarantee_of, judged_at, rule_of, thinned
+from randsmooth.certificates.evidence_checks import NO_LABEL, check_columns, check_evidence
+from randsmooth.certificates.guarantee import guarantee_of, rule_of
 from randsmooth.certificates.header import Header
-from randsmooth.certificates.rows import check_origin, check_rows, check_uniform
 from randsmooth.certificates.selection import check_belong
 from randsmooth.certificates.settings import check_budget
 from randsmooth.errors import InputError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ABSTAIN = -1
+COLUMNS = ("idx", "label", "counts0", "counts", "seconds", "machine", "image", "u")  # (N, ...) of evidence
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -166,19 +166,10 @@ class Certificates:
         judged = _judged(self.header, n, alpha, seed)
         if judged.n != self.header.n:
             counts = thin(counts, judged.n or 0, seed)
-            counts0 = _most_frequent(counts) if judged.n0 == 0 and not judged.label_aware else counts0
-        return from_evidence(
-            judged,
-            idx=self.idx,
-            label=self.label,
-            counts0=counts0,
-            counts=counts,
-            seconds=self.seconds,
-            machine=self.machine,
-            image=self.image,
-            u=self.u,
-            name=self.name,
-        )
+            if judged.n0 == 0 and not judged.label_aware:
+                counts0 = marked(counts.argmax(axis=1), counts.shape[1])
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        return from_evidence(judged, **columns | {"counts0": counts0, "counts": counts}, name=self.name)
 
     def assuming(self, *, sigma: float | None = None, n: int | None = None, alpha: float | None = None) -> Certificates:
         """This table with the facts that its header lacks, such as all three of a log's; known ones are kept."""
@@ -189,21 +180,27 @@ class Certificates:
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
-        return replace(
-            self,
-            idx=self.idx[keep],
-            label=self.label[keep],
-            predict=self.predict[keep],
-            radius=self.radius[keep],
-            seconds=self.seconds[keep],
-            counts0=None if self.counts0 is None else self.counts0[keep],
-            counts=None if self.counts is None else self.counts[keep],
-            paths=None if self.paths is None else tuple(self.paths[i] for i in np.arange(len(self))[keep]),
-            q=None if self.q is None else self.q[keep],
-            machine=None if self.machine is None else self.machine[keep],
-            image=None if self.image is None else self.image[keep],
-            u=None if self.u is None else self.u[keep],
-        )
+        columns = {name: getattr(self, name) for name in (*COLUMNS, "predict", "radius", "q")}
+        kept: dict[str, Any] = {name: column[keep] for name, column in columns.items() if column is not None}
+        if self.paths is not None:
+            kept["paths"] = tuple(self.paths[row] for row in np.arange(len(self))[keep])
+        return replace(self, **kept)
+
+    def derived(self) -> dict[str, NDArray[Any]]:
+        """What follows from the evidence: predict, radius, correct (where there are labels), picked, n_A and p_lower.
+
+        Each is (N,), for people who look at a table; files hold them, and they are never read back.
+
+        Raises:
+            InputError: a table without counts.
+        """
+        counts0, counts = self.evidence()
+        evidence = Evidence.of(counts0, counts, idx=self.idx, paths=self.paths, u=self.u)
+        q = self.rule.claims(evidence)[0] if self.q is None else self.q  # a table made by hand has none yet
+        n_a = np.take_along_axis(counts, evidence.picked[:, None], axis=1)[:, 0]
+        correct = {"correct": self.correct} if self.labelled else {}
+        judged = {"predict": self.predict, "radius": self.radius, **correct}
+        return judged | {"picked": evidence.picked, "n_A": n_a, "p_lower": 1.0 - q}
 
     def to_pandas(self) -> pd.DataFrame:
         """A DataFrame with one row an image: the evidence, what follows from it, and the header in `attrs`.
@@ -244,20 +241,20 @@ class Certificates:
 
 def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> Header:
     """The header of the same evidence at another `n` or `alpha`, with notes and a guarantee that say so."""
-    judged, notes = header, header.notes
+    changed: dict[str, Any] = {}
+    notes = header.notes
     if n is not None and n != header.n:
-        notes += (thinned(header.n, n, seed),)
-        judged = judged.having(n=n, notes=notes)
+        changed["n"], notes = n, (*notes, f"n {header.n} thinned to {n}, seed {seed}")
     if alpha is not None and alpha != header.alpha:
-        notes += (judged_at(header.alpha, alpha),)
-        judged = judged.having(alpha=alpha, notes=notes)
+        changed["alpha"], notes = alpha, (*notes, f"alpha {header.alpha} recomputed as {alpha}")
+    judged = header.having(**changed, notes=notes)
     return judged if header.guarantee is None else judged.having(guarantee=guarantee_of(judged))
 
 
-def _most_frequent(counts: Ints) -> Ints:
-    """(N, K) a 1 for the most frequent class of each row of `counts`."""
-    marks = np.zeros_like(counts)
-    marks[np.arange(len(counts)), counts.argmax(axis=1)] = 1
+def marked(classes: Ints, K: int) -> Ints:
+    """(N, K) a 1 for the class of each row."""
+    marks = np.zeros((len(classes), K), np.int64)
+    marks[np.arange(len(classes)), classes] = 1
     return marks
 
 
@@ -292,14 +289,12 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
         >>> predict.tolist(), radius.round(3).tolist()
         ([0, -1], [0.989, 0.0])
     """
-    predict, radius, _ = _judge(rule, evidence)
-    return predict, radius
-
-
-def _judge(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats, Floats]:
-    """`decide`, and q (N,)."""
     q, radius = rule.claims(evidence)
-    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64), radius, q
+    return _certified(rule, evidence, q, radius), radius
+
+
+def _certified(rule: Rule, evidence: Evidence, q: Floats, radius: Floats) -> Ints:
+    return np.where(rule.certifies(q, radius), evidence.picked, ABSTAIN).astype(np.int64)
 
 
 def from_evidence(
@@ -341,13 +336,14 @@ def from_evidence(
     """
     rule = rule_of(header)
     check_budget(header.selected, rule.n, rule.alpha)
-    check_rows(idx, label, counts0, counts, seconds, paths)
-    check_origin(len(idx), machine, len(header.machines), image)
-    check_uniform(len(idx), header.bound, u)
+    columns: dict[str, Any] = {
+        **{"idx": idx, "label": label, "counts0": counts0, "counts": counts, "seconds": seconds},
+        **{"machine": machine, "image": image, "u": u},
+    }
+    check_columns(header, columns, paths)
     check_belong(header.selection, header.shard, idx)
     evidence = Evidence.of(counts0, counts, idx=idx, paths=paths, u=u)
     check_evidence(header, rule, evidence, counts0, label)
-    predict, radius, q = _judge(rule, evidence)
-    return Certificates(
-        header, idx, label, predict, radius, seconds, counts0, counts, evidence.paths, q, machine, image, u, name
-    )
+    q, radius = rule.claims(evidence)
+    predict = _certified(rule, evidence, q, radius)
+    return Certificates(header, predict=predict, radius=radius, q=q, paths=evidence.paths, name=name, **columns)

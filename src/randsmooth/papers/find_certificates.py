@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from randsmooth import certificates
 from randsmooth.certificates import Certificates, FolderFile, PathFacts
-from randsmooth.certificates.folder import grouped, names_of
+from randsmooth.certificates.files import grouped, names_of
 from randsmooth.errors import InputError
 from randsmooth.papers.published_values import is_main
 

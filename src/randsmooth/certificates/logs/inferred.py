@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from randsmooth import bounds
-from randsmooth.certificates.header import CLOPPER_PEARSON, OLD_BOUND, Header
+from randsmooth.certificates.header import CLOPPER_PEARSON, Header
 from randsmooth.certificates.logs.budgets import least_alpha, possible_budgets, require_reachable
 from randsmooth.certificates.logs.paths import PathFacts, path_facts
 from randsmooth.certificates.table import ABSTAIN, Certificates
@@ -62,7 +62,7 @@ def tells_p_a(header: Header) -> bool:
         >>> tells_p_a(Header()), tells_p_a(Header(rule="radius=0.5"))
         (True, False)
     """
-    return header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON, OLD_BOUND)
+    return header.rule == "fixed" and header.bound in (None, CLOPPER_PEARSON)
 
 
 def _placed(

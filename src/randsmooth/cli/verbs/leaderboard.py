@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator
 
 from randsmooth import bounds, certificates, rules
-from randsmooth.certificates import folder
-from randsmooth.certificates.files import OTHERS
+from randsmooth.certificates.files import OTHERS, grouped, names_of
 from randsmooth.cli import shared_options
 from randsmooth.cli.messages import note
 from randsmooth.cli.outputs import writing
@@ -143,13 +142,13 @@ def _left_out(read: Sequence[FolderFile], entries: Sequence[Entry]) -> dict[str,
     if predicted:
         heading = f"{_counted(len(predicted), 'log')} of predictions: they certify nothing, and are not ranked"
         said[heading] = [with_urls(str(path)) for path in predicted]
-        note(f"{heading}: {folder.names_of(predicted)}")
+        note(f"{heading}: {names_of(predicted)}")
     if faults:
         said[f"Left out, as {_counted(len(faults), 'file')} could not be used"] = [
             with_urls(fault) for fault in faults.values()
         ]
-        for reason, paths in folder.grouped(faults).items():
-            note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {folder.names_of(paths)}: {reason}")
+        for reason, paths in grouped(faults).items():
+            note(f"skipped: {faults[paths[0]]}" if len(paths) == 1 else f"skipped: {names_of(paths)}: {reason}")
     for lacks, files in unplaced.items():
         said[f"Ranked, though nothing says the {lacks} of {_counted(len(files), 'log')}"] = list(files)
     return said

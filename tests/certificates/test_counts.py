@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,18 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from certificates.walks import HEADER, table_of
+from certificates.walks import HEADER, refusal, table_of
 from randsmooth import bounds, metrics
-from randsmooth.certificates import Certificates, Header, check_file, from_counts, read, write_parquet, write_tsv
-from randsmooth.errors import InputError
+from randsmooth.certificates import (
+    Certificates,
+    Header,
+    Machine,
+    check_file,
+    from_counts,
+    read,
+    write_parquet,
+    write_tsv,
+)
 from randsmooth.noise import Gaussian
 from randsmooth.report import remarks
 from randsmooth.rules import make_rule
@@ -63,12 +72,9 @@ def test_a_class_that_was_picked_before_leaves_n0_unknown() -> None:
 
 
 def test_counts_that_do_not_say_how_the_class_was_picked_are_refused() -> None:
-    with pytest.raises(InputError, match=r"how the class was picked.*counts0.*picked.*any-class"):
-        from_counts(COUNTS, label=LABEL, **FACTS)
-    with pytest.raises(InputError, match="picked is missing"):
-        from_counts([990], n=1000, label=[0], **FACTS)
-    with pytest.raises(InputError, match="picked is missing"):
-        from_counts([990], n=1000, label=[0], bound="any-class", **FACTS)
+    for counts, facts in ((COUNTS, {}), ([[990, 10]] * 4, {}), ([990] * 4, {"n": 1000})):
+        assert "bound='any-class'" in refusal(from_counts, counts, label=LABEL, **facts, **FACTS)
+    assert "picked is missing" in refusal(from_counts, [990], n=1000, label=[0], bound="any-class", **FACTS)
 
 
 def test_the_most_frequent_class_of_the_same_samples_is_judged_at_half_of_alpha() -> None:
@@ -90,17 +96,16 @@ def test_it_errs_no_more_often_than_alpha_where_the_plain_bound_does() -> None:
     assert np.mean(honest.predict >= 0) <= allowed < np.mean(cheated.predict >= 0)
 
 
-@pytest.mark.parametrize("rule", ["radius=0.5", "grid", "union", "anytime", "tolerance=0.3"])
-def test_the_looks_of_a_rule_are_judged_as_that_rule_does(rule: str) -> None:
-    ours = table_of(HEADER.having(rule=rule), 20)
-    counts0, counts = ours.evidence()
-    facts: dict[str, Any] = {"label": ours.label, "path": ours.paths, "rule": rule, "sigma": 0.5, "alpha": 0.05}
-    table = from_counts(counts, counts0=counts0, n=2000, idx=ours.idx, **facts)
-    assert np.array_equal(table.radius, ours.radius) and np.array_equal(table.predict, ours.predict)
-    alone = from_counts(n=2000, picked=counts0.argmax(axis=1), **facts)  # the last look is n_A
-    assert np.array_equal(alone.radius, ours.radius) and np.array_equal(alone.samples, counts.sum(axis=1))
-    with pytest.raises(InputError, match="decides at its looks: give path"):
-        from_counts(counts, counts0=counts0, label=ours.label, n=2000, rule=rule, sigma=0.5)
+def test_the_looks_of_a_rule_are_judged_as_that_rule_does() -> None:
+    for rule in ("radius=0.5", "grid", "union", "anytime", "tolerance=0.3"):
+        ours = table_of(HEADER.having(rule=rule), 20)
+        counts0, counts = ours.evidence()
+        facts: dict[str, Any] = {"label": ours.label, "path": ours.paths, "rule": rule, "sigma": 0.5, "alpha": 0.05}
+        table = from_counts(counts, counts0=counts0, n=2000, idx=ours.idx, **facts)
+        assert np.array_equal(table.radius, ours.radius) and np.array_equal(table.predict, ours.predict), rule
+        alone = from_counts(n=2000, picked=counts0.argmax(axis=1), **facts)  # the last look is n_A
+        assert np.array_equal(alone.radius, ours.radius) and np.array_equal(alone.samples, counts.sum(axis=1)), rule
+        assert "give path" in refusal(from_counts, counts, counts0=counts0, label=ours.label, rule=rule, sigma=0.5)
 
 
 def test_images_without_labels_are_certified_all_the_same(tmp_path: Path) -> None:
@@ -115,47 +120,44 @@ def test_looks_that_a_rule_does_not_take_are_refused() -> None:
     facts: dict[str, Any] = {"n": 1000, "picked": [0], "label": [0], "rule": "anytime", **FACTS}
     first = made.next_look([])
     assert first is not None
-    with pytest.raises(InputError, match="is none that rule anytime takes"):
-        from_counts(path=[[first + 1]], **facts)
+    assert "none that rule anytime takes" in refusal(from_counts, path=[[first + 1]], **facts)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"counts": [[990, 10]], "picked": [0], "label": [-2]}, "label holds -2"),
-        ({"counts": None, "label": [0]}, "counts are missing"),
-        ({"counts": [[990, 10], [480]], "label": [0, 0], "picked": [0, 0]}, "counts has rows of different lengths"),
-        ({"counts": [[990, 10], [480, 20]], "label": [0, 0], "picked": [0, 0]}, "from 500 to 1,000 samples.*anytime"),
-        ({"counts": [990, 480], "n": [1000, 500], "label": [0, 0], "picked": [0, 0]}, "from 500 to 1,000 samples"),
-        ({"counts": [[990, 10]], "n": 1001, "label": [0], "picked": [0]}, "n=1001, and the counts .* add up to 1000"),
-        ({"counts": [990], "label": [0], "picked": [0]}, "n is missing"),
-        ({"counts": [1001], "n": 1000, "label": [0], "picked": [0]}, "came out 1001 times in 1000 samples"),
-        ({"counts": [[990.5, 10]], "label": [0], "picked": [0]}, "counts holds 990.5 in row 0"),
-        ({"counts": [[-1, 1001]], "label": [0], "picked": [0]}, "counts holds -1 in row 0"),
-        ({"counts": [["a", "b"]], "label": [0], "picked": [0]}, "counts holds 'a'"),
-        ({"counts": [[990, 10]], "label": [0, 1], "picked": [0]}, r"label has shape \(2,\); expected \(1\)"),
-        ({"counts": [[990, 10]], "label": [2], "picked": [0]}, "label 2 of image 0 is not among the 2"),
-        ({"counts": [[990, 10]], "label": [0], "picked": [2]}, "picked=2 in row 0 is not among the 2 classes"),
-        ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]}, "counts0 counts 3 classes, and there are 2"),
-        (
-            {"counts": [[990, 10]] * 2, "label": [0, 0], "counts0": [[9, 1], [10, 1]]},
-            "counts0 adds up to 10 for one image and to 11",
-        ),
-        ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1]], "picked": [1]}, "picked is not the most frequent"),
-        ({"counts": [[990, 10]], "label": [0], "picked": [0], "bound": "bayes"}, "unknown bound"),
-        ({"counts": [990], "n": 1000, "label": [0], "picked": [0], "bound": "two-sided"}, "needs the counts of all"),
-        ({"counts": [[5, 0]], "label": [0], "picked": [0]}, "alpha=0.001 needs n >= 10"),
-        ({"counts": {"label": [0], "n_A": [5]}, "label": [0]}, "label is given twice"),
-        ({"counts": {"label": [0], "votes": [5]}}, "holds no counts: it has the columns label, votes"),
-        ({"counts": {"label": [0], "counts_0": [5], "counts_2": [5]}}, "and not all from counts_0 on"),
-        ({"counts": [10**6] * 100, "n": 10**6, "label": [10**6] * 100, "picked": [0] * 100}, "than a table holds"),
-        ({"counts": [[990, 10]], "label": [0], "picked": [0], "idx": [0], "seconds": ["x"]}, "seconds holds"),
-        ({"counts": [[990, 10]] * 2, "label": [0, 0], "picked": [0, 0], "idx": [3, 3]}, "image 3 twice"),
-    ],
-)
-def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        from_counts(**given, **FACTS)
+PICKED: dict[str, Any] = {"label": [0], "picked": [0]}
+TWO: dict[str, Any] = {"label": [0, 0], "picked": [0, 0]}
+IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [  # what is given, and what the refusal names
+    ({**PICKED, "counts": [[990, 10]], "label": [-2]}, "label holds -2"),
+    ({"counts": None, "label": [0]}, "counts are missing"),
+    ({**TWO, "counts": [[990, 10], [480]]}, "different lengths"),
+    ({**TWO, "counts": [[990, 10], [480, 20]]}, "from 500 to 1,000 samples"),
+    ({**TWO, "counts": [990, 480], "n": [1000, 500]}, "from 500 to 1,000 samples"),
+    ({**PICKED, "counts": [[990, 10]], "n": 1001}, "n=1001"),
+    ({**PICKED, "counts": [990]}, "n is missing"),
+    ({**PICKED, "counts": [1001], "n": 1000}, "1001 times in 1000 samples"),
+    ({**PICKED, "counts": [[990.5, 10]]}, "counts holds 990.5 in row 0"),
+    ({**PICKED, "counts": [[-1, 1001]]}, "counts holds -1 in row 0"),
+    ({**PICKED, "counts": [["a", "b"]]}, "counts holds 'a'"),
+    ({**PICKED, "counts": [[990, 10]], "label": [0, 1]}, "label has shape (2,); expected (1)"),
+    ({**PICKED, "counts": [[990, 10]], "label": [2]}, "label 2"),
+    ({**PICKED, "counts": [[990, 10]], "picked": [2]}, "picked=2 in row 0"),
+    ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1, 0]]}, "3 classes of 2"),
+    ({"counts": [[990, 10]] * 2, "label": [0, 0], "counts0": [[9, 1], [10, 1]]}, "[10, 11]"),
+    ({"counts": [[990, 10]], "label": [0], "counts0": [[9, 1]], "picked": [1]}, "give one of them"),
+    ({**PICKED, "counts": [[990, 10]], "bound": "bayes"}, "bayes"),
+    ({**PICKED, "counts": [990], "n": 1000, "bound": "two-sided"}, "two-sided"),
+    ({**PICKED, "counts": [[5, 0]]}, "n >= 10"),
+    ({"counts": {"label": [0], "n_A": [5]}, "label": [0]}, "label is given twice"),
+    ({"counts": {"label": [0], "votes": [5]}}, "label, votes"),
+    ({"counts": {"label": [0], "counts_0": [5], "counts_2": [5]}}, "counts_2"),
+    ({"counts": [10**6] * 100, "n": 10**6, "label": [10**6] * 100, "picked": [0] * 100}, "make several"),
+    ({**PICKED, "counts": [[990, 10]], "idx": [0], "seconds": ["x"]}, "seconds holds"),
+    ({**TWO, "counts": [[990, 10]] * 2, "idx": [3, 3]}, "image 3 twice"),
+]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    for given, named in IMPOSSIBLE:
+        assert named in refusal(from_counts, **given, **FACTS), given
 
 
 def comma(frame: pd.DataFrame, path: Path) -> None:
@@ -178,19 +180,16 @@ def frame(*, lists: bool) -> pd.DataFrame:
     return pd.DataFrame(columns | wide)
 
 
-@pytest.mark.parametrize(
-    ("name", "write"), [("a.csv", comma), ("a.tsv", tab), ("a.jsonl", json_lines), ("a.txt", comma)]
-)
-@pytest.mark.parametrize("lists", [False, True])
-def test_files_and_frames_say_what_arrays_do(tmp_path: Path, name: str, write: Any, lists: bool) -> None:
-    rows = frame(lists=lists)
-    write(rows, tmp_path / name)
+def test_files_and_frames_say_what_arrays_do(tmp_path: Path) -> None:
     given = from_counts(COUNTS, counts0=COUNTS0, label=LABEL, idx=[3, 6, 9, 12], seconds=[0.5, 1.0, 1.5, 2.0], **FACTS)
-    for table in (from_counts(tmp_path / name, **FACTS), from_counts(str(tmp_path / name), **FACTS)):
-        assert same(table, given)
-        assert table.name == "a" and table.header.source == name
-    assert same(from_counts(rows, **FACTS), given)
-    assert same(from_counts({key: list(rows[key]) for key in rows}, **FACTS), given)
+    for name, write in (("a.csv", comma), ("a.tsv", tab), ("a.jsonl", json_lines), ("a.txt", comma)):
+        for lists in (False, True):
+            rows = frame(lists=lists)
+            write(rows, tmp_path / name)
+            for table in (from_counts(tmp_path / name, **FACTS), from_counts(str(tmp_path / name), **FACTS)):
+                assert same(table, given) and table.name == "a" and table.header.source == name, (name, lists)
+            assert same(from_counts(rows, **FACTS), given)
+            assert same(from_counts({key: list(rows[key]) for key in rows}, **FACTS), given)
 
 
 def same(a: Certificates, b: Certificates) -> bool:
@@ -200,36 +199,31 @@ def same(a: Certificates, b: Certificates) -> bool:
     return alike and [list(path) for path in a.paths or ()] == [list(path) for path in b.paths or ()]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.csv", "", "empty"),
-        ("a.csv", "label,picked,n_A\n", "n is missing"),  # nothing says it where no image is counted
-        ("a.csv", "label,picked,n_A,n\n0,0,990\n", "line 2: 3 cells under 4 column names"),
-        ("a.csv", "label,picked,n_A,n\n0,0,many,1000\n", "line 2: n_A='many' is no number"),
-        ("a.csv", "label,label\n0,0\n", "column twice"),
-        ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, ten]"\n', "line 2: counts=.* is no list of whole numbers"),
-        ("a.csv", 'label,picked\n0,"0\n', "line 2"),
-        ("a.jsonl", "", "empty"),
-        ("a.jsonl", "[1, 2]\n", "line 1: expected a JSON object"),
-        ("a.jsonl", '{"label": 0, "n_A": true}\n', "line 1: n_A=True is no number"),
-        ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "line 2: it has other keys than the first line"),
-        ("a.jsonl", '{"label": 0, "n_A": NaN}\n', "line 1 is not JSON"),
-        ("a.parquet", "PAR1", "let pandas read it"),
-        ("none.csv", None, "no file at"),
-    ],
-)
-def test_files_that_hold_something_else_are_refused_by_their_line(
-    tmp_path: Path, name: str, text: str | None, message: str
-) -> None:
-    path = tmp_path / name
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        from_counts(path, **FACTS)
+NO_COUNTS: list[tuple[str, str, str]] = [  # file, text, and what the refusal names
+    ("a.csv", "", "empty"),
+    ("a.csv", "label,picked,n_A\n", "n is missing"),  # nothing says it where no image is counted
+    ("a.csv", "label,picked,n_A,n\n0,0,990\n", "line 2: 3 cells under 4"),
+    ("a.csv", "label,picked,n_A,n\n0,0,many,1000\n", "line 2: n_A='many'"),
+    ("a.csv", "label,label\n0,0\n", "column twice"),
+    ("a.csv", 'label,picked,n,counts\n0,0,1000,"[990, ten]"\n', "line 2: counts='[990, ten]'"),
+    ("a.csv", 'label,picked\n0,"0\n', "line 2"),
+    ("a.jsonl", "", "no counts"),
+    ("a.jsonl", "[1, 2]\n", "line 1: expected a JSON object"),
+    ("a.jsonl", '{"label": 0, "n_A": true}\n', "n_A holds 'True'"),
+    ("a.jsonl", '{"label": 0, "n_A": 5}\n{"label": 0}\n', "line 2: expected"),
+    ("a.jsonl", '{"label": 0, "n_A": NaN}\n', "line 1 is not JSON"),
+    ("a.parquet", "PAR1", "pandas.read_parquet"),
+]
 
 
-TABLES = {
+def test_files_that_hold_something_else_are_refused_by_their_line(tmp_path: Path) -> None:
+    for name, text, named in NO_COUNTS:
+        (tmp_path / name).write_text(text)
+        assert named in refusal(from_counts, tmp_path / name, **FACTS), text
+    assert "no file at" in refusal(from_counts, tmp_path / "none.csv", **FACTS)
+
+
+TABLES: dict[str, Callable[[], Certificates]] = {
     "all counts": lambda: from_counts(COUNTS, counts0=COUNTS0, label=LABEL, dataset="digits", **FACTS),
     "picked before": lambda: from_counts(COUNTS, picked=[0, 1, 2, 0], label=LABEL, **FACTS),
     "picked class alone": lambda: from_counts([990, 880], n=1000, picked=[0, 1], label=[0, 5], **FACTS),
@@ -240,17 +234,26 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES.keys())
-def test_tables_are_stored_and_framed_and_come_back(make: Any, tmp_path: Path) -> None:
-    table: Certificates = make()
-    write_parquet(table, tmp_path / "t.parquet")
-    assert read(tmp_path / "t.parquet").header == table.header and same(read(tmp_path / "t.parquet"), table)
-    made = table.to_pandas()
-    back = Certificates.from_pandas(made)
-    assert back.header == table.header and same(back, table) and back.name == table.name
-    assert made["radius"].tolist() == table.radius.tolist()
-    some = Certificates.from_pandas(made[made["label"] == 0])
-    assert same(some, table.rows(table.label == 0))
+def test_tables_are_stored_and_framed_and_come_back(tmp_path: Path) -> None:
+    for what, make in TABLES.items():
+        table: Certificates = make()
+        write_parquet(table, tmp_path / "t.parquet")
+        assert read(tmp_path / "t.parquet").header == table.header and same(read(tmp_path / "t.parquet"), table), what
+        made = table.to_pandas()
+        back = Certificates.from_pandas(made)
+        assert back.header == table.header and same(back, table) and back.name == table.name, what
+        assert made["radius"].tolist() == table.radius.tolist(), what
+        some = Certificates.from_pandas(made[made["label"] == 0])
+        assert same(some, table.rows(table.label == 0)), what
+
+
+def test_a_frame_keeps_the_machines() -> None:
+    table = table_of(HEADER.having(machines=(Machine(host="a"), Machine(host="b"))), 5)
+    frame = replace(table, machine=np.array([-1, 1, 0, 1, 1])).to_pandas()
+    some = Certificates.from_pandas(frame[frame.machine >= 0])
+    assert some.machine is not None and some.machine.tolist() == [1, 0, 1, 1]
+    frame.loc[2, "machine"] = 2
+    assert "image 6 is of machine 2" in refusal(Certificates.from_pandas, frame)
 
 
 def test_a_log_becomes_a_frame_and_comes_back(tmp_path: Path) -> None:
@@ -263,10 +266,8 @@ def test_a_log_becomes_a_frame_and_comes_back(tmp_path: Path) -> None:
 def test_a_frame_without_its_header_says_how_to_go_on() -> None:
     made = from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS).to_pandas()
     made.attrs = {}
-    with pytest.raises(InputError, match=r"from_counts\(frame, sigma=...\)"):
-        Certificates.from_pandas(made)
-    with pytest.raises(InputError, match="how the class was picked"):  # what any-class picked is not called picked
-        from_counts(made, **FACTS)
+    assert "from_counts(frame, sigma=...)" in refusal(Certificates.from_pandas, made)
+    assert "bound='any-class'" in refusal(from_counts, made, **FACTS)  # what any-class picked is not called picked
     assert same(
         from_counts(made, bound="any-class", **FACTS), from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS)
     )
@@ -276,16 +277,15 @@ def test_a_frame_of_other_counts_is_judged_again() -> None:
     made = from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS).to_pandas()
     made.at[0, "radius"] = 9.0  # which is not read
     assert same(Certificates.from_pandas(made), from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS))
-    with pytest.raises(InputError, match="lacks the column 'label'"):
-        Certificates.from_pandas(made.drop(columns="label"))
+    assert "'label'" in refusal(Certificates.from_pandas, made.drop(columns="label"))
 
 
-@pytest.mark.parametrize("make", [TABLES["picked class alone"], TABLES["same samples"]])
-def test_verify_says_what_could_not_be_checked(make: Any, tmp_path: Path) -> None:
-    write_parquet(make(), tmp_path / "t.parquet")
-    found = check_file(tmp_path / "t.parquet")
-    assert "The counts are another program's (arrays)" in found and "could not be checked" in found
-    assert "not known are seed, model, images, n0" in found
+def test_verify_says_what_could_not_be_checked(tmp_path: Path) -> None:
+    for what in ("picked class alone", "same samples"):
+        write_parquet(TABLES[what](), tmp_path / "t.parquet")
+        found = check_file(tmp_path / "t.parquet")
+        assert "The counts are another program's (arrays)" in found and "could not be checked" in found, what
+        assert "not known are seed, model, images, n0" in found, what
     write_parquet(TABLES["a run of ours"](), tmp_path / "ours.parquet")
     assert "another program" not in check_file(tmp_path / "ours.parquet")
 
@@ -298,8 +298,7 @@ def test_p_a_of_the_picked_class_alone_is_known_where_it_must_lie_below_a_half()
     assert np.isnan(metrics.p_a(wrong).values[1]) and metrics.p_a(wrong).known_from == 0.5
     open_ = from_counts([990, 400], picked=[0, 1], label=[0, 2], **facts)  # the label may have come out 600 times
     assert not metrics.knows_p_a(open_)
-    with pytest.raises(InputError, match="only the picked class was counted"):
-        metrics.p_a(open_)
+    assert "only the picked class was counted" in refusal(metrics.p_a, open_)
 
 
 def test_another_budget_is_judged_from_the_same_counts() -> None:
@@ -311,20 +310,13 @@ def test_another_budget_is_judged_from_the_same_counts() -> None:
     assert both.radius[0] == radius(990, 0.005)
 
 
-def test_a_log_cannot_say_that_the_same_samples_picked_the_class(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="judged by the any-class bound"):
-        write_tsv(from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS), tmp_path / "a.tsv")
-    write_tsv(from_counts(COUNTS, counts0=COUNTS0, label=LABEL, **FACTS), tmp_path / "b.tsv")
-
-
-@pytest.mark.parametrize("change", [{"source": None}, {"n0": 100}, {"lumped": False}, {"bound": "two-sided"}])
-def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(change: dict[str, Any], tmp_path: Path) -> None:
+def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(tmp_path: Path) -> None:
     """Whoever strikes out where the counts come from is found out: a run of ours has n0 samples."""
     table = from_counts([990, 880], n=1000, picked=[0, 1], label=[0, 1], classes=("a", "b"), **FACTS)
-    forged = json.loads(table.header.model_dump_json()) | change
-    write_parquet(replace(table, header=Header(**forged)), tmp_path / "t.parquet")
-    with pytest.raises(InputError):
-        read(tmp_path / "t.parquet")
+    for change in ({"source": None}, {"n0": 100}, {"lumped": False}, {"bound": "two-sided"}):
+        forged = json.loads(table.header.model_dump_json()) | change
+        write_parquet(replace(table, header=Header(**forged)), tmp_path / "t.parquet")
+        refusal(read, tmp_path / "t.parquet")
 
 
 def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
@@ -339,7 +331,5 @@ def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
     for other in ("grid", "union", "dense=1", "radius=0.5"):
         first = make_rule(other, sigma=0.5, n=1000, alpha=0.001).next_look([])
         assert first is not None
-        with pytest.raises(InputError, match="looks of image"):
-            from_counts(path=[[first]] * 3, rule=other, **facts)
-    with pytest.raises(InputError, match="anytime"):  # not a look of the rule
-        from_counts(path=[[32, 64], [32], [500]], rule="anytime", **facts)
+        assert "looks" in refusal(from_counts, path=[[first]] * 3, rule=other, **facts)
+    assert "anytime" in refusal(from_counts, path=[[32, 64], [32], [500]], rule="anytime", **facts)  # no look of its

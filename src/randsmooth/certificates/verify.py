@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from randsmooth.certificates.columns import open_parquet
-from randsmooth.certificates.derived import derived
 from randsmooth.certificates.files import read
 from randsmooth.certificates.journal import UNFINISHED, read_journal
-from randsmooth.certificates.parquet import DIGESTS, read_parquet
+from randsmooth.certificates.parquet import open_parquet, read_parquet
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import images_planned
 from randsmooth.documents import shown
@@ -40,14 +38,30 @@ def check_file(path: Path | str) -> str:
 
 def _check_table(path: Path) -> str:
     table = read_parquet(path)
+    header, derived = table.header, table.derived()
     with open_parquet(path) as file:
-        signed = DIGESTS in (file.metadata.metadata or {})
-        names = [name for name in derived(table) if name in file.schema_arrow.names]
-        stored = {name: column.to_numpy() for name, column in zip(names, file.read(names).columns, strict=True)}
-    _check_derived(table, stored, path)
-    vouched = "header and evidence are as they were written" if signed else "it has no digests"
-    follow = f"{', '.join(names)} follow from the counts"
-    return f"certificate table: {_about(table)}; {vouched}, and {follow}{_unchecked(table)}"
+        names = [name for name in derived if name in file.schema_arrow.names]
+        stored = dict(zip(names, file.read(names).columns, strict=True))
+    for name in names:
+        _check_derived(table, name, derived[name], stored[name].to_numpy(), path)
+    part = "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
+    data = f"{part}{len(table)} images of {header.dataset or 'unnamed data'}"
+    return (
+        f"certificate table: {data}, rule {header.rule}, sigma {header.sigma}; header and evidence are as they were "
+        f"written, and {', '.join(names)} follow from the counts{_unchecked(table)}"
+    )
+
+
+def _check_derived(table: Certificates, name: str, right: np.ndarray, found: np.ndarray, path: Path) -> None:
+    """Raise InputError for the first row of a column that does not follow from the counts."""
+    close = right.dtype.kind == found.dtype.kind == "f"
+    wrong = np.flatnonzero(~np.isclose(found, right, rtol=AGREE, atol=AGREE) if close else found != right)
+    if len(wrong):
+        row = wrong[0]
+        raise InputError(
+            f"{path} holds {name}={found[row]} for image {table.idx[row]}, whose counts give {right[row]}: it was "
+            "changed. What reads this file goes by the counts"
+        )
 
 
 def _unchecked(table: Certificates) -> str:
@@ -64,39 +78,17 @@ def _unchecked(table: Certificates) -> str:
     )
 
 
-def _check_derived(table: Certificates, stored: dict[str, np.ndarray], path: Path) -> None:
-    """Raise InputError for the first row of the first column that does not follow from the counts."""
-    for name, right in derived(table).items():
-        if name not in stored:
-            continue
-        found = stored[name]
-        close = right.dtype.kind == found.dtype.kind == "f"
-        wrong = ~np.isclose(found, right, rtol=AGREE, atol=AGREE) if close else found != right
-        if np.any(wrong):
-            row = int(np.flatnonzero(wrong)[0])
-            raise InputError(
-                f"{path} holds {name}={found[row]} for image {table.idx[row]}, whose counts give {right[row]}: it was "
-                "changed, or written by another version. What reads this file goes by the counts"
-            )
-
-
 def _check_journal(path: Path) -> str:
     content = read_journal(path)
     if content is None:
         return "journal of a run that stopped before its first line"
     planned = images_planned(content.header)
     images = f"{len(content.rows)}{f' of {planned}' if planned else ''} image{'s' * (len(content.rows) != 1)}"
-    vouched = "every line is as it was written" if not content.bare else f"{content.bare} of its lines have no digest"
     torn = "; the unfinished one behind them does not count" if content.size < path.stat().st_size else ""
-    return f"journal of a run under way: {images} of {content.header.dataset or 'unnamed data'}; {vouched}{torn}"
+    data = content.header.dataset or "unnamed data"
+    return f"journal of a run under way: {images} of {data}; every line is as it was written{torn}"
 
 
 def _check_log(path: Path) -> str:
     log = read(path)
     return f"log: {len(log)} images; it has no digest, its numbers are possible and `correct` fits label and predict"
-
-
-def _about(table: Certificates) -> str:
-    header = table.header
-    part = "" if header.shard is None else f"shard {header.shard} of {header.selection}: "
-    return f"{part}{len(table)} images of {header.dataset or 'unnamed data'}, rule {header.rule}, sigma {header.sigma}"

@@ -1,0 +1,141 @@
+"""The columns of counts that users bring: arrays, a DataFrame, comma- or tab-separated values, or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from randsmooth.certificates.logs.cells import read_text
+from randsmooth.documents import parse_json, shown
+from randsmooth.errors import InputError
+from randsmooth.rules import MOST_SAMPLES
+
+NUMBERS = ("label", "idx", "picked", "n", "n_A", "seconds")  # one number an image
+LISTS = ("counts0", "counts", "path")  # several
+WIDE = re.compile(r"(counts0?)_(\d{1,6})", re.ASCII)  # a column for each class
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+
+
+def columns_in(counts: Any) -> tuple[dict[str, Any], str]:
+    """The columns in what `from_counts` was given first, and the name of the file that they come from, if it is one.
+
+    Columns of other names are left out.
+
+    Raises:
+        InputError: a file that cannot be read, or holds something else than its columns should; or no counts.
+    """
+    if counts is None:
+        return {}, ""
+    if isinstance(counts, str | Path):
+        path = Path(counts)
+        if path.suffix == ".parquet":
+            raise InputError(f"{path} is a Parquet file; let pandas read it: from_counts(pandas.read_parquet(...))")
+        text = read_text(path)
+        columns = _json_lines(text, path) if path.suffix in JSON_LINES else _delimited(text, path)
+        return _gathered([*columns], lambda name: columns[name], path), path.name
+    if isinstance(counts, Mapping) or hasattr(counts, "columns"):
+        names = [str(name) for name in (counts if isinstance(counts, Mapping) else counts.columns)]
+        return _gathered(names, lambda name: counts[name], "the table of counts"), ""
+    return {"counts": counts}, ""
+
+
+def _gathered(names: Sequence[str], of: Callable[[str], Any], where: object) -> dict[str, Any]:
+    """The known columns among `names`, those of one class each put together as (N, K)."""
+    found = {name: of(name) for name in names if name in (*NUMBERS, *LISTS)}
+    for stem in ("counts0", "counts"):
+        wide = sorted(int(match[2]) for name in names if (match := WIDE.fullmatch(name)) and match[1] == stem)
+        if wide and (wide != list(range(len(wide))) or stem in found):
+            raise InputError(
+                f"{where} has columns up to {stem}_{wide[-1]}, and not all from {stem}_0 on, or {stem} too"
+            )
+        if wide:
+            found[stem] = np.stack([np.asarray(of(f"{stem}_{k}")) for k in wide], axis=1)
+    if not found.keys() & {"counts", "n_A", "path"}:
+        raise InputError(
+            f"{where} holds no counts: it has the columns {shown(', '.join(names))}; expected label, and counts_0, "
+            "counts_1, ... (or counts, as a list, or n_A with picked and n)"
+        )
+    return found
+
+
+def _delimited(text: str, path: Path) -> dict[str, list[Any]]:
+    delimiter = next((mark for mark in "\t,;" if mark in text.partition("\n")[0]), ",")
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
+    names, columns = list[str](), dict[str, list[Any]]()
+    try:
+        for row in filter(None, reader):
+            if not names:
+                names = [name.strip() for name in row]
+                columns = {name: [] for name in names}
+            elif len(row) != len(names):
+                raise ValueError(f"{len(row)} cells under {len(names)} column names")
+            else:
+                for name, cell in zip(names, row, strict=True):
+                    columns[name].append(_value(name, cell))
+    except (csv.Error, ValueError) as error:
+        raise InputError(f"{path}, line {reader.line_num}: {shown(error)}") from None
+    if not names or len(columns) < len(names):
+        raise InputError(f"{path} is empty or has a column twice; expected a line of column names")
+    return columns
+
+
+def _value(name: str, cell: str) -> Any:
+    """What a cell says: a number, a list that is written as [990, 10] or 990 10, or words, in a column not known."""
+    if name not in (*NUMBERS, *LISTS) and not WIDE.fullmatch(name):
+        return cell
+    words = cell.strip().removeprefix("[").removesuffix("]").replace(",", " ").split() if name in LISTS else [cell]
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        kind = "list of whole numbers such as [990, 10]" if name in LISTS else "number"
+        raise ValueError(f"{name}={cell!r} is no {kind}") from None
+    return numbers if name in LISTS else numbers[0]
+
+
+def _json_lines(text: str, path: Path) -> dict[str, list[Any]]:
+    places = [(place, line) for place, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    rows = [parse_json(line, f"{path}, line {place}") for place, line in places]
+    names = list(rows[0]) if rows and isinstance(rows[0], dict) else []
+    for (place, _), row in zip(places, rows, strict=True):
+        if not isinstance(row, dict) or row.keys() != set(names):
+            raise InputError(
+                f"{path}, line {place}: expected a JSON object with the keys of the first line, such as "
+                '{"label": 3, "picked": 3, "counts": [990, 10]}'
+            )
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def whole_numbers(name: str, values: ArrayLike, shape: Sequence[int | None]) -> NDArray[np.int64]:
+    """`values` as whole numbers from 0 in the given `shape`, in which None stands for any length.
+
+    Floats without a fraction are whole numbers: another program may have written 990.0.
+
+    Raises:
+        InputError: they have another shape, or one is no number, has a fraction, or lies outside 0..MOST_SAMPLES.
+    """
+    try:
+        found = np.asarray(values)
+        if found.dtype == object and found.ndim == 1:  # each row a list of its own, as in a DataFrame
+            found = np.array([np.asarray(row) for row in found])
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths") from None
+    if found.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, found.shape, strict=True)):
+        expected = "one number" if not shape else f"({', '.join('any' if n is None else str(n) for n in shape)})"
+        raise InputError(f"{name} has shape {found.shape}; expected {expected}")
+    if not found.size:
+        return found.astype(np.int64)
+    if found.dtype.kind not in "iuf":
+        raise InputError(f"{name} holds {shown(found.flat[0])!r}; expected whole numbers from 0")
+    wrong = np.argwhere(~((found >= 0) & (found <= MOST_SAMPLES) & (found % 1 == 0)))
+    if len(wrong):
+        place = tuple(wrong[0])
+        where = f" in row {place[0]}" if place else ""
+        raise InputError(f"{name} holds {found[place]}{where}; expected whole numbers from 0 to {MOST_SAMPLES:,}")
+    return found.astype(np.int64)
