@@ -98,7 +98,7 @@ def test_images_that_change_on_disk_end_the_run_by_name(
     assert same(certify_images(prepared(streamed[0]), tmp_path / "cut.parquet", resume=True), whole)
 
     begun = prepared(streamed[1])
-    streamed[1].items.items[4][:] = 0  # type: ignore[attr-defined]
+    streamed[1].source.items[4][:] = 0  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"\[4\] has other pixels than when this run began"):
         certify_images(begun, tmp_path / "items.parquet")
 

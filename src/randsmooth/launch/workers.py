@@ -8,13 +8,14 @@ import re
 import socket
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from randsmooth.errors import InputError, Note
 from randsmooth.escape import printable, shortened
@@ -57,6 +58,8 @@ class Workers:
 
     number: int | None = None
 
+    settles: ClassVar[float] = 0.0  # seconds until the backend knows what is left after a death
+
     def __post_init__(self) -> None:
         if self.number is not None and (type(self.number) is not int or self.number < 1):
             raise InputError(f"workers={self.number!r} must be a whole number from 1 up")
@@ -89,24 +92,26 @@ class Workers:
         Raises:
             InputError: the workers are not there, units cannot be sent to them, or they die again and again.
         """
-        failed: dict[str, str] = {}
-        with self.at_hand(device) as count, looking(look):
-            place, tries, done = self.place(device), 0, look()
-            while todo := [name for name in units if name in left() and name not in failed]:
-                try:
-                    failed |= _answers({name: units[name] for name in todo}, count, place)
-                except pickle.PicklingError as error:
-                    raise InputError(
-                        f"the model or the data set cannot be sent to other processes ({error}): name it, as a folder, "
-                        "package.module:NAME or file.py:NAME, which each of them opens, or leave out workers"
-                    ) from error
-                except Exception as error:  # a worker's death, as each backend of joblib calls it
-                    done, before = look(), done
-                    tries = 0 if done > before else tries + 1
-                    if tries == TRIES:
-                        raise InputError(f"workers died {TRIES} times in a row: {shortened(str(error))}") from error
-                else:
-                    failed |= dict.fromkeys(left() & {*todo} - {*failed}, "it ended without writing its output")
+        failed, tries, done = dict[str, str](), 0, 0
+        while todo := [name for name in units if name in left() and name not in failed]:
+            try:
+                with self.at_hand(device) as count, looking(look):
+                    failed |= _answers({name: units[name] for name in todo}, count, self.place(device))
+            except InputError:
+                raise
+            except pickle.PicklingError as error:
+                raise InputError(
+                    f"the model or the data set cannot be sent to other processes ({error}): name it, as a folder, "
+                    "package.module:NAME or file.py:NAME, which each of them opens, or leave out workers"
+                ) from error
+            except Exception as error:  # a worker's death, as each backend of joblib calls it
+                done, before = look(), done
+                tries = 0 if done > before else tries + 1
+                if tries == TRIES:
+                    raise InputError(f"workers died {TRIES} times in a row: {shortened(str(error))}") from error
+                time.sleep(self.settles)
+            else:
+                failed |= dict.fromkeys(left() & {*todo} - {*failed}, "it ended without writing its output")
         return failed
 
     def certify(
@@ -206,6 +211,8 @@ class Ray(Workers):
 
     address: str = "auto"
 
+    settles: ClassVar[float] = 20.0  # of missed heartbeats
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.address != "auto":
@@ -232,7 +239,8 @@ class Ray(Workers):
         try:
             has = ray.cluster_resources()
             gpus, cpus = int(has.get("GPU", 0)) * (device != "cpu"), has.get("CPU", 1.0)
-            number = self.number or gpus or max(1, int(cpus // CORES))
+            room = max(1, gpus or int(cpus))  # more would wait for ever
+            number = min(self.number or gpus or max(1, int(cpus // CORES)), room)
             share = {"num_cpus": max(1, int(cpus // number)), "num_gpus": 1 if gpus else 0}
             register_ray()
             with parallel_config(backend="ray", n_jobs=number, ray_remote_args=share):
