@@ -9,7 +9,7 @@ from functools import cache
 from docs.field.judging import Judged
 
 from randsmooth import certificates
-from randsmooth.papers.cell_comparison import Agreement, agreement_of, is_another_run
+from randsmooth.papers.cell_comparison import Agreement, agreement_of
 from randsmooth.papers.find_certificates import SAME_IMAGES, CertificateFile, certificates_for
 from randsmooth.papers.published_values import OBJECTS, PaperRow
 
@@ -62,7 +62,7 @@ def printed(one: Judged) -> Printed | None:
         return row.paper != own, not agreed.same_images, agreed.share, agreed.mean_error
 
     table, row, agreed = min(found, key=order)
-    return Printed(table, row, agreed, _said(agreed, another=is_another_run(row, file)))
+    return Printed(table, row, agreed, _said(agreed, another=agreed.another_run))
 
 
 def _said(agreed: Agreement, *, another: bool) -> str:

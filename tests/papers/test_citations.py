@@ -15,7 +15,7 @@ from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.models.registry import ARCHITECTURES
 from randsmooth.papers import Bibliography, cited
-from randsmooth.papers.citations import CITED, Use, bibliography_of, of_header, references
+from randsmooth.papers.citations import Use, bibliography_of, needs, of_header, references
 from randsmooth.rules import CONFIDENCE_BOUNDS, RULES
 from randsmooth.training.presets import PRESETS
 
@@ -41,11 +41,11 @@ def test_every_name_of_ours_has_its_papers_and_every_entry_its_use() -> None:
     ours["bound"] = {*CONFIDENCE_BOUNDS}
     ours["settings of"] = {one.name.partition("/")[0] for one in PRESETS} - {"randsmooth"}
     for kind, names in ours.items():
-        assert {*"|".join(CITED[kind]).split("|")} == names, kind
+        assert {*"|".join(needs()[kind]).split("|")} == names, kind
     networks = [name for name in ARCHITECTURES if ARCHITECTURES.source(name) == "randsmooth"]
     for name in [*networks, "resnet152", "wrn16-4", "dncnn-17x64"]:
         assert cited([name]).unlisted == (), name
-    used = {key for names in CITED.values() for keys in names.values() for key in keys.split()}
+    used = {key for names in needs().values() for keys, _ in names.values() for key in keys}
     assert {*references()} == used | {"randsmooth"}
 
 
@@ -62,7 +62,7 @@ def test_an_entry_is_whole_bibtex_in_plain_letters() -> None:
 
 
 def test_the_method_of_a_paper_and_the_paper_name_the_same_people() -> None:
-    for name, key in CITED["training method"].items():
+    for name, ((key, *_), _) in needs()["training method"].items():
         first, fields = METHODS[name].source.split(",")[0].split(" ")[0], references()[key].fields
         assert first in fields["author"].split(" and ")[0], name
         assert fields["year"] in METHODS[name].source, name

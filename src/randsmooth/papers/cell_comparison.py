@@ -25,15 +25,20 @@ CHANCE = 0.99  # level of the interval for figures that are measured on other im
 
 @dataclass(frozen=True)
 class Agreement:
-    """A row's informative cells, and those whose difference neither rounding nor, on other images, chance explains.
+    """A row of a paper beside certificates: which of its informative cells differ, and what explains that.
 
     Attributes:
-        differences: metric -> our figure minus the paper's.
-        unexplained: those of the differences that rounding and chance do not explain.
+        row, found: the row and the certificates.
+        here: metric -> the figure of the certificates.
+        differences: metric -> our figure minus the paper's, of the informative cells.
+        unexplained: those of the differences that rounding and, on other images, chance do not explain.
         same_images: whether both figures are measured on equally many images.
         mean_error: mean |difference| in units of the printed rounding; 0 without cells.
     """
 
+    row: PaperRow
+    found: CertificateFile
+    here: dict[str, float]
     differences: dict[str, float]
     unexplained: dict[str, float]
     same_images: bool
@@ -44,29 +49,22 @@ class Agreement:
         """The share of the informative cells whose difference is unexplained."""
         return len(self.unexplained) / len(self.differences) if self.differences else 0.0
 
+    @property
+    def another_run(self) -> bool:
+        """Whether a released log is of another run than the row: at least half of its informative cells differ."""
+        return self.found.log and bool(self.unexplained) and self.share >= MANY
 
-def agreement_of(row: PaperRow, found: CertificateFile) -> Agreement:
-    """How well the figures of the certificates agree with those of the row."""
-    here = {m: v for m, v in figures(found, tuple(row.figures)).items() if informative(row, found, m)}
-    differences = {m: value - row.figures[m] for m, value in here.items()}
-    unexplained = {m: d for m, d in differences.items() if not _explained(row, found, m, here[m])}
+
+def agreement_of(row: PaperRow, found: CertificateFile, columns: Sequence[str] | None = None) -> Agreement:
+    """How well the figures of the certificates, by default those that the row has, agree with those of the row."""
+    same = not row.figures or row.images in (None, len(found.table))
+    here = figures(found, tuple(row.figures) if columns is None else columns)
+    told = [m for m in here if m in row.figures and informative(row, found, m)]
+    differences = {m: here[m] - row.figures[m] for m in told}
+    off = {m: _off(row, found, m, here[m], same) for m in told}
+    unexplained = {m: d for m, d in differences.items() if off[m] > rounding(row, m) + EXACT}
     errors = [abs(d) / rounding(row, m) for m, d in differences.items()]
-    return Agreement(
-        differences, unexplained, not has_other_images(row, found), float(np.mean(errors)) if errors else 0.0
-    )
-
-
-def is_another_run(row: PaperRow, found: CertificateFile) -> bool:
-    """Whether a released log is of another run than the row: at least half of its informative cells differ."""
-    if not found.log or not row.figures:
-        return False
-    agreed = agreement_of(row, found)
-    return bool(agreed.unexplained) and agreed.share >= MANY
-
-
-def has_other_images(row: PaperRow, found: CertificateFile) -> bool:
-    """Whether the row's figures are measured on another number of images than the certificates."""
-    return bool(row.figures) and row.images not in (None, len(found.table))
+    return Agreement(row, found, here, differences, unexplained, same, float(np.mean(errors)) if errors else 0.0)
 
 
 def figures(found: CertificateFile, columns: Sequence[str]) -> dict[str, float]:
@@ -92,25 +90,19 @@ def digits(metric: str) -> int:
     return DIGITS.get(metric, 1)
 
 
-def _explained(row: PaperRow, found: CertificateFile, metric: str, here: float) -> bool:
-    """Whether rounding explains a difference or, where the numbers of images differ, rounding and chance."""
-    low, high = _interval(row, found, metric, here)
-    off = max(low - row.figures[metric], row.figures[metric] - high, 0.0)
-    return off <= rounding(row, metric) + EXACT
-
-
-def _interval(row: PaperRow, found: CertificateFile, metric: str, here: float) -> tuple[float, float]:
-    """Where the paper's figure may lie, given ours: exactly there on equally many images, else in an interval."""
-    if not has_other_images(row, found) or (metric != "acr" and not metric.startswith(ACCURACY)):
-        return here, here
+def _off(row: PaperRow, found: CertificateFile, metric: str, here: float, same: bool) -> float:
+    """How far the paper's figure is from ours, or, on another number of images, from where chance may put it."""
+    low, high, there = here, here, row.figures[metric]
     fewer = min(len(found.table), row.images or 0)
-    if metric == "acr":
+    if metric == "acr" and not same:
         spread = float((found.table.radius * found.table.correct).std())
         half = float(special.ndtri(0.5 + CHANCE / 2.0)) * spread / math.sqrt(fewer)
-        return here - half, here + half
-    small = here if fewer == len(found.table) else row.figures[metric]
-    low, high = (100.0 * float(end) for end in wilson(fewer * small / 100.0, fewer, level=CHANCE))
-    return here + min(low - small, 0.0), here + max(high - small, 0.0)
+        low, high = here - half, here + half
+    elif metric.startswith(ACCURACY) and not same:
+        small = here if fewer == len(found.table) else there
+        ends = (100.0 * float(end) for end in wilson(fewer * small / 100.0, fewer, level=CHANCE))
+        low, high = (here + shift(end - small, 0.0) for shift, end in zip((min, max), ends, strict=True))
+    return max(low - there, there - high, 0.0)
 
 
 IMAGES = "images"  # heading of the column with the number of images
@@ -123,68 +115,49 @@ class CellComparison:
     Attributes:
         rows: those of the paper.
         metrics: the columns.
-        found: the certificates of each row; None where there are none.
-        ours: the figures of each row's certificates; empty where there are none.
+        agreed: each row beside its certificates; None where there are none.
     """
 
     rows: tuple[PaperRow, ...]
     metrics: tuple[str, ...]
-    found: tuple[CertificateFile | None, ...]
-    ours: tuple[dict[str, float], ...]
+    agreed: tuple[Agreement | None, ...]
+
+    @property
+    def ours(self) -> list[dict[str, float]]:
+        """The figures of each row's certificates; empty where there are none."""
+        return [agreed.here if agreed else {} for agreed in self.agreed]
 
 
 def compare_cells(rows: Sequence[PaperRow], found: Sequence[CertificateFile | None]) -> CellComparison:
     """Compare each row of a paper with the certificates found for it."""
-    columns = metrics_of(rows) or ["acr", *(f"{ACCURACY}{r:g}" for r in _radii(found))]
-    ours = tuple({} if f is None else figures(f, columns) for f in found)
-    return CellComparison(tuple(rows), tuple(columns), tuple(found), ours)
-
-
-def _radii(found: Sequence[CertificateFile | None]) -> list[float]:
     tables = [f.table for f in found if f is not None]
-    return metrics.usual_radii(tables) if tables else []
-
-
-def differences(table: CellComparison) -> list[dict[str, float]]:
-    """Our figure minus the paper's, for each row and each metric that both have."""
-    return [
-        {m: ours[m] - row.figures[m] for m in table.metrics if m in ours and m in row.figures}
-        for row, ours in zip(table.rows, table.ours, strict=True)
-    ]
+    columns = metrics_of(rows)
+    columns = columns or ["acr", *(f"{ACCURACY}{r:g}" for r in (metrics.usual_radii(tables) if tables else []))]
+    agreed = tuple(agreement_of(r, f, columns) if f else None for r, f in zip(rows, found, strict=True))
+    return CellComparison(tuple(rows), tuple(columns), agreed)
 
 
 def findings(table: CellComparison) -> list[str]:
     """In words: which rows differ by more than rounding explains, and which are measured on other images."""
-    parts = zip(table.rows, table.found, strict=True)
-    sentences = [_finding(row, found) for row, found in parts if found is not None]
-    return [*filter(None, sentences), *_other_images(table)]
-
-
-def _finding(row: PaperRow, found: CertificateFile) -> str:
-    agreed = agreement_of(row, found)
-    if not agreed.unexplained:
-        return ""
-    cells = ", ".join(
-        f"{title(m)} {d:+.{max(digits(m), row.decimals.get(m, 0))}f}" for m, d in agreed.unexplained.items()
-    )
-    chance = "" if agreed.same_images else " by more than rounding and chance"
-    why = ": the released log is not the run of the table" if is_another_run(row, found) else ""
-    return (
-        f"{named([row])} differs in {len(agreed.unexplained)} of {len(agreed.differences)} cells{chance}{why} ({cells})"
-    )
-
-
-def _other_images(table: CellComparison) -> list[str]:
-    """A sentence for each group of rows whose number of images differs from the paper's in the same way."""
-    counts: dict[tuple[int, int], list[PaperRow]] = {}
-    for row, found in zip(table.rows, table.found, strict=True):
-        if found is not None and has_other_images(row, found):
-            counts.setdefault((int(row.images or 0), len(found.table)), []).append(row)
-    return [
+    there = [agreed for agreed in table.agreed if agreed]
+    others: dict[tuple[int, int], list[PaperRow]] = {}
+    for one in there:
+        if not one.same_images:
+            others.setdefault((int(one.row.images or 0), len(one.found.table)), []).append(one.row)
+    return [_finding(one) for one in there if one.unexplained] + [
         f"{named(rows)}: {ours:,} images here, {theirs:,} in the paper, so that some of the difference is chance: "
         "a cell is said to differ where rounding and a 99% interval for the smaller number do not explain it"
-        for (theirs, ours), rows in counts.items()
+        for (theirs, ours), rows in others.items()
     ]
+
+
+def _finding(one: Agreement) -> str:
+    places = {m: max(digits(m), one.row.decimals.get(m, 0)) for m in one.unexplained}
+    cells = ", ".join(f"{title(m)} {d:+.{places[m]}f}" for m, d in one.unexplained.items())
+    chance = "" if one.same_images else " by more than rounding and chance"
+    why = ": the released log is not the run of the table" if one.another_run else ""
+    many = f"{len(one.unexplained)} of {len(one.differences)} cells"
+    return f"{named([one.row])} differs in {many}{chance}{why} ({cells})"
 
 
 def title(metric: str) -> str:
@@ -195,25 +168,19 @@ def title(metric: str) -> str:
 def wide(table: CellComparison) -> pd.DataFrame:
     """The comparison for a person to read: up to three lines per row (paper, here, difference), figures as text."""
     lines = []
-    for row, found, ours, difference in zip(table.rows, table.found, table.ours, differences(table), strict=True):
+    for row, agreed, ours in zip(table.rows, table.agreed, table.ours, strict=True):
         what = {"sigma": "" if math.isnan(row.sigma) else f"{row.sigma:g}", "method": row.name}
-        counts = _counts(row, found)
-        parts = [("paper", row.figures, ""), ("here", ours, ""), ("difference", difference, "+")]
-        for source, values, sign in parts:
+        counts = {} if row.images is None else {"paper": f"{row.images:,}"}
+        if agreed:  # with a star where it differs from the paper's
+            counts["here"] = f"{len(agreed.found.table):,}{'*' * (not agreed.same_images)}"
+        both = {m: ours[m] - row.figures[m] for m in table.metrics if m in ours and m in row.figures}
+        for source, values, sign in (("paper", row.figures, ""), ("here", ours, ""), ("difference", both, "+")):
             if values:
                 cells = {title(m): _cell(values.get(m), m, row, source, sign) for m in table.metrics}
                 lines.append(what | {"": source, IMAGES: counts.get(source, "")} | cells)
                 what = dict.fromkeys(what, "")
     columns = ["sigma", "method", "", IMAGES, *map(title, table.metrics)]
     return pd.DataFrame(lines, columns=columns, dtype=str).fillna("")
-
-
-def _counts(row: PaperRow, found: CertificateFile | None) -> dict[str, str]:
-    """The number of images behind the figures; with a star where it differs from the paper's."""
-    counts = {} if row.images is None else {"paper": f"{row.images:,}"}
-    if found is not None:
-        counts["here"] = f"{len(found.table):,}{'*' * has_other_images(row, found)}"
-    return counts
 
 
 def _cell(value: float | None, metric: str, row: PaperRow, source: str, sign: str) -> str:
@@ -228,9 +195,9 @@ def _cell(value: float | None, metric: str, row: PaperRow, source: str, sign: st
 def tidy(table: CellComparison) -> pd.DataFrame:
     """The comparison for programs: one row per cell, at full precision."""
     lines = []
-    for row, found, ours in zip(table.rows, table.found, table.ours, strict=True):
+    for row, agreed, ours in zip(table.rows, table.agreed, table.ours, strict=True):
         what = (row.dataset, row.sigma, row.method, row.setting)
-        here = (None, "") if found is None else (len(found.table), found.path.name)
+        here = (len(agreed.found.table), agreed.found.path.name) if agreed else (None, "")
         for metric in table.metrics:
             values = (row.figures.get(metric, math.nan), ours.get(metric, math.nan))
             lines.append((*what, metric, *values, values[1] - values[0], row.images, *here))

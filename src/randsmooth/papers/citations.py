@@ -1,10 +1,12 @@
 """Which papers a run, a model or a name of something here stands on, and what each is cited for.
 
-The entries are those of references.bib; the table here says what needs which of them.
+The entries are those of references.bib; cited.csv says what needs which of them: things of a kind, by a pattern for the
+whole of their names, since architectures come in families, and for parts, what they are cited for.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import unicodedata
@@ -24,76 +26,6 @@ from randsmooth.methods import METHODS
 from randsmooth.rules import RULES
 
 MOST_BYTES = 2**22  # of a config.json
-COHEN, ZHAI, SUN = "cohen2019certified", "zhai2020macer", "sun2025acr"
-CONSISTENCY, SMOOTHMIX, CAT_RS = "jeong2020consistency", "jeong2021smoothmix", "jeong2023catrs"
-SEQUENTIAL, BINOMIAL = "lan1983discrete armitage1969repeated", "clopper1934use"
-
-# Parts around a network, and what is done with one: what each is cited for, and the papers.
-PARTS = {
-    "certify": ("the certificate and its radius (CERTIFY)", COHEN),
-    "acr": ("the average certified radius (ACR), and why not to rank by it, where you report one", f"{ZHAI} {SUN}"),
-    "p_a": ("the distribution of p_A, where you report one", SUN),
-    "sound": (
-        "certificates that no floating-point error touches, and their noise (sound)",
-        "voracek2023sound salmon2011parallel",
-    ),
-    "denoised": ("a classifier behind a denoiser", "salman2020denoised"),
-    "diffusion": ("a diffusion model as the denoiser, in one step", "carlini2023free"),
-    "ensemble": ("an ensemble as the base classifier", "horvath2022boosting"),
-    "soft": ("soft certificates", f"{ZHAI} maurer2009empirical"),
-    "top-k": ("top-k certificates", "jia2020topk"),
-    "accuracy": ("the interval of a whole data set's certified accuracy", "buonaccorsi1987note"),
-    "attack": ("attacks on the smoothed classifier", "salman2019provably"),
-    "ddn": ("the attack DDN", "rony2019decoupling"),
-    "hopskipjump": ("attacks that ask for labels alone (HopSkipJump)", "chen2020hopskipjump"),
-}
-# Kind of thing -> a pattern for the whole of its name, since architectures come in families -> the papers behind it.
-CITED = {
-    "training method": {
-        "gaussian": COHEN,
-        "stability": "li2019certified",
-        "smoothadv": "salman2019provably",
-        "macer": ZHAI,
-        "consistency": CONSISTENCY,
-        "smoothmix": SMOOTHMIX,
-        "cat-rs": CAT_RS,
-        "amplify": SUN,
-    },
-    # The first part of a preset's name.
-    "settings of": {
-        "acr": SUN,
-        "cat-rs": CAT_RS,
-        "macer": ZHAI,
-        "consistency": CONSISTENCY,
-        "smoothmix": SMOOTHMIX,
-    },
-    "rule": {
-        "fixed": COHEN,
-        "radius|screen|grid|dense": SEQUENTIAL,
-        "union": f"{SEQUENTIAL} {BINOMIAL}",
-        "tolerance": BINOMIAL,
-        "anytime": "",
-    },
-    "bound": {"clopper-pearson|two-sided|pairwise|any-class": BINOMIAL, "randomised": "voracek2024treatment"},
-    "data set": {
-        "digits": "alpaydin1998optical",
-        "mnist": "lecun1998gradient",
-        "fashion-mnist": "xiao2017fashion",
-        "cifar10|cifar10-jpeg|cifar100": "krizhevsky2009learning",
-        "svhn": "netzer2011reading",
-        "imagenet": "russakovsky2015imagenet",
-        "imagenet32": "chrabaszcz2017downsampled russakovsky2015imagenet",
-    },
-    "part": {name: keys for name, (_, keys) in PARTS.items()},
-    "architecture": {
-        "lenet": "lecun1998gradient",
-        r"(cifar-)?resnet\d+": "he2016deep",
-        r"densenet\d+": "huang2017densely",
-        r"wrn\d+-\d+": "zagoruyko2016wide",
-        r"dncnn-\d+x\d+": "zhang2017beyond",
-        "small-cnn": "",  # of randsmooth itself
-    },
-}
 OPEN: dict[str, Any] = {"training method": METHODS, "data set": DATASETS, "rule": RULES}  # to other packages
 
 ENTRY = re.compile(r"^@(\w+)\{([\w-]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -135,8 +67,8 @@ class Reference:
     def text(self) -> str:
         """The entry in words, with a link where there is one."""
         fields = {name: _plain(text) for name, text in self.fields.items()}
-        *others, last = fields["author"].split(" and ")
-        authors = f"{', '.join(others)} and {last}" if others else last
+        authors = ", ".join(fields["author"].split(" and "))
+        authors = " and ".join(authors.rsplit(", ", 1))
         where = next((fields[name] for name in PRINTED if name in fields), "")
         volume = f" {fields['volume']}" if "volume" in fields and "journal" in fields else ""
         pages = f", pages {fields['pages'].replace('--', '–')}" if "pages" in fields else ""
@@ -157,19 +89,28 @@ def references() -> dict[str, Reference]:
     return {key: Reference(key, kind, dict(FIELD.findall(fields))) for kind, key, fields in ENTRY.findall(text)}
 
 
+@cache
+def needs() -> dict[str, dict[str, tuple[list[str], str]]]:
+    """Kind -> pattern of names -> the keys of the papers behind them, and for a part what it is cited for."""
+    found = dict[str, dict[str, tuple[list[str], str]]]()
+    with resources.files("randsmooth.papers").joinpath("cited.csv").open() as file:
+        for line in csv.DictReader(file):
+            found.setdefault(line["kind"], {})[line["name"]] = line["keys"].split(), line["for"]
+    return found
+
+
 class Use(NamedTuple):
-    """Something that was used: its kind, one of CITED, and its name."""
+    """Something that was used: its kind, one of cited.csv, and its name."""
 
     kind: str
     name: str
 
     def __str__(self) -> str:
-        return PARTS[self.name][0] if self.kind == "part" else f"the {self.kind} {self.name}"
+        return needs()["part"][self.name][1] if self.kind == "part" else f"the {self.kind} {self.name}"
 
     def keys(self) -> list[str] | None:
         """Those of the papers behind it; None where there is no entry for it."""
-        found = (keys for form, keys in CITED[self.kind].items() if re.fullmatch(form, self.name))
-        return next((keys.split() for keys in found), None)
+        return next((keys for form, (keys, _) in needs()[self.kind].items() if re.fullmatch(form, self.name)), None)
 
 
 @dataclass(frozen=True)
@@ -250,23 +191,16 @@ def cited(things: Sequence[str | Path] = ()) -> Bibliography:
 
 def bibliography_of(uses: Iterable[Use]) -> Bibliography:
     """What to cite for `uses`, each entry once."""
-    reasons = {"randsmooth": ["the program"]}
-    unlisted = []
+    reasons, unlisted = {"randsmooth": ["the program"]}, []
     for use in dict.fromkeys(uses):
-        keys = use.keys()
-        if keys is None:
-            unlisted.append(_from_elsewhere(use))
+        if (keys := use.keys()) is None:
+            registry = OPEN.get(use.kind, {})
+            package = registry.credit(use.name) if use.name in registry else ""
+            unlisted.append(f"{use} ({package})" if package else str(use))
         for key in keys or ():
             reasons.setdefault(key, []).append(str(use))
     citations = (Citation(references()[key], tuple(why)) for key, why in reasons.items())
     return Bibliography(tuple(citations), tuple(unlisted))
-
-
-def _from_elsewhere(use: Use) -> str:
-    """Something without an entry, with the package that it comes from where that is known."""
-    registry = OPEN.get(use.kind)
-    known = registry is not None and use.name in registry and registry.credit(use.name)
-    return f"{use} ({known})" if known else str(use)
 
 
 def _uses(thing: str | Path) -> Iterable[Use]:
@@ -277,10 +211,10 @@ def _uses(thing: str | Path) -> Iterable[Use]:
     if path.is_file():
         return _of_table(path)
     name = str(thing).partition("=")[0]
-    found = [use for use in (Use(kind, name) for kind in CITED) if use.keys() is not None]
+    found = [use for use in (Use(kind, name) for kind in needs()) if use.keys() is not None]
     found = found or [Use(kind, name) for kind, registry in OPEN.items() if name in registry]
     if not found:
-        forms = [form for kind, names in CITED.items() if kind != "architecture" for form in names]
+        forms = [form for kind, names in needs().items() if kind != "architecture" for form in names]
         expected = unknown("name", name, dict.fromkeys("|".join(forms).split("|")))
         raise InputError(f"no file or folder {thing}, and {expected}")
     return found

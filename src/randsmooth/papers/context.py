@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from randsmooth.launch.chains import Step
-from randsmooth.papers.cell_comparison import EXACT, agreement_of, is_another_run
+from randsmooth.papers.cell_comparison import agreement_of
 from randsmooth.papers.find_certificates import CertificateFile, certificates_for
 from randsmooth.papers.published_values import PaperRow, named
 
@@ -143,7 +143,7 @@ class Context:
     def lacks(self, row: PaperRow) -> bool:
         """Whether there are no certificates of the row, or only a log of another run."""
         found = self.certificates_of(row)
-        return found is None or is_another_run(row, found)
+        return found is None or agreement_of(row, found).another_run
 
     def notes_on(self, rows: Sequence[PaperRow]) -> list[str]:
         """What was inferred about the rows' logs or changed in them, and which rows had several logs to choose from."""
@@ -158,17 +158,12 @@ class Context:
         return sentences + [note for row, found in shown if (note := self._choice(row, found))]
 
     def _choice(self, row: PaperRow, shown: CertificateFile) -> str:
-        """A note that names the other logs that fit the row, and says if one of them is closer to the paper."""
+        """A note that names the other logs that fit the row."""
         others = [found for found in self._fitting(row) if found.log and found is not shown]
         if not shown.log or not others:
             return ""
         listed = ", ".join(f.path.name if f.path.parent == shown.path.parent else str(f.path) for f in others)
-        nearer = min(others, key=lambda found: agreement_of(row, found).mean_error)
-        choice = f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
-        agreed = agreement_of(row, nearer)
-        if agreed.mean_error > agreement_of(row, shown).mean_error - EXACT:
-            return choice
-        return f"{choice}; nearer to the paper is {nearer.path}, of which {len(agreed.unexplained)} cells differ"
+        return f"{named([row])}: {shown.path} is shown of {len(others) + 1} logs that fit; the others: {listed}"
 
     def _fitting(self, row: PaperRow) -> list[CertificateFile]:
         return certificates_for(self.found, self.scale.dataset_of(row), row.sigma, row.method, row.preset)
@@ -194,6 +189,6 @@ def _order(row: PaperRow, found: CertificateFile) -> tuple[bool, bool, bool, boo
     """
     agreed = agreement_of(row, found)
     put = found.place is not None and found.place.filed_by_user
-    refuted = is_another_run(row, found) or not agreed.same_images
+    refuted = agreed.another_run or not agreed.same_images
     few = 2 * len(found.table) < (row.images or 0)
     return found.preset != row.preset, refuted, not put, few, agreed.share, not agreed.same_images, agreed.mean_error

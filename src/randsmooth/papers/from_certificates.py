@@ -14,7 +14,7 @@ import pandas as pd
 from randsmooth import metrics
 from randsmooth.certificates import Certificates
 from randsmooth.errors import InputError
-from randsmooth.papers.cell_comparison import ACCURACY, IMAGES, compare_cells, findings, is_another_run, tidy, wide
+from randsmooth.papers.cell_comparison import ACCURACY, IMAGES, agreement_of, compare_cells, findings, tidy, wide
 from randsmooth.papers.context import Context
 from randsmooth.papers.find_certificates import CertificateFile
 from randsmooth.papers.output import Output, figure_output, numbers
@@ -91,18 +91,13 @@ def _against(measure: str, rows: Sequence[PaperRow], context: Context) -> Axes:
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
         compared = compare_cells(own, [context.certificates_of(row) for row in own])
-        labels = tuple(row.setting.partition("=")[2] or row.setting for row in own)
-        ours = [
-            (o[_zero(row)], o[measure], label)
-            for row, o, label in zip(own, compared.ours, labels, strict=True)
-            if measure in o and _zero(row) in o
-        ]
-        published = [
-            (row.figures[_zero(row)], row.figures[measure], label)
-            for row, label in zip(own, labels, strict=True)
-            if measure in row.figures and _zero(row) in row.figures and not context.scale.dataset
-        ]
-        lines += [_points(method, points, dashed) for points, dashed in ((ours, False), (published, True)) if points]
+        published = [{} if context.scale.dataset else row.figures for row in own]
+        for values, dashed in ((compared.ours, False), (published, True)):
+            there = [(row, v) for row, v in zip(own, values, strict=True) if measure in v and _zero(row) in v]
+            if there:
+                x, y = np.array([(v[_zero(row)], v[measure]) for row, v in there]).T
+                labels = () if dashed else tuple(row.setting.partition("=")[2] or row.setting for row, _ in there)
+                lines.append(Line(method, x, y, "points", dashed, labels))
     return Axes(_named(measure), "clean accuracy (%)", _named(measure), tuple(lines))
 
 
@@ -112,11 +107,6 @@ def _zero(row: PaperRow) -> str:
 
 def _named(measure: str) -> str:
     return "ACR" if measure == "acr" else f"accuracy at {measure.removeprefix(ACCURACY)} (%)"
-
-
-def _points(name: str, points: Sequence[tuple[float, float, str]], dashed: bool) -> Line:
-    x, y, labels = zip(*points, strict=True)
-    return Line(name, np.array(x), np.array(y), "points", dashed, () if dashed else labels)
 
 
 def budget(context: Context, rows: list[PaperRow]) -> Output:
@@ -199,28 +189,23 @@ def _tables(context: Context, groups: dict[str, list[PaperRow]]) -> tuple[dict[s
     """The certificates of each method that can be combined, and notes on those that cannot."""
     tables: dict[str, list[Certificates]] = {}
     notes: list[str] = []
-    partial: dict[str, list[str]] = {}
     for method, rows in groups.items():
-        logs = [(row, there) for row in rows if (there := context.certificates_of(row)) is not None]
-        if not logs:
-            continue
+        logs = _found(context, rows)
         found = [there.table for _, there in logs]
-        others = [row for row, there in logs if is_another_run(row, there)]
+        others = [row for row, there in logs if agreement_of(row, there).another_run]
         notes += [f"{named(others)}: the released log is not the run of the paper's table 2"] if others else []
         try:
-            own = _together(found)
+            own = _together(found) if found else []
         except InputError as reason:
             notes.append(f"{method} is left out: {reason}")
             continue
-        tables[method] = own
-        if len(own[0]) < max(map(len, found)):
-            notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
-        if len(own) < len(rows):
-            sigmas = [table.header.sigma for table in own]
-            at = ", ".join(f"{sigma:g}" for sigma in sigmas)
-            lacks = ", ".join(f"{row.sigma:g}" for row in rows if row.sigma not in sigmas)
-            partial.setdefault(f"here at sigma {at} alone, without {lacks}", []).append(method)
-    return tables, [*notes, *(f"{what}: {', '.join(methods)}" for what, methods in partial.items())]
+        if own:
+            tables[method] = own
+            if len(own[0]) < max(map(len, found)):
+                notes.append(f"{method}: over the {len(own[0]):,} images that its tables share")
+            if lacks := ", ".join(f"{row.sigma:g}" for row in rows if context.certificates_of(row) is None):
+                notes.append(f"{method}: here without sigma {lacks}")
+    return tables, notes
 
 
 def _together(tables: Sequence[Certificates]) -> list[Certificates]:
@@ -233,14 +218,9 @@ def _published(rows: Sequence[PaperRow], radii: Sequence[float]) -> list[Best]:
     """The largest of the paper's figures at each radius; without a sigma where that figure is 0."""
     best = []
     for metric in (f"{ACCURACY}{r:g}" for r in radii):
-        top = max(
-            (
-                Best(row.figures[metric], row.sigma, images=row.images or math.nan)
-                for row in rows
-                if metric in row.figures
-            ),
-            default=Best(),
-        )
+        there = [row for row in rows if metric in row.figures]
+        tops = [Best(row.figures[metric], row.sigma, images=row.images or math.nan) for row in there]
+        top = max(tops, default=Best())
         best.append(top if top.accuracy > 0.0 else top._replace(sigma=math.nan))
     return best
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,17 +74,14 @@ def theorem_2(context: Context, rows: list[PaperRow]) -> Output:
 
 def gradient_table(context: Context, rows: list[PaperRow]) -> Output:
     """ACR, and the mean gradient norm of easy and of hard training images under each method's own loss."""
-    lines = []
-    for row in rows:
-        norms, found = _gradients(context, row), context.certificates_of(row)
-        ours = {"gradient-norm/easy": norms.easy, "gradient-norm/hard": norms.hard}
-        ours |= {"gradient-norm/ratio": norms.easy / norms.hard}
-        if found is not None:
-            ours = {"acr": metrics.acr(found.table).value} | ours
-        lines += [(row.method, *value) for value in _pairs(row, ours)]
-    frame = pd.DataFrame(lines, columns=["method", "metric", "published", "here"])
+
+    def ours(row: PaperRow) -> dict[str, float]:
+        norms = _gradients(context, row)
+        kinds = {"easy": norms.easy, "hard": norms.hard, "ratio": norms.easy / norms.hard}
+        return _acr(context, row) | {f"gradient-norm/{kind}": value for kind, value in kinds.items()}
+
     note = f"gradients of up to {MOST:,} training images in eval mode; easy: p_A > 1/2 of 100 noises, hard: below"
-    return table_output(frame, note)
+    return _beside(rows, ours, note)
 
 
 def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output:
@@ -107,25 +105,42 @@ def gradients_before_and_after(context: Context, rows: list[PaperRow]) -> Output
 
 def times(context: Context, rows: list[PaperRow]) -> Output:
     """Seconds per epoch, epochs, hours of training and ACR of each model."""
+
+    def ours(row: PaperRow) -> dict[str, float]:
+        return _cost(_folder(context, row)) | _acr(context, row)
+
+    return _beside(rows, ours, "times are of the machine that trained", with_dataset=True)
+
+
+def _acr(context: Context, row: PaperRow) -> dict[str, float]:
+    found = context.certificates_of(row)
+    return {} if found is None else {"acr": metrics.acr(found.table).value}
+
+
+def _beside(
+    rows: list[PaperRow], ours_of: Callable[[PaperRow], dict[str, float]], note: str, *, with_dataset: bool = False
+) -> Output:
+    """Each metric of each row, the paper's and ours; NaN where one of them is missing."""
     lines = []
     for row in rows:
-        found, ours = context.certificates_of(row), _cost(_folder(context, row))
-        ours |= {} if found is None else {"acr": metrics.acr(found.table).value}
-        lines += [(row.dataset, row.name, *value) for value in _pairs(row, ours)]
-    frame = pd.DataFrame(lines, columns=["data set", "model", "metric", "published", "here"])
-    return table_output(frame, "times are of the machine that trained")
+        ours, what = ours_of(row), (row.dataset, row.name) if with_dataset else (row.method,)
+        for name in dict.fromkeys([*row.figures, *ours]):
+            lines.append((*what, name, row.figures.get(name, math.nan), ours.get(name, math.nan)))
+    columns = ["data set", "model"] if with_dataset else ["method"]
+    return table_output(pd.DataFrame(lines, columns=[*columns, "metric", "published", "here"]), note)
 
 
 def table_with_costs(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy and ACR beside the published figures, and the cost of training where the model is at hand."""
     certified = compare_cells(rows, [context.certificates_of(row) for row in rows])
     costs = [{} if (folder := context.model(row)) is None else _cost(folder) for row in rows]
-    columns = metrics_of(rows)
-    figures = [
-        ours | {m: v for m, v in cost.items() if m in columns} for ours, cost in zip(certified.ours, costs, strict=True)
+    known = {*metrics_of(rows)}
+    agreed = [
+        one and replace(one, here=one.here | {m: v for m, v in cost.items() if m in known})
+        for one, cost in zip(certified.agreed, costs, strict=True)
     ]
-    whole = replace(certified, ours=tuple(figures))
-    notes = [*findings(certified), *(["hours are of the machine that trained"] if any(costs) else [])]
+    whole = replace(certified, agreed=tuple(agreed))
+    notes = [*findings(certified), *["hours are of the machine that trained"] * any(costs)]
     return Output(tables={"": wide(whole)}, data={"": tidy(whole)}, notes=notes)
 
 
@@ -163,14 +178,14 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
     """Certified accuracy by hard and by soft certification of the same samples, one panel per model."""
     import torch
 
-    from randsmooth import data
+    from randsmooth import data, models
     from randsmooth.certification import SmoothedClassifier, soft_accuracies
 
     panels = []
     for sigma, part in by_sigma(rows):
         radii = np.linspace(0.0, 3.5 * sigma, 36)
         for row in part:
-            model = _load(context, row)
+            model = models.load(_folder(context, row))
             images = data.load(context.scale.dataset_of(row), "test")
             chosen = data.take(len(images), min(context.scale.images or len(images), len(images)))
             x, y = images.batch(torch.as_tensor(chosen))
@@ -182,12 +197,6 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
             lines += [Line(f"soft, beta = {beta:g}", radii, 100.0 * y, "step") for beta, y in curves.soft.items()]
             panels.append(Axes(f"{row.name}, sigma = {sigma:g}", RADIUS, ACCURATE, tuple(lines)))
     return figure_output(panels, "soft: empirical Bernstein")
-
-
-def _pairs(row: PaperRow, ours: dict[str, float]) -> list[tuple[str, float, float]]:
-    """Each metric with the paper's figure and ours; NaN where one of them is missing."""
-    names = dict.fromkeys([*row.figures, *ours])
-    return [(name, row.figures.get(name, math.nan), ours.get(name, math.nan)) for name in names]
 
 
 def _gradients(context: Context, row: PaperRow) -> GradientNorms:
@@ -205,19 +214,13 @@ def _gradients(context: Context, row: PaperRow) -> GradientNorms:
 
 
 def _model_and_images(context: Context, row: PaperRow) -> tuple[Classifier, Images, list[int]]:
-    from randsmooth import data
+    from randsmooth import data, models
 
-    model, images = _load(context, row), data.load(context.scale.dataset_of(row), "train")
+    model, images = models.load(_folder(context, row)), data.load(context.scale.dataset_of(row), "train")
     if type(take := model.provenance.get("take")) is int:  # the images that it was trained on
         images = images.subset(data.take(len(images), take))
     most = min(MOST, len(images), 5 * context.scale.images or MOST)
     return model, images, data.take(len(images), most).tolist()
-
-
-def _load(context: Context, row: PaperRow) -> Classifier:
-    from randsmooth import models
-
-    return models.load(_folder(context, row))
 
 
 def _folder(context: Context, row: PaperRow) -> Path:

@@ -13,7 +13,6 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from randsmooth.errors import unknown
-from randsmooth.noise import Gaussian
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,6 +118,7 @@ def inconsistencies() -> pd.DataFrame:
 
 
 def _contradictions(row: Sequence[Cell]) -> Iterator[str]:
+    from randsmooth.noise import Gaussian
 
     printed = {float(c.metric.removeprefix(ACCURACY)): c.value for c in row if c.metric.startswith(ACCURACY)}
     if not printed:

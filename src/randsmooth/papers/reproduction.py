@@ -15,14 +15,7 @@ from randsmooth.launch.chains import Step, carry_out, chains_of
 from randsmooth.launch.slurm import Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.sweeping import jobs_of
 from randsmooth.launch.workers import Workers
-from randsmooth.papers.cell_comparison import (
-    Agreement,
-    CellComparison,
-    agreement_of,
-    compare_cells,
-    is_another_run,
-    tidy,
-)
+from randsmooth.papers.cell_comparison import Agreement, CellComparison, compare_cells, tidy
 from randsmooth.papers.context import SCALES, Context, steps_for
 from randsmooth.papers.find_certificates import CertificateFile, FolderScan, scan_folder
 from randsmooth.papers.output import Output, write
@@ -37,8 +30,6 @@ class TableCoverage:
     Attributes:
         object: the table.
         cells: its rows with the paper's figures and, where there are certificates, ours.
-        agreed: how well the figures of each row agree; None where there are no certificates.
-        other_runs: the rows of which there is only a log of another run.
 
     Example:
         >>> from randsmooth.certificates import from_radii, write_tsv
@@ -51,32 +42,36 @@ class TableCoverage:
 
     object: PaperObject
     cells: CellComparison
-    agreed: tuple[Agreement | None, ...]
-    other_runs: tuple[PaperRow, ...]
+
+    @property
+    def agreed(self) -> list[Agreement]:
+        """How well the rows of which there are certificates agree, those of other runs left out."""
+        return [one for one in self.cells.agreed if one and not one.another_run]
 
     @property
     def filled(self) -> list[PaperRow]:
         """The rows of which there are certificates of the run that is printed."""
-        return [r for r, a in zip(self.cells.rows, self.agreed, strict=True) if a and r not in self.other_runs]
+        return [one.row for one in self.agreed]
+
+    @property
+    def other_runs(self) -> list[PaperRow]:
+        """The rows of which there is only a log of another run."""
+        return [one.row for one in self.cells.agreed if one and one.another_run]
 
     @property
     def missing(self) -> list[PaperRow]:
         """The rows of which there are no certificates at all."""
-        return [row for row, agreed in zip(self.cells.rows, self.agreed, strict=True) if agreed is None]
+        return [row for row, one in zip(self.cells.rows, self.cells.agreed, strict=True) if one is None]
 
     @property
     def compared(self) -> int:
         """How many cells of the filled rows can be compared: not zeros that are out of reach."""
-        return sum(len(agreed.differences) for agreed in self._agreements)
+        return sum(len(one.differences) for one in self.agreed)
 
     @property
     def explained(self) -> int:
         """How many of these are as printed, to rounding and, on another number of images, chance."""
-        return self.compared - sum(len(agreed.unexplained) for agreed in self._agreements)
-
-    @property
-    def _agreements(self) -> list[Agreement]:
-        return [a for r, a in zip(self.cells.rows, self.agreed, strict=True) if a and r not in self.other_runs]
+        return self.compared - sum(len(one.unexplained) for one in self.agreed)
 
 
 @dataclass(frozen=True)
@@ -133,10 +128,15 @@ def survey(source: Path | str) -> Survey:
     """
     scan = scan_folder(Path(source))
     context = Context(scan.found, SCALES["paper"], Path(source), scan.skipped)
-    tables = tuple(_coverage(thing, context) for thing in OBJECTS if _is_table(thing))
-    used = {id(found) for table in tables for found in table.cells.found}
+    tables = tuple(TableCoverage(thing, _cells_of(thing, context)) for thing in OBJECTS if _is_table(thing))
+    used = {id(one.found) for table in tables for one in table.cells.agreed if one}
     unused = tuple(found for found in scan.found if id(found) not in used)
     return Survey(tables, scan.found, unused, scan.skipped)
+
+
+def _cells_of(thing: PaperObject, context: Context) -> CellComparison:
+    rows = thing.rows()
+    return compare_cells(rows, [context.certificates_of(row) for row in rows])
 
 
 def _is_table(thing: PaperObject) -> bool:
@@ -144,20 +144,11 @@ def _is_table(thing: PaperObject) -> bool:
     return "/table" in thing.name and not thing.needs_models and any(row.figures for row in thing.rows())
 
 
-def _coverage(thing: PaperObject, context: Context) -> TableCoverage:
-    rows = thing.rows()
-    found = [context.certificates_of(row) for row in rows]
-    pairs = list(zip(rows, found, strict=True))
-    agreed = tuple(agreement_of(row, there) if there else None for row, there in pairs)
-    others = tuple(row for row, there in pairs if there and is_another_run(row, there))
-    return TableCoverage(thing, compare_cells(rows, found), agreed, others)
-
-
 def _cells(table: TableCoverage) -> pd.DataFrame:
     frame = tidy(table.cells)
     explained = [
         None if agreed is None or metric not in agreed.differences else metric not in agreed.unexplained
-        for agreed in table.agreed
+        for agreed in table.cells.agreed
         for metric in table.cells.metrics
     ]
     frame.insert(0, "object", table.object.name)

@@ -144,7 +144,7 @@ def surveyed(folder: Path, out: Path) -> str:
     found = survey(folder)
     lines = []
     for table in found.drawn:
-        chance = " and chance" * any(agreed is not None and not agreed.same_images for agreed in table.agreed)
+        chance = " and chance" * any(one is not None and not one.same_images for one in table.cells.agreed)
         rows = f"{len(table.filled)} of {len(table.cells.rows)} rows"
         lines += [f"{table.object.name}: {table.object.title}"]
         lines += [f"  {rows}; {table.explained} of {table.compared} cells as printed, to rounding{chance}"]
