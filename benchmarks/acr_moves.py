@@ -20,8 +20,8 @@ from scipy import stats
 
 from randsmooth import bounds, metrics, read
 from randsmooth.certificates import Certificates, infer
+from randsmooth.extras import versions
 from randsmooth.noise import Gaussian
-from randsmooth.versions import versions
 from savings import beside_the_data
 
 Floats = NDArray[np.float64]

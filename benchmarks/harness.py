@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from randsmooth import models
 from randsmooth.certification.backends.processor import with_torch
-from randsmooth.versions import versions
+from randsmooth.extras import versions
 
 ROUNDS, SIGMA, CLASSES, BATCH = 5, 0.5, 10, 1000
 Clock = Callable[[], float]

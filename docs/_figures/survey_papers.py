@@ -11,9 +11,9 @@ import argparse
 import json
 from pathlib import Path
 
+from randsmooth.extras import versions
 from randsmooth.papers.output import write_cells
 from randsmooth.papers.reproduction import survey
-from randsmooth.versions import versions
 
 RESULTS = Path(__file__).parents[2] / "results" / "papers"
 

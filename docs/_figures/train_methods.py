@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from randsmooth import methods
-from randsmooth.versions import versions
+from randsmooth.extras import versions
 
 SIGMA, EPOCHS, IMAGES = 0.5, 8, 1600
 IMAGES_PER_STEP = 32

@@ -72,17 +72,15 @@ def parse_yaml(text: bytes | str, where: object) -> Any:
     """What the YAML document `text` says, in scalars, lists and mappings of strings alone. As `parse_json`.
 
     Raises:
-        InputError: as `parse_json`; or it uses anchors, which configurations do not need and which can grow without
-            bound, or a key that is no word.
+        InputError: as `parse_json`; or it uses an alias of an anchor, by which a short text can grow without bound, or
+            a key that is no word.
     """
     _check_size(len(text), where)
     try:
-        _check_events(text, where)
         loader = yaml.SafeLoader(text)
         try:
             node = loader.get_single_node()
-            if node is not None:
-                _check_keys(node)
+            _check_node(node, where, set())
             value = None if node is None else loader.construct_document(node)
             _check_characters(value)
             return value
@@ -90,15 +88,9 @@ def parse_yaml(text: bytes | str, where: object) -> Any:
             loader.dispose()
     except InputError:
         raise
-    except (
-        yaml.YAMLError,
-        ValueError,
-        IndexError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        OverflowError,
-    ) as error:  # `!!int ''`, 0000-00-00
+    except RecursionError:
+        _check_depth(MOST_DEPTH + 1, where)
+    except Exception as error:  # of YAML's, and those of Python for `!!int ''` or 0000-00-00
         raise InputError(f"{where} is not YAML ({shown(error)})") from None
 
 
@@ -162,34 +154,24 @@ def _integer(text: str) -> int:
     return value
 
 
-def _check_events(text: bytes | str, where: object) -> None:
-    """Depth and anchors, from YAML's events: nothing is built yet."""
-    depth = 0
-    for event in yaml.parse(text, yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise InputError(f"{where} uses YAML anchors (& and *): write what they stand for in their place")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            _check_depth(depth, where)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-
-
-def _check_keys(node: yaml.Node) -> None:
-    """Every mapping has different plain words for keys: YAML itself would take the last of two without a word.
+def _check_node(node: yaml.Node | None, where: object, seen: set[int], depth: int = 0) -> None:
+    """Depth, no part twice, and keys that are different plain words: YAML itself would take the last of two.
 
     Numbers are no longer than MOST_DIGITS.
     """
+    _check_depth(depth, where)
+    if id(node) in seen:
+        raise InputError(f"{where} uses YAML anchors (& and *): write what they stand for in their place")
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         keys = [key.value if isinstance(key, yaml.ScalarNode) else None for key, _ in node.value]
         if None in keys or "<<" in keys:
             raise ValueError("a key must be a plain word")
-        if len(set(keys)) < len(keys):
-            raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+        _object([(key, None) for key in keys])
         for _, value in node.value:
-            _check_keys(value)
+            _check_node(value, where, seen, depth + 1)
     elif isinstance(node, yaml.SequenceNode):
         for value in node.value:
-            _check_keys(value)
-    elif node.tag.endswith((":int", ":float")) and len(node.value) > MOST_DIGITS:
+            _check_node(value, where, seen, depth + 1)
+    elif node is not None and node.tag.endswith((":int", ":float")) and len(node.value) > MOST_DIGITS:
         raise ValueError(f"{node.value[:MOST_DIGITS]} is too long a number")

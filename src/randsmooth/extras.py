@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from typing import Any
 
 import lazy_loader
@@ -12,36 +14,16 @@ from randsmooth.errors import InputError
 
 # Package, as it is imported -> the extra of randsmooth that installs it, as pyproject.toml lists them.
 EXTRAS = {
-    "torch": "torch",
-    "lightning_fabric": "torch",
-    "safetensors": "torch",
-    "sklearn": "torch",
-    "PIL": "torch",
-    "mpmath": "torch",
-    "huggingface_hub": "torch",
-    "pandas": "report",
-    "matplotlib": "report",
-    "plotly": "report",
-    "datasets": "hub",
-    "fsspec": "s3",
-    "s3fs": "s3",
-    "diffusers": "diffusion",
-    "transformers": "hub",
-    "timm": "timm",
-    "tensorboard": "tensorboard",
-    "openvino": "cpu",
-    "nncf": "int8",
-    "onnxruntime": "onnx",
-    "onnx": "onnx",
-    "onnxscript": "onnx",
-    "mlflow": "mlflow",
-    "wandb": "wandb",
-    "ray": "cluster",
-    "joblib": "torch",
-    "distributed": "dask",
-    "submitit": "slurm",
-    "gradio": "serve",
+    **dict.fromkeys(("torch", "lightning_fabric", "safetensors", "sklearn", "joblib", "PIL", "mpmath"), "torch"),
+    **dict.fromkeys(("pandas", "matplotlib", "plotly"), "report"),
+    **dict.fromkeys(("datasets", "transformers"), "hub"),
+    **dict.fromkeys(("fsspec", "s3fs"), "s3"),
+    **dict.fromkeys(("onnxruntime", "onnx", "onnxscript"), "onnx"),
+    **{"openvino": "cpu", "nncf": "int8", "diffusers": "diffusion", "timm": "timm", "gradio": "serve"},
+    **{name: name for name in ("tensorboard", "mlflow", "wandb")},
+    **{"huggingface_hub": "torch", "ray": "cluster", "distributed": "dask", "submitit": "slurm"},
 }
+VERSIONED = ("randsmooth", "torch", "numpy", "scipy")  # packages that numbers pass through
 
 
 class MissingPackage(InputError, ImportError):
@@ -95,3 +77,8 @@ def attach_room(package: str, file: str) -> tuple[Callable[[str], Any], Callable
             return load(name)
 
     return __getattr__, names, public
+
+
+def versions(*more: str) -> dict[str, str]:
+    """The version of Python, of randsmooth, of the packages that its numbers pass through, and of those in `more`."""
+    return {"python": platform.python_version(), **{name: version(name) for name in (*VERSIONED, *more)}}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import types
 import typing
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.whole_numbers import is_whole, whole_number
+
+WAYS = (r"[-+]?\d{1,20}", r"[-+]?\d{1,3}(?:_\d{3}){1,6}", r"\d{1,20}(?:\.\d{1,20})?(?:[eE]\+?\d{1,2}|[kM])")
+WRITTEN = re.compile("|".join(WAYS), re.ASCII)
+SCALES = {"k": "e3", "M": "e6"}
 
 
 class FrozenRecord(BaseModel):
@@ -37,51 +43,36 @@ class FrozenRecord(BaseModel):
             kind, given = type(self).__name__, f"{name}={shown(repr(value))}"
             if name not in type(self).model_fields:
                 raise unknown(type(self).field_is, name, type(self).model_fields)
-            raise InputError(f"{kind} cannot be changed: make another with .having({given})")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _plain_numbers(cls, fields: Any) -> Any:
-        """NumPy's numbers as Python's, which is what a file will hold."""
-        if not isinstance(fields, dict):
-            return fields
-        numpy = sys.modules.get("numpy")  # not imported here: without it no value is of its types
-        if numpy is None:
-            return fields
-        return {name: value.item() if isinstance(value, numpy.generic) else value for name, value in fields.items()}
+            raise InputError(f"{kind} cannot be changed: make another with .replace({given})")
 
     @field_validator("*", mode="before")
     @classmethod
-    def _one_of_its_choices(cls, value: Any, info: ValidationInfo) -> Any:
-        """A field that is typed as a `Literal` holds one of its values; the error names them all.
+    def _as_written(cls, value: Any, info: ValidationInfo) -> Any:
+        """NumPy's numbers as Python's, which is what a file will hold, and numbers as people write them.
 
-        A whole number stands for its digits where these are a choice: YAML reads `precision: 32` as a number.
+        A whole number may be a float or words that mean one, such as "1e5" in YAML, and stands for its digits where
+        these are a choice: YAML reads `precision: 32` as a number.
         """
-        field = cls.model_fields[str(info.field_name)]
-        if typing.get_origin(field.annotation) is not Literal:
-            return value
-        allowed = typing.get_args(field.annotation)
-        if value in allowed:
-            return value
-        if type(value) is int and str(value) in allowed:
-            return str(value)
-        raise unknown(str(info.field_name), value, allowed)
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        numpy = sys.modules.get("numpy")  # not imported here: without it no value is of its types
+        value = value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+        if typing.get_origin(annotation) is Literal:
+            allowed = typing.get_args(annotation)
+            if (str(value) if type(value) is int else value) not in allowed:
+                raise unknown(str(info.field_name), value, allowed)
+            return str(value) if type(value) is int else value
+        elif is_whole(annotation) and not cls.model_config.get("strict"):  # as a header is: 200.0 in a file is no 200
+            try:
+                return whole_number(value)
+            except InputError as error:
+                raise InputError(f"{info.field_name}={error}") from None
+        return value
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _whole_numbers(cls, value: Any, info: ValidationInfo) -> Any:
-        """A whole number may be written as a float, and as words that mean one, such as "1e5" in YAML."""
-        strict = cls.model_config.get("strict")  # as a header is: 200.0 in a file is no 200
-        if strict or not is_whole(cls.model_fields[str(info.field_name)].annotation):
-            return value
-        try:
-            return whole_number(value)
-        except InputError as error:
-            raise InputError(f"{info.field_name}={error}") from None
-
-    def having(self, **fields: Any) -> Self:
+    def replace(self, **fields: Any) -> Self:
         """The same with other `fields`, checked like any."""
         return type(self)(**dict(self) | fields)
+
+    having = replace
 
 
 T = TypeVar("T", bound=FrozenRecord)
@@ -106,7 +97,7 @@ def settings_from(kind: type[T], settings: T | None, fields: Mapping[str, Any]) 
     for name in fields:
         if name not in kind.model_fields:
             raise unknown(kind.field_is, name, kind.model_fields)
-    return kind(**fields) if settings is None else settings.having(**fields)
+    return kind(**fields) if settings is None else settings.replace(**fields)
 
 
 def check_not_settings(dataset: object, place: str) -> None:
@@ -129,3 +120,45 @@ def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
     if first["type"] == "missing":
         return f"{name} is required: give {name}=..."
     return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"
+
+
+def is_whole(annotation: Any) -> bool:
+    """Whether a field that is annotated so holds a whole number, or None.
+
+    Example:
+        >>> is_whole(int), is_whole(int | None), is_whole(float)
+        (True, True, False)
+    """
+    return annotation is int or {*typing.get_args(annotation)} == {int, types.NoneType}
+
+
+def whole_number(value: Any) -> Any:
+    """The whole number that a word or a float stands for; anything but these and a bool is returned as it is.
+
+    Raises:
+        InputError: the word or the float is no whole number.
+
+    Example:
+        >>> [whole_number(value) for value in ("1000", "100_000", "1e5", "2.5e3", "100k", "1M", 1e5, None)]
+        [1000, 100000, 100000, 2500, 100000, 1000000, 100000, None]
+        >>> whole_number("1.5")
+        Traceback (most recent call last):
+        randsmooth.errors.InputError: '1.5' must be a whole number, such as 1000, 100_000, 1e5 or 100k
+    """
+    found: Decimal | None = None
+    if isinstance(value, str):
+        found = _read(value.strip())
+    elif isinstance(value, float):
+        found = Decimal(value) if value.is_integer() else None
+    elif not isinstance(value, bool):
+        return value
+    if found is None or found != found.to_integral_value():
+        raise InputError(f"{shown(repr(value))} must be a whole number, such as 1000, 100_000, 1e5 or 100k")
+    return int(found)
+
+
+def _read(text: str) -> Decimal | None:
+    """The number that `text` spells; None where it is none that is written in one of our ways."""
+    if not WRITTEN.fullmatch(text):
+        return None
+    return Decimal(text[:-1] + SCALES[text[-1]] if text[-1] in SCALES else text.replace("_", ""))

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from randsmooth.escape import printable, say, shortened
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0  # seconds between two plain lines
 
 
-class Reporter(Protocol):
-    """What long work reports about itself."""
+class Reporter:
+    """What long work reports about itself. This one shows nothing of it."""
 
     def advance(self, steps: int, info: str = "") -> None:
         """`steps` more are done; `info` is the newest figure to show."""
@@ -30,18 +30,7 @@ class Reporter(Protocol):
         """A line worth keeping."""
 
 
-class Silent:
-    """A reporter that reports nothing."""
-
-    def advance(self, steps: int, info: str = "") -> None:
-        pass
-
-    def skip(self, steps: int) -> None:
-        pass
-
-    def say(self, line: str) -> None:
-        pass
-
+Silent = Reporter
 
 # (title, total, unit) -> a context that gives the reporter
 Progress = Callable[[str, int, str], AbstractContextManager[Reporter]]
@@ -52,7 +41,7 @@ def silent(title: str, total: int, unit: str) -> AbstractContextManager[Reporter
     return nullcontext(Silent())
 
 
-class _Bar:
+class _Bar(Reporter):
     def __init__(self, bar: rich_progress.Progress, title: str, total: int, unit: str) -> None:
         self.bar, self.unit, self.rate = bar, unit, _Rate()
         self.task = bar.add_task(title, total=total, info="", rate="")
@@ -70,7 +59,7 @@ class _Bar:
         self.bar.console.print(printable(line), highlight=False, markup=False)
 
 
-class _Lines:
+class _Lines(Reporter):
     def __init__(self, title: str, total: int, unit: str) -> None:
         self.title, self.total, self.unit, self.rate = title, total, unit, _Rate()
         self.last, self.skipped, self.info = time.monotonic(), 0, ""

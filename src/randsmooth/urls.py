@@ -229,8 +229,7 @@ def delivered(out: Place, *, resume: bool = False, overwrite: bool = False) -> I
         if resume and kind and not (local.exists() or local.with_name(local.name + ".partial").exists()):
             shutil.copyfile(fetched(url), local)
         yield local
-        with _kept(local):
-            _send(local, url)
+        _send(local, url)
         local.unlink()
 
 
@@ -257,15 +256,18 @@ def delivered_folder(out: Place, *, resume: bool = False, overwrite: bool = Fals
             shutil.copytree(fetched(url), local)
         yield local
         made = {path.relative_to(local).as_posix() for path in local.rglob("*") if path.is_file()}
-        with _kept(local):
-            for name in sorted(made, key=lambda name: (name == LAST, name)):
-                _send(local / name, f"{url}/{name}")
+        for name in sorted(made, key=lambda name: (name == LAST, name)):
+            _send(local / name, f"{url}/{name}")
         _discard_others(url, made)
         shutil.rmtree(local)
 
 
 def _send(local: Path, url: str) -> None:
-    """Write the file `local` to `url`, whole or not at all, and read it back to compare its digest."""
+    """Write the file `local` to `url`, whole or not at all, and read it back to compare its digest.
+
+    Raises:
+        StoreError: that was refused; the file is still here.
+    """
     fs, path = _opened(url)
     whole = _protocol(url) in OF_OBJECTS
     folder, _, name = path.rpartition("/")
@@ -280,10 +282,11 @@ def _send(local: Path, url: str) -> None:
                     raise OSError("what was stored is not what was sent")
             if not whole:
                 fs.mv(target, path)
-    finally:
+    except StoreError as error:
         if not whole:
-            with suppress(Exception):  # it is gone, or the store is
+            with suppress(Exception):  # the store may be gone
                 fs.rm_file(target)
+        raise StoreError(f"{error}. What is finished is {local}: {setting(resume=True)} sends it") from error
 
 
 def _upload(fs: Any, size: int, put: Callable[..., object]) -> None:
@@ -356,15 +359,6 @@ def _told(url: str, what: str) -> Iterator[None]:
         if isinstance(error, PermissionError) or "credentials" in said.lower():
             raise StoreError(f"{url} cannot be {what} with the permissions that this user has ({said})") from error
         raise StoreError(f"{url} could not be {what}: {said}; look at the store, then try again") from error
-
-
-@contextmanager
-def _kept(local: Path) -> Iterator[None]:
-    """Say where that is which could not be sent."""
-    try:
-        yield
-    except StoreError as error:
-        raise StoreError(f"{error}. What is finished is {local}: {setting(resume=True)} sends it") from error
 
 
 def _path_in(url: str) -> PurePosixPath:

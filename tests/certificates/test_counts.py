@@ -98,7 +98,7 @@ def test_it_errs_no_more_often_than_alpha_where_the_plain_bound_does() -> None:
 
 def test_the_looks_of_a_rule_are_judged_as_that_rule_does() -> None:
     for rule in ("radius=0.5", "grid", "union", "anytime", "tolerance=0.3"):
-        ours = table_of(HEADER.having(rule=rule), 20)
+        ours = table_of(HEADER.replace(rule=rule), 20)
         counts0, counts = ours.evidence()
         facts: dict[str, Any] = {"label": ours.label, "path": ours.paths, "rule": rule, "sigma": 0.5, "alpha": 0.05}
         table = from_counts(counts, counts0=counts0, n=2000, idx=ours.idx, **facts)
@@ -229,8 +229,8 @@ TABLES: dict[str, Callable[[], Certificates]] = {
     "picked class alone": lambda: from_counts([990, 880], n=1000, picked=[0, 1], label=[0, 5], **FACTS),
     "alone, with votes": lambda: from_counts([990, 880], n=1000, counts0=COUNTS0[:2], label=[0, 1], **FACTS),
     "same samples": lambda: from_counts(COUNTS, label=LABEL, bound="any-class", **FACTS),
-    "a run of ours": lambda: table_of(HEADER.having(rule="grid"), 12),
-    "two-sided": lambda: table_of(HEADER.having(bound="two-sided"), 12),
+    "a run of ours": lambda: table_of(HEADER.replace(rule="grid"), 12),
+    "two-sided": lambda: table_of(HEADER.replace(bound="two-sided"), 12),
 }
 
 
@@ -248,7 +248,7 @@ def test_tables_are_stored_and_framed_and_come_back(tmp_path: Path) -> None:
 
 
 def test_a_frame_keeps_the_machines() -> None:
-    table = table_of(HEADER.having(machines=(Machine(host="a"), Machine(host="b"))), 5)
+    table = table_of(HEADER.replace(machines=(Machine(host="a"), Machine(host="b"))), 5)
     frame = replace(table, machine=np.array([-1, 1, 0, 1, 1])).to_pandas()
     some = Certificates.from_pandas(frame[frame.machine >= 0])
     assert some.machine is not None and some.machine.tolist() == [1, 0, 1, 1]
@@ -257,7 +257,7 @@ def test_a_frame_keeps_the_machines() -> None:
 
 
 def test_a_log_becomes_a_frame_and_comes_back(tmp_path: Path) -> None:
-    write_tsv(table_of(HEADER.having(rule="fixed", bound="clopper-pearson"), 12), tmp_path / "a.tsv")
+    write_tsv(table_of(HEADER.replace(rule="fixed", bound="clopper-pearson"), 12), tmp_path / "a.tsv")
     log = read(tmp_path / "a.tsv")
     back = Certificates.from_pandas(log.to_pandas())
     assert back.is_log and np.array_equal(back.radius, log.radius) and np.array_equal(back.correct, log.correct)

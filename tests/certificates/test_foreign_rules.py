@@ -66,7 +66,7 @@ def halves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def header(**facts: Any) -> Any:
     versions = {"python": "3.11"} | rule_origin("halves=0.25")
-    return HEADER.having(rule="halves=0.25", versions=versions, **facts)
+    return HEADER.replace(rule="halves=0.25", versions=versions, **facts)
 
 
 @pytest.mark.usefixtures("halves")

@@ -137,12 +137,12 @@ def test_notes_of_our_own_are_read_and_a_strangers_are_not(make: Make, tmp_path:
     with warnings.catch_warnings(action="error"):
         assert read(tmp_path / "a.parquet").header == table.header
     strange = ("Peer reviewed.", "n 10 thinned to 20, seed 1; and <b>bold</b>")
-    told = table.header.having(notes=(strange[0], *table.header.notes[:2], strange[1], *table.header.notes[2:]))
+    told = table.header.replace(notes=(strange[0], *table.header.notes[:2], strange[1], *table.header.notes[2:]))
     write_parquet(from_evidence(told, **evidence_of(table)), tmp_path / "b.parquet")
     with pytest.warns(Note, match="left out 2"):
         assert read(tmp_path / "b.parquet").header == table.header
-    sequential = table_of(HEADER.having(rule="grid", n=1000))
-    told = sequential.header.having(notes=(*sequential.rule.notes, "Trust me."))
+    sequential = table_of(HEADER.replace(rule="grid", n=1000))
+    told = sequential.header.replace(notes=(*sequential.rule.notes, "Trust me."))
     write_parquet(from_evidence(told, **evidence_of(sequential)), tmp_path / "c.parquet")
     with pytest.warns(Note, match="left out 1"):
         assert read(tmp_path / "c.parquet").header.notes == sequential.rule.notes != ()

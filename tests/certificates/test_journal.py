@@ -31,7 +31,7 @@ def written(table: Certificates, path: Path, rows: list[int] | None = None) -> b
 
 
 def test_a_journal_holds_the_table(make: Make, tmp_path: Path) -> None:
-    for number, table in enumerate([make(5), *(table_of(HEADER.having(rule=rule)) for rule in RULES)]):
+    for number, table in enumerate([make(5), *(table_of(HEADER.replace(rule=rule)) for rule in RULES)]):
         written(table, tmp_path / f"{number}.journal")
         with Journal.resume(tmp_path / f"{number}.journal", table.header) as journal:
             assert same(journal.table(table.idx.tolist()), table), table
@@ -273,7 +273,7 @@ def test_each_machine_is_written_once(make: Make, tmp_path: Path) -> None:
 
 
 def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -> None:
-    table, path = table_of(HEADER.having(selection="take 40 of 120"), 40), tmp_path / "mine.parquet.partial"
+    table, path = table_of(HEADER.replace(selection="take 40 of 120"), 40), tmp_path / "mine.parquet.partial"
     content = written(table, path, [5, 2, 9])
     with pytest.warns(Note, match=r"judged are 3 of 40 images.*--resume"):
         there = read(path)
@@ -283,7 +283,7 @@ def test_what_is_finished_is_read_as_the_table_of_these_images(tmp_path: Path) -
     path.write_bytes(content[:-5])  # a line that is being written does not count
     with pytest.warns(Note, match="2 of 40"):
         assert len(read(path)) == 2
-    written(table_of(HEADER.having(rule="grid"), 40), path, [0, 1])
+    written(table_of(HEADER.replace(rule="grid"), 40), path, [0, 1])
     with pytest.warns(Note, match="the first 2 images; images that --rule grid decides early come first"):
         read(path)
     for content in (written(table, path, []), b""):

@@ -35,14 +35,14 @@ def whole(make: Make) -> Certificates:
     """The table of a single process, with the images' addresses, which it would not store."""
     table = make(12, selection=SELECTION, **FACTS)
     table = replace(table, image=np.random.default_rng(1).integers(0, 256, (12, 32), np.uint8))
-    return replace(table, header=table.header.having(data=hash_of(table)))
+    return replace(table, header=table.header.replace(data=hash_of(table)))
 
 
 def cut(whole: Certificates, shard: str, **facts: Any) -> Certificates:
     """What a process that was asked for `shard` would have made."""
     rows = whole.rows(np.array(Shard.parse(shard).share(range(len(whole)))))
     told: dict[str, Any] = {"shard": shard, "command": COMMAND, "data": hash_of(rows)}
-    return replace(rows, header=rows.header.having(**(told | facts)))
+    return replace(rows, header=rows.header.replace(**(told | facts)))
 
 
 def file_of(shard: str, folder: Path) -> Path:
@@ -81,7 +81,7 @@ def test_shards_cut_in_whatever_way_make_the_table_of_one_process(whole: Certifi
         assert_same_evidence(table, whole)
         read = read_parquet(tmp_path / "t.parquet")
         assert_same_evidence(read, whole)
-        assert read.header.having(machines=()) == whole.header and read.image is None  # to --resume it, to compare it
+        assert read.header.replace(machines=()) == whole.header and read.image is None  # to --resume it, to compare it
 
 
 def test_the_machine_of_each_row_is_recorded(whole: Certificates, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_shard_of_another_run_is_refused_with_what_differs(whole: Certificates
         if "n" in facts:  # whose counts add up to it
             assert other.counts is not None
             more = other.counts + np.eye(3, dtype=np.int64)[other.counts.argmax(axis=1)]
-            other = replace(other, counts=more, paths=None, q=None, header=other.header.having(**facts))
+            other = replace(other, counts=more, paths=None, q=None, header=other.header.replace(**facts))
         write_parquet(other, b)
         said = refusal(merge, [b, a])
         assert f"{b} is of another run than {a} (" in said and differs in said, (facts, said)

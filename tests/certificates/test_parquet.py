@@ -30,17 +30,17 @@ def shared(make: Make) -> Certificates:
     """Five rows, of which three machines made some."""
     table = make(5)
     images = np.arange(5 * 32, dtype=np.uint8).reshape(5, 32)
-    return replace(table, header=table.header.having(machines=NODES), machine=np.array([-1, 1, 0, 1, 1]), image=images)
+    return replace(table, header=table.header.replace(machines=NODES), machine=np.array([-1, 1, 0, 1, 1]), image=images)
 
 
 def test_parquet_gives_back_every_bit(make: Make, tmp_path: Path) -> None:
     tables = [make(images) for images in (0, 1, 25)]
     tables += [make(2, sigma=0.25, selection="take 500", device="cpu", precision="32", noise="philox"), shared(make)]
     for rule in RULES:
-        tables += [table_of(HEADER.having(rule=rule, **facts)) for facts in ({}, {"label_aware": True})]
-        tables.append(table_of(HEADER.having(rule=rule, n0=0, label_aware=True)))
-    tables += [table_of(HEADER.having(n0=0, bound="any-class", rule=rule)) for rule in ("fixed", "radius=0.5")]
-    tables += [table_of(HEADER.having(bound=bound)) for bound in ("two-sided", "randomised")]
+        tables += [table_of(HEADER.replace(rule=rule, **facts)) for facts in ({}, {"label_aware": True})]
+        tables.append(table_of(HEADER.replace(rule=rule, n0=0, label_aware=True)))
+    tables += [table_of(HEADER.replace(n0=0, bound="any-class", rule=rule)) for rule in ("fixed", "radius=0.5")]
+    tables += [table_of(HEADER.replace(bound=bound)) for bound in ("two-sided", "randomised")]
     for number, table in enumerate(tables):
         path = tmp_path / str(number) / "run.parquet"
         with warnings.catch_warnings(action="error"):
@@ -55,7 +55,7 @@ def test_machines_of_50_000_rows_take_little_room(make: Make, tmp_path: Path) ->
     table = make(50_000)
     write_parquet(table, tmp_path / "one.parquet")
     of_a_node = np.random.default_rng(0).integers(0, 2, 50_000)
-    several = replace(table, header=table.header.having(machines=NODES), machine=of_a_node)
+    several = replace(table, header=table.header.replace(machines=NODES), machine=of_a_node)
     write_parquet(several, tmp_path / "two.parquet")
     one, two = ((tmp_path / name).stat().st_size for name in ("one.parquet", "two.parquet"))
     assert two - one < 10_000  # a bit each, and the header's description

@@ -176,10 +176,10 @@ def test_settings_as_they_are_given() -> None:
 def test_what_a_machine_may_differ_in_is_no_difference_of_evidence_but_what_counts_depend_on_is() -> None:
     begun = Header(sigma=0.5, n=100, seed=0, device="cpu A", versions={"torch": "1"}, behaviour={"made-up images": "x"})
     sides = ("of node1", "of node2")
-    elsewhere = begun.having(device="cpu B", instructions="AVX2", versions={"torch": "2"})
+    elsewhere = begun.replace(device="cpu B", instructions="AVX2", versions={"torch": "2"})
     assert evidence_difference(begun, elsewhere, sides) is None
-    assert evidence_difference(begun, begun.having(seed=1), sides) == "seed: 0 of node1, 1 of node2"
-    found = evidence_difference(begun, elsewhere.having(behaviour={"made-up images": "y"}), sides)
+    assert evidence_difference(begun, begun.replace(seed=1), sides) == "seed: 0 of node1, 1 of node2"
+    found = evidence_difference(begun, elsewhere.replace(behaviour={"made-up images": "y"}), sides)
     assert found is not None
     assert "device: 'cpu A' of node1, 'cpu B' of node2" in found
     assert "torch '1' of node1, '2' of node2" in found

@@ -50,14 +50,14 @@ def test_what_cannot_be_used_is_named(fields: dict[str, Any], message: str) -> N
     with pytest.raises(InputError, match=message):
         CertificationSettings(**fields)
     with pytest.raises(InputError, match=message):
-        CertificationSettings().having(**fields)
+        CertificationSettings().replace(**fields)
 
 
 def test_what_depends_on_sigma_waits_for_it() -> None:
     far = CertificationSettings(rule="radius=3", n=1000)
-    assert far.having(sigma=2.0).stopping_rule().farthest == 3.0
+    assert far.replace(sigma=2.0).stopping_rule().farthest == 3.0
     with pytest.raises(InputError, match="radius"):
-        far.having(sigma=0.25)
+        far.replace(sigma=0.25)
     assert CertificationSettings(batch=32).batch == 32  # for large images, as the engine checks
 
 
@@ -78,7 +78,7 @@ def test_digits_stand_for_the_precision_that_they_spell() -> None:
 
 def test_keywords_change_a_given_object() -> None:
     settings = CertificationSettings(sigma=0.5, n=1000)
-    assert settings_from(CertificationSettings, settings, {"n": 2000}) == settings.having(n=2000)
+    assert settings_from(CertificationSettings, settings, {"n": 2000}) == settings.replace(n=2000)
     assert settings_from(CertificationSettings, None, {"n": 2000}) == CertificationSettings(n=2000)
     with pytest.raises(InputError, match=r"unknown setting 'sigmas': did you mean 'sigma'"):
         settings_from(CertificationSettings, settings, {"sigmas": 2000})
@@ -98,8 +98,8 @@ def test_a_header_stores_every_setting_and_gives_it_back() -> None:
     settings = CertificationSettings(**GIVEN)
     stored = dict(settings) | {"precision": "bfloat16, batch 256", "bound": None}
     assert Header(**stored).settings == settings
-    two_sided = settings.having(rule="fixed", bound="two-sided")
-    assert Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"}).settings == two_sided.having(
+    two_sided = settings.replace(rule="fixed", bound="two-sided")
+    assert Header(**dict(two_sided) | {"precision": "float32 (TF32 convolutions)"}).settings == two_sided.replace(
         precision="32"
     )
 
@@ -121,7 +121,7 @@ def test_a_resumed_run_compares_every_setting(tmp_path: Any) -> None:
     assert other.keys() == CertificationSettings.model_fields.keys()
     for name, value in other.items():
         with pytest.raises(InputError, match=f"was begun differently.*{name}"):
-            check_same_run(begun, begun.having(**{name: value}), tmp_path / "a.parquet")
+            check_same_run(begun, begun.replace(**{name: value}), tmp_path / "a.parquet")
 
 
 def test_the_command_line_takes_the_same_settings() -> None:

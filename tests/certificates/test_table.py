@@ -208,7 +208,7 @@ def test_evidence_that_is_no_table_is_named(make: Make) -> None:
     table = make(3, machines=(NODE,))
     for what, other, named in BENT:
         assert named in refusal(from_evidence, table.header, **evidence_of(table) | other), what
-    assert "u=None" in refusal(from_evidence, table.header.having(bound="randomised"), **evidence_of(table))
+    assert "u=None" in refusal(from_evidence, table.header.replace(bound="randomised"), **evidence_of(table))
     one = make(1, classes=None)
     assert HUGE.sum() == 200  # it wraps round
     wrapped = {"counts": HUGE, "counts0": np.array([[20, 0, 0, 0, 0]]), "paths": None}
@@ -265,7 +265,7 @@ def test_a_table_of_ten_million_samples_is_compared_in_seconds(make: Make) -> No
     counts = np.array([[9_000_000, 1_000_000, 0], [5_100_000, 0, 4_900_000], [10**7, 0, 0]])
     columns = evidence_of(make(3)) | {"counts": counts, "counts0": np.tile([20, 0, 0], (3, 1)), "paths": None}
     columns["label"] = np.zeros(3, np.int64)
-    table = from_evidence(make(0).header.having(n=10**7), **columns)
+    table = from_evidence(make(0).header.replace(n=10**7), **columns)
     began = time.process_time()
     assert metrics.expected_radius(table) == pytest.approx(table.radius, rel=1e-12)
     assert metrics.chance_certified(table, 0.1).tolist() == (table.radius >= 0.1).tolist()

@@ -41,7 +41,7 @@ def test_it_is_the_figure_of_all_images_for_fewer_samples(
     split: object, measured: tuple[MeasuredAccuracy, Path], tmp_path: Path
 ) -> None:
     found, _ = measured
-    how = SETTINGS.having(rule=f"radius={R}", label_aware=True, n0=0)
+    how = SETTINGS.replace(rule=f"radius={R}", label_aware=True, n0=0)
     whole = rs.certify(HalfSpace().eval(), split, how, identity="half space", out=tmp_path / "whole.parquet")
     assert found.low <= certified_accuracy(whole, R).value <= found.high
     assert found.within < 0.02 + 1e-9 and found.images == IMAGES

@@ -56,7 +56,7 @@ def test_numbers_for_counts_from_elsewhere_are_fresh_and_kept(tmp_path: Path) ->
     for header, u in (
         (first.header, None),
         (first.header, np.ones(50)),
-        (first.header.having(bound="pairwise"), first.u),
+        (first.header.replace(bound="pairwise"), first.u),
     ):
         with pytest.raises(InputError, match=r"\bu\b"):
             rs.certificates.from_evidence(

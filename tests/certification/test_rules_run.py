@@ -101,9 +101,9 @@ def test_a_run_begun_in_format_3_goes_on_by_the_rule_of_its_time(
     model: Classifier, whole: Whole, tmp_path: Path
 ) -> None:
     table = whole("grid")
-    Journal.create(tmp_path / "a.parquet.partial", table.header.having(version=3)).close()
+    Journal.create(tmp_path / "a.parquet.partial", table.header.replace(version=3)).close()
     older = run(model, tmp_path / "a.parquet", "grid", resume=True)
-    assert older.header == table.header.having(version=3) and same(read(tmp_path / "a.parquet"), older)
+    assert older.header == table.header.replace(version=3) and same(read(tmp_path / "a.parquet"), older)
     assert type(older.rule).__name__ == "GridV3" and not np.array_equal(older.samples, table.samples)
 
 

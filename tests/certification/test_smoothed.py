@@ -204,7 +204,7 @@ def test_settings_or_keywords() -> None:
     by_object = SmoothedClassifier(model, settings).certify(x)
     by_keywords = SmoothedClassifier(model, sigma=SIGMA, seed=0).certify(x, n=500)
     assert np.array_equal(by_object.counts, by_keywords.counts)
-    changed = SmoothedClassifier(model, settings, n=200).certify(x, settings.having(n=300, seed=None))
+    changed = SmoothedClassifier(model, settings, n=200).certify(x, settings.replace(n=300, seed=None))
     assert changed.counts.sum() == 300 * len(x)
     with pytest.raises(InputError, match=r"sigma=0\.125 is not this classifier's"):
         SmoothedClassifier(model, settings).certify(x, sigma=0.125)

@@ -77,7 +77,7 @@ def test_an_unfinished_run_is_judged_and_says_how_far_it_is(cli: Run, tmp_path: 
     from certificates.test_journal import written
     from certificates.walks import HEADER, table_of
 
-    written(table_of(HEADER.having(selection="take 40 of 120"), 40), tmp_path / "a.parquet.partial", [0, 1, 2, 3])
+    written(table_of(HEADER.replace(selection="take 40 of 120"), 40), tmp_path / "a.parquet.partial", [0, 1, 2, 3])
     judged = cli("evaluate", "a.parquet.partial")
     assert judged.code == 0 and "a (4 of 40)" in judged.out
     assert "note: a.parquet.partial: the run is not finished, judged are 4 of 40 images" in judged.err

@@ -133,7 +133,7 @@ def test_mlflow_has_one_run_in_a_database_too(cli: Run, tmp_path: Path, monkeypa
 def test_mlflow_tells_what_was_changed_on_the_way(store: Any, tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         train("digits", SETTINGS, out=tmp_path / "m", logger="mlflow", callback=stop_after(1))
-    other = SETTINGS.having(set={"lr": 0.01})
+    other = SETTINGS.replace(set={"lr": 0.01})
     train("digits", other, out=tmp_path / "m", resume=True, accept_changes=True)
     (run,) = runs(store)
     assert run.data.params["lr"] == "0.05"
@@ -306,6 +306,6 @@ def test_a_callback_must_be_a_function(tmp_path: Path) -> None:
 
 def test_a_new_run_in_the_folder_is_tracked_anew(tmp_path: Path) -> None:
     train("digits", SETTINGS, out=tmp_path / "m", logger="csv")
-    train("digits", SETTINGS.having(seed=1), out=tmp_path / "m", overwrite=True)
+    train("digits", SETTINGS.replace(seed=1), out=tmp_path / "m", overwrite=True)
     assert not (tmp_path / "m" / "metrics").exists() and not (tmp_path / "m" / "loggers.json").exists()
     shutil.rmtree(tmp_path / "m")

@@ -109,7 +109,7 @@ def test_times_in_words(seconds: float, words: str) -> None:
 
 def test_longer_runs_are_expected_to_take_longer() -> None:
     short = TrainingSettings(sigma=0.5, epochs=1, take=64)
-    assert runs.expected_seconds("digits", short.having(epochs=40), device="cpu") > 4 * runs.expected_seconds(
+    assert runs.expected_seconds("digits", short.replace(epochs=40), device="cpu") > 4 * runs.expected_seconds(
         "digits", short, device="cpu"
     )
 

@@ -224,7 +224,7 @@ def test_another_format_is_refused(cli: Run, made: Path) -> None:
 
 def test_notes_are_told_in_the_answer_and_not_beside_it(cli: Run, files: Path) -> None:
     table = read(files / "a.parquet")
-    write_parquet(replace(table, header=table.header.having(notes=("Peer reviewed.",))), files / "a.parquet")
+    write_parquet(replace(table, header=table.header.replace(notes=("Peer reviewed.",))), files / "a.parquet")
     with pytest.warns(Note):
         read(files / "a.parquet")
     result = cli("verify", files / "a.parquet")

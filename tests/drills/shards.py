@@ -81,5 +81,5 @@ def _difference(whole: Certificates, merged: Certificates) -> str:
     paths = zip(whole.paths or (), merged.paths or (), strict=True)
     wrong = [name for name in COLUMNS if not np.array_equal(getattr(whole, name), getattr(merged, name))]
     wrong += [] if all(np.array_equal(*pair) for pair in paths) else ["paths"]
-    same_header = replace(merged, header=merged.header.having(machines=())).header == whole.header
+    same_header = replace(merged, header=merged.header.replace(machines=())).header == whole.header
     return ", ".join(wrong + ([] if same_header else ["header"]))

@@ -314,7 +314,7 @@ def cause(outcome: Outcome) -> str:
 
 def record(tallies: Mapping[str, Tally], readers: Mapping[str, Reader], seed: int) -> str:
     """JSON of a run: its seed, the versions that made it, and each reader's counts."""
-    from randsmooth.versions import versions
+    from randsmooth.extras import versions
 
     counts = {
         name: {"digest": readers[name].signed, "inputs": tally.counts.total()}

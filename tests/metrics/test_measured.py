@@ -15,7 +15,7 @@ from randsmooth.testing.walks import walks
 
 IMAGES, N, R, WITHIN, RUNS = 300, 4000, 0.5, 0.03, 20_000
 HEADER = Header(sigma=0.5, n0=0, n=N, alpha=0.05, rule=f"radius={R}", label_aware=True, seed=0)
-SCREEN = HEADER.having(rule=f"screen={R}")
+SCREEN = HEADER.replace(rule=f"screen={R}")
 
 
 def table(header: Header, paths: list[tuple[int, ...]], name: str) -> Certificates:
@@ -55,7 +55,7 @@ def with_seed(tables: tuple[Certificates, Certificates], seed: int) -> tuple[Cer
     """The same under another seed in the headers, by which chance chooses."""
     from dataclasses import replace
 
-    first, whole = (replace(each, header=each.header.having(seed=seed)) for each in tables)
+    first, whole = (replace(each, header=each.header.replace(seed=seed)) for each in tables)
     return first, whole
 
 

@@ -78,20 +78,20 @@ def test_an_interrupted_run_ends_with_the_same_weights(cut: int, tmp_path: Path)
 
 
 def test_another_objective_or_network_is_no_way_on(classifier: Path, tmp_path: Path) -> None:
-    train_denoiser("digits", SHORT.having(epochs=1), out=tmp_path, device="cpu")
+    train_denoiser("digits", SHORT.replace(epochs=1), out=tmp_path, device="cpu")
     for changed, message in (
         ({"arch": "dncnn-3x5"}, "arch: 'dncnn-3x4' in the file, 'dncnn-3x5' asked for.*--arch dncnn-3x4"),
         ({"objective": "stability", "classifier": str(classifier)}, "objective: 'mse' in the file"),
     ):
         with pytest.raises(InputError, match=message):
-            train_denoiser("digits", SHORT.having(epochs=1, **changed), out=tmp_path, device="cpu", resume=True)
+            train_denoiser("digits", SHORT.replace(epochs=1, **changed), out=tmp_path, device="cpu", resume=True)
     with pytest.raises(InputError, match="method: 'denoised-smoothing' in the file, 'gaussian' asked for"):
         train("digits", sigma=0.25, epochs=1, take=TAKE, out=tmp_path, device="cpu", resume=True)
 
 
 def test_it_starts_from_the_denoiser_given(tmp_path: Path) -> None:
     start = train_denoiser("digits", SHORT, out=tmp_path / "start", device="cpu")
-    more = SHORT.having(epochs=1, lr=1e-12, start=str(tmp_path / "start"))
+    more = SHORT.replace(epochs=1, lr=1e-12, start=str(tmp_path / "start"))
     after = train_denoiser("digits", more, out=tmp_path / "after", device="cpu")
     for one, other in zip(after.network.parameters(), start.network.parameters(), strict=True):
         torch.testing.assert_close(one, other)
@@ -122,16 +122,16 @@ def test_what_cannot_be_used_is_refused_and_nothing_written(
 def test_a_classifier_of_other_images_and_another_network_to_start_from_are_refused(tmp_path: Path) -> None:
     models.save(models.Classifier(arch="lenet", classes=["a", "b"], shape=(1, 28, 28)), tmp_path / "other")
     models.save(Denoiser(channels=1, arch="dncnn-5x4"), tmp_path / "deeper")
-    chosen = SHORT.having(objective="stability", classifier=str(tmp_path / "other"))
+    chosen = SHORT.replace(objective="stability", classifier=str(tmp_path / "other"))
     with pytest.raises(InputError, match=r"takes images of shape \(1, 28, 28\), and those of digits are \(1, 8, 8\)"):
         train_denoiser("digits", chosen, out=tmp_path / "new")
     with pytest.raises(InputError, match=r"is dncnn-5x4 for 1 channels, this run dncnn-3x4.*--arch dncnn-5x4"):
-        train_denoiser("digits", SHORT.having(start=str(tmp_path / "deeper")), out=tmp_path / "new")
+        train_denoiser("digits", SHORT.replace(start=str(tmp_path / "deeper")), out=tmp_path / "new")
 
 
 def test_a_loss_that_is_lost_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(TrainingDiverged, match="not finite"):
-        train_denoiser("digits", SHORT.having(lr=1e30), out=tmp_path, device="cpu")
+        train_denoiser("digits", SHORT.replace(lr=1e30), out=tmp_path, device="cpu")
 
 
 def test_training_without_noise_is_for_the_method_that_can(tmp_path: Path) -> None:

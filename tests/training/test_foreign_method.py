@@ -103,19 +103,19 @@ def test_words_and_numbers_are_read_by_its_types() -> None:
 def test_a_model_that_it_names_is_checked_and_remembered_by_its_weights(tmp_path: Path) -> None:
     settings = TrainingSettings(method="foreign", sigma=0.25, epochs=1, take=64, set={"weight": 1.0})
     train("digits", settings, out=tmp_path / "a")
-    naming = settings.having(set={"weight": 1.0, "other": str(tmp_path / "a")})
+    naming = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "a")})
     model = train("digits", naming, out=tmp_path / "b")
     assert model.provenance["asked"] == {"other": models.weights_hash(models.load(tmp_path / "a"))}
     (tmp_path / "a").rename(tmp_path / "moved")
-    moved = settings.having(set={"weight": 1.0, "other": str(tmp_path / "moved")})
+    moved = settings.replace(set={"weight": 1.0, "other": str(tmp_path / "moved")})
     train("digits", moved, out=tmp_path / "b", resume=True)
     with pytest.raises(InputError, match="weights of other"):
-        train("digits", settings.having(seed=1), out=tmp_path / "c")
+        train("digits", settings.replace(seed=1), out=tmp_path / "c")
         train(
             "digits",
-            settings.having(set={"weight": 1.0, "other": str(tmp_path / "c")}),
+            settings.replace(set={"weight": 1.0, "other": str(tmp_path / "c")}),
             out=tmp_path / "b",
             resume=True,
         )
     with pytest.raises(InputError, match=r"was trained at sigma=0.25, this run is at sigma=0.5"):
-        train("digits", moved.having(sigma=0.5), out=tmp_path / "d")
+        train("digits", moved.replace(sigma=0.5), out=tmp_path / "d")

@@ -380,7 +380,7 @@ def test_bad_settings(change: dict[str, Any], message: str, tmp_path: Path) -> N
 @pytest.mark.cuda
 @pytest.mark.parametrize("precision", ["32", "bf16-mixed"])
 def test_amplify_trains_on_cuda(precision: str, tmp_path: Path) -> None:
-    model = train("digits", AMPLIFY.having(precision=precision), out=tmp_path / "m", device="cuda")
+    model = train("digits", AMPLIFY.replace(precision=precision), out=tmp_path / "m", device="cuda")
     assert {parameter.device.type for parameter in model.parameters()} == {"cuda"}
 
 

@@ -135,7 +135,7 @@ AMPLIFY = TrainingSettings(
 
 
 def plainly(settings: TrainingSettings, key: str) -> TrainingSettings:
-    return settings.having(set=settings.set | {key: False})
+    return settings.replace(set=settings.set | {key: False})
 
 
 @pytest.fixture

@@ -64,6 +64,6 @@ def test_a_setting_that_cannot_be_used_is_named(fields: dict[str, Any], message:
 
 def test_changed_settings_are_checked_too() -> None:
     settings = TrainingSettings(sigma=0.5)
-    assert settings.having(epochs=3) == TrainingSettings(sigma=0.5, epochs=3)
+    assert settings.replace(epochs=3) == TrainingSettings(sigma=0.5, epochs=3)
     with pytest.raises(InputError, match="'epoch'"):
-        settings.having(epoch=3)
+        settings.replace(epoch=3)

@@ -100,7 +100,7 @@ def explain(
         check_fit(base, images.spec)
         base = base if images.spec.open_ended else models.for_classes(base, images.spec.classes)
     seed = fresh_seed() if settings.seed is None else settings.seed  # one, for all that the page shows
-    smoothed = SmoothedClassifier(base, settings.having(seed=seed), device=models.pick_device(device))
+    smoothed = SmoothedClassifier(base, settings.replace(seed=seed), device=models.pick_device(device))
     show = chosen_progress(progress)
     certified = smoothed.certify(image)
     picked = int(certified.counts0[0].argmax())
@@ -138,7 +138,7 @@ def _settings(
             "clopper-pearson, and n0 >= 1 samples that pick the class; `randsmooth certify` has the others"
         )
     if found.sigma is None and (known := models.provenance_of(base).get("sigma")) is not None:
-        found = found.having(sigma=known)
+        found = found.replace(sigma=known)
     if found.sigma is None:
         raise InputError("the model does not say which sigma it was trained with: give sigma (--sigma)")
     return found

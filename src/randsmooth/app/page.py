@@ -20,10 +20,10 @@ from randsmooth.app.one_image import BUDGETS, Explanation, Pixels, limit, radius
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import ARITHMETICS, BATCH_MATTERS
 from randsmooth.escape import printable, setting, shortened
+from randsmooth.extras import versions
 from randsmooth.models import notes_of
 from randsmooth.noise import Gaussian, round_down
 from randsmooth.report import web
-from randsmooth.versions import versions
 
 CLASSES = 6  # bars of the vote, at most; the others are one
 OF_CURVE = 61  # points of the curve of radii

@@ -173,7 +173,7 @@ class Served:
         served = cls(base, name, spec, settings, limits, models.pick_device(device))
         engine = served.smoothed(known).engine
         runs = engine.prepare(spec.shape)
-        chosen = settings.having(backend=runs.name, precision=runs.precision, batch=engine.size)
+        chosen = settings.replace(backend=runs.name, precision=runs.precision, batch=engine.size)
         return dataclasses.replace(served, settings=chosen)  # so that no visitor waits for another trial
 
     @property
@@ -183,7 +183,7 @@ class Served:
 
     def smoothed(self, sigma: float) -> SmoothedClassifier:
         """The smoothed classifier at `sigma`, under a seed that nobody has seen."""
-        return SmoothedClassifier(self.model, self.settings.having(sigma=sigma, seed=fresh_seed()), device=self.device)
+        return SmoothedClassifier(self.model, self.settings.replace(sigma=sigma, seed=fresh_seed()), device=self.device)
 
     def read(self, path: Path | str) -> Tensor:
         """The image (C, H, W) in a visitor's file, scaled and cut to what the model takes before any noise is added.

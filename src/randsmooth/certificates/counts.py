@@ -126,7 +126,7 @@ def from_counts(
         notes=judged.notes,
     )
     name = name or (Path(origin).stem if origin else "")
-    return found.table(header.having(guarantee=guarantee_of(header)), counted, name)
+    return found.table(header.replace(guarantee=guarantee_of(header)), counted, name)
 
 
 class Counted(NamedTuple):

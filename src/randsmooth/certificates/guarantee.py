@@ -103,4 +103,4 @@ def _in_own_words(header: Header, path: Path) -> Header:
     notes = tuple(note for note in header.notes if note in own or _NOTE.fullmatch(note))
     if left := len(header.notes) - len(notes):
         warnings.warn(f"{path}: left out {left} of the header's notes, which randsmooth did not write", Note, 4)
-    return header.having(guarantee=None if header.guarantee is None else guarantee_of(header), notes=notes)
+    return header.replace(guarantee=None if header.guarantee is None else guarantee_of(header), notes=notes)

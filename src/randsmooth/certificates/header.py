@@ -141,7 +141,7 @@ class Header(FrozenRecord):
 
     Example:
         >>> header = Header(sigma=0.5, n0=100, n=10_000, alpha=0.001, bound="clopper-pearson")
-        >>> header.having(n=1000).n
+        >>> header.replace(n=1000).n
         1000
         >>> Header(sigma="0.5")
         Traceback (most recent call last):

@@ -358,7 +358,7 @@ def table_of(header: Header, rows: list[JournalRow], name: str = "") -> Certific
     if any(row.machine for row in rows):
         numbered = NumberedMachines()
         machine = np.array([-1 if row.machine is None else numbered.number(row.machine) for row in rows], np.int64)
-        header = header.having(machines=tuple(numbered.machines))
+        header = header.replace(machines=tuple(numbered.machines))
     classes = len(rows[0].counts) if rows else max(1, len(header.classes or ()))
     images = b"".join(row.image or b"" for row in rows)
     addressed = len(images) == ADDRESS * len(rows) > 0

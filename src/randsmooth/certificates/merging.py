@@ -180,7 +180,7 @@ class _Part:
         one, sides = first.table.header, (f"in {name_of(first.path)}", f"in {name_of(self.path)}")
         alike = self.table.header.model_copy(update={name: getattr(one, name) for name in OF_A_SHARD})
         a, b = one.behaviour or {}, alike.behaviour or {}
-        rest = one.having(behaviour=None) == alike.having(behaviour=None)
+        rest = one.replace(behaviour=None) == alike.replace(behaviour=None)
         if a != b and a.get(MADE_UP) == b.get(MADE_UP) and rest:
             return "the images of the data set differ: equal models answer alike to made-up images, and not to these"
         return evidence_difference(one, alike, sides)
@@ -367,7 +367,7 @@ def _together(parts: Sequence[_Part], name: str) -> Certificates:
     machine = np.concatenate([part.machines(numbered) for part in parts])[order]
     paths = [path for table in tables for path in table.paths or ()]
     images = map(bytes, rows.pop("image"))
-    whole = parts[0].table.header.having(
+    whole = parts[0].table.header.replace(
         shard=None,
         command=None,
         data=hashed_images(rows["label"].astype("<i8").tobytes(), images),

@@ -59,7 +59,7 @@ def check_same_run(begun: Header, now: Header, path: Path) -> None:
     Example:
         >>> begun = Header(sigma=0.5, n0=100, n=1000, alpha=0.001, seed=0)
         >>> check_same_run(begun, begun, Path("runs/mine.parquet"))
-        >>> check_same_run(begun, begun.having(n=2000), Path("runs/mine.parquet"))
+        >>> check_same_run(begun, begun.replace(n=2000), Path("runs/mine.parquet"))
         Traceback (most recent call last):
         randsmooth.errors.InputError: runs/mine.parquet was begun differently (n: 1000 in the file, 2000 asked for). ...
     """
@@ -82,9 +82,9 @@ def evidence_difference(one: Header, other: Header, sides: Sides) -> str | None:
 
     Example:
         >>> one, sides = Header(sigma=0.5, device="cpu", model={"weights": "sha256:aa"}), ("of node1", "of node2")
-        >>> evidence_difference(one, one.having(device="cuda"), sides) is None
+        >>> evidence_difference(one, one.replace(device="cuda"), sides) is None
         True
-        >>> evidence_difference(one, one.having(device="cuda", model={"weights": "sha256:bb"}), sides)
+        >>> evidence_difference(one, one.replace(device="cuda", model={"weights": "sha256:bb"}), sides)
         "another model: weights 'sha256:aa' of node1, 'sha256:bb' of node2"
     """
     alike = other.model_copy(update={name: getattr(one, name) for name in OF_THE_MACHINE})
@@ -102,7 +102,7 @@ def as_begun(begun: Header | None, now: Header) -> Header:
     """
     if begun is None or evidence_difference(begun, now, ("", "")) is not None:
         return now
-    return now.having(**{name: getattr(begun, name) for name in OF_THE_MACHINE})
+    return now.replace(**{name: getattr(begun, name) for name in OF_THE_MACHINE})
 
 
 def classifier_difference(begun: Header, now: Header, sides: Sides = IN_THE_FILE) -> ClassifierDifference | None:

@@ -46,7 +46,7 @@ class CertificationSettings(FrozenRecord):
 
     Example:
         >>> settings = CertificationSettings(sigma=0.5, n=10_000)
-        >>> settings.having(rule="grid").n
+        >>> settings.replace(rule="grid").n
         10000
         >>> CertificationSettings(n=5)
         Traceback (most recent call last):

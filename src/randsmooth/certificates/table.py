@@ -176,7 +176,7 @@ class Certificates:
         given = {"sigma": sigma, "n": n, "alpha": alpha}
         missing = {key: value for key, value in given.items() if getattr(self.header, key) is None}
         known = {key: value for key, value in missing.items() if value is not None}
-        return replace(self, header=self.header.having(**known)) if known else self
+        return replace(self, header=self.header.replace(**known)) if known else self
 
     def rows(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> Certificates:
         """The rows where `keep` (N,) is True, or the rows numbered `keep` (M,), in that order."""
@@ -247,8 +247,8 @@ def _judged(header: Header, n: int | None, alpha: float | None, seed: int) -> He
         changed["n"], notes = n, (*notes, f"n {header.n} thinned to {n}, seed {seed}")
     if alpha is not None and alpha != header.alpha:
         changed["alpha"], notes = alpha, (*notes, f"alpha {header.alpha} recomputed as {alpha}")
-    judged = header.having(**changed, notes=notes)
-    return judged if header.guarantee is None else judged.having(guarantee=guarantee_of(judged))
+    judged = header.replace(**changed, notes=notes)
+    return judged if header.guarantee is None else judged.replace(guarantee=guarantee_of(judged))
 
 
 def marked(classes: Ints, K: int) -> Ints:

@@ -15,10 +15,10 @@ from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.segments import usual_block
 from randsmooth.errors import InputError
+from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
 from randsmooth.models.adapters.exported import Program
 from randsmooth.rules import rule_origin
-from randsmooth.versions import versions
 
 LONGEST = 200  # characters of a name that a user gives
 WAY_ON = (
@@ -52,7 +52,7 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     for name in ("dataset", "model"):
         facts[name] = without_places(facts.get(name))
     header = Header(**dict(settings) | decided | facts)
-    return header.having(guarantee=guarantee_of(header))
+    return header.replace(guarantee=guarantee_of(header))
 
 
 def without_places(value: Any) -> Any:

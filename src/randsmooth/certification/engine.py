@@ -213,7 +213,7 @@ class Engine:
 
     def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
         """The engine of one way to count, ready for images of `shape`."""
-        settings = self.settings.having(backend=way.backend, precision=way.precision)
+        settings = self.settings.replace(backend=way.backend, precision=way.precision)
         engine = Engine(self.model, settings, device=self.device)
         engine._most = self._most
         self._tried = engine._batch_for(engine.backend, shape)

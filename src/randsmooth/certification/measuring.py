@@ -60,7 +60,7 @@ class _Passes:
         return self._certified(order.like(screened.header), second_file(self.out))
 
     def _by(self, rule: str) -> CertificationSettings:
-        return self.order.settings.having(rule=f"{rule}={self.radius!r}", label_aware=True, n0=0)
+        return self.order.settings.replace(rule=f"{rule}={self.radius!r}", label_aware=True, n0=0)
 
     def _certified(self, order: Order, out: Place) -> Certificates:
         return carry_out(order, out, self.workers, self.show, resume=self.resume, overwrite=self.overwrite)

@@ -84,7 +84,7 @@ class Order:
         if precision == "auto" and header.precision is not None:
             precision = precision_named(header.precision)
         batch = header.batch if settings.batch is None else settings.batch
-        return replace(self, settings=settings.having(backend=backend, precision=precision, batch=batch))
+        return replace(self, settings=settings.replace(backend=backend, precision=precision, batch=batch))
 
     def prepare(self, opened: Opened | None = None) -> Prepared:
         """What it comes to in this process: model and data opened, the backend chosen and the model tried out.
@@ -167,7 +167,7 @@ class Order:
         if not named or not (self.model_args or (":" in str(self.model) and not is_url(self.model))):
             return header
         said = {"source": str(self.model)} | ({"arguments": told(self.model_args)} if self.model_args else {})
-        return header.having(model=(header.model or {}) | without_places(said))
+        return header.replace(model=(header.model or {}) | without_places(said))
 
 
 def completed(
@@ -184,7 +184,7 @@ def completed(
     if sigma is None or dataset is None:
         missing = "sigma" if sigma is None else "dataset"
         raise InputError(f"the model does not say its {missing}; give one (--{missing} on the command line)")
-    return dataset, settings.having(sigma=sigma, seed=settings.seed or 0)
+    return dataset, settings.replace(sigma=sigma, seed=settings.seed or 0)
 
 
 def chosen(engine: Engine) -> list[str]:

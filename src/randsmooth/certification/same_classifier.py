@@ -17,7 +17,7 @@ from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.described import describe_model
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError, Note
-from randsmooth.versions import versions
+from randsmooth.extras import versions
 
 
 def certified_as(table: Certificates) -> CertificationSettings:

@@ -81,7 +81,7 @@ class SmoothedClassifier:
         shape = getattr(model, "shape", None)
         self.shape = None if shape is None else tuple(shape)
         seed = fresh_seed() if settings.seed is None else settings.seed  # nobody is to guess that of `engine` either
-        self.engine = Engine(model, settings.having(seed=seed), device=_device(model, device))
+        self.engine = Engine(model, settings.replace(seed=seed), device=_device(model, device))
 
     @property
     def sigma(self) -> float:
@@ -143,7 +143,7 @@ class SmoothedClassifier:
         """
         settings = settings_from(CertificationSettings, self.settings if settings is None else settings, fields)
         open_ = {name: value for name, value in self.settings if getattr(settings, name) is None}
-        settings = settings.having(**open_)
+        settings = settings.replace(**open_)
         for name in OF_THE_CLASSIFIER:
             if (wanted := getattr(settings, name)) != (own := getattr(self.settings, name)):
                 raise InputError(f"{name}={wanted!r} is not this classifier's {own!r}: make another SmoothedClassifier")

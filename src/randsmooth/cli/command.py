@@ -22,7 +22,7 @@ from randsmooth.cli.names import MORE, REGISTRIES, from_other_packages, names
 from randsmooth.cli.settings import Settings, kinds_in
 from randsmooth.escape import say
 from randsmooth.extras import needs
-from randsmooth.whole_numbers import is_whole
+from randsmooth.frozen_record import is_whole
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from randsmooth.documents import parse_yaml, shown
 from randsmooth.errors import InputError
+from randsmooth.frozen_record import is_whole, whole_number
 from randsmooth.urls import is_url, place_of
-from randsmooth.whole_numbers import is_whole, whole_number
 
 
 class Settings(BaseModel):

@@ -69,11 +69,11 @@ def completed(
         for key, value in given.items():
             if (was := getattr(certified, key)) != value:
                 raise InputError(f"--{key} {value} is not what {like} was certified with ({was})")
-        return asked.having(**{key: getattr(certified, key) for key in (*BASE, "batch", "sound")})
+        return asked.replace(**{key: getattr(certified, key) for key in (*BASE, "batch", "sound")})
     given.setdefault("sigma", getattr(model, "provenance", {}).get("sigma"))
     if given["sigma"] is None:
         raise InputError(f"{settings.model} does not say which sigma it was trained with; pass --sigma")
-    return asked.having(**given)
+    return asked.replace(**given)
 
 
 def spec_of(model: BaseClassifier, settings: OneClassifier) -> DatasetSpec:

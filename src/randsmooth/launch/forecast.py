@@ -27,12 +27,12 @@ from randsmooth.certification.order import Order
 from randsmooth.certification.prepared import Prepared
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
+from randsmooth.extras import versions
 from randsmooth.launch.chains import Step
 from randsmooth.methods import LossInputs, Method
 from randsmooth.progress import Progress, chosen_progress
 from randsmooth.rules import CONFIDENCE_BOUNDS, Rule
 from randsmooth.training import Recipe
-from randsmooth.versions import versions
 
 TRIALS = 3
 VALUES = 2**18  # of the images that a network is measured with: 85 of CIFAR-10, two of ImageNet
@@ -457,7 +457,7 @@ def _rivals(pilot: Pilot, rng: np.random.Generator) -> dict[str, Span]:
     found, header, times = dict[str, Span](), pilot.header, -(-REPLAYED // len(pilot.images))
     for text, n0 in product((*RIVALS, f"radius={header.sigma:g}"), (pilot.n0, USUAL_N0)):
         with suppress(InputError):  # such as of a rule that needs samples to pick the class, where this one needs none
-            rule = header.settings.having(rule=text, bound=CONFIDENCE_BOUNDS[0], n0=n0).stopping_rule()
+            rule = header.settings.replace(rule=text, bound=CONFIDENCE_BOUNDS[0], n0=n0).stopping_rule()
             if text not in found:
                 samples = np.stack([_replayed(rule, image, [], rng, times) for image in pilot.images])
                 chance = samples.mean(axis=1).var() / len(samples) + samples.var() / len(pilot.order)

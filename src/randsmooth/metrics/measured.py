@@ -295,7 +295,7 @@ def _check_passes(screened: Certificates, resolved: Certificates) -> None:
     facts = {name: getattr(first, name) for name in OF_THE_PASSES}
     own = {key: value for key, value in (first.behaviour or {}).items() if key == "own images"}  # others in the second
     facts["behaviour"] = None if second.behaviour is None else second.behaviour | own
-    if differ := evidence_difference(first, second.having(**facts), (f"of {names[0]}", f"of {names[1]}")):
+    if differ := evidence_difference(first, second.replace(**facts), (f"of {names[0]}", f"of {names[1]}")):
         raise InputError(f"{names[1]} does not go on with {names[0]}: {differ}")
     chosen = chosen_by_chance(left_open(screened).tolist(), len(resolved), first.seed or 0)
     if sorted(resolved.idx.tolist()) != chosen:

@@ -96,7 +96,7 @@ class Denoised(Around):
 
     def for_classes(self, classes: Sequence[str]) -> Denoised:
         """The same, with a classifier that answers for these `classes` in their order."""
-        return self.having(classifier=for_classes(self.classifier, classes))
+        return self.replace(classifier=for_classes(self.classifier, classes))
 
     def forward(self, noisy: Tensor) -> Tensor:
         """Logits (B, K) of noisy images (B, C, H, W)."""

@@ -148,7 +148,7 @@ class Ensemble(Around):
         """The same, answering for `classes`; members that know other classes are refused."""
         members = nn.ModuleList(for_classes(member, classes) for member in self.members)
         members.training = False
-        return self.having(members=members)
+        return self.replace(members=members)
 
 
 def _votes(answer: Tensor) -> Tensor:

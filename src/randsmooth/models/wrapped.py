@@ -50,7 +50,7 @@ class Wrapped(Around):
 
     def for_classes(self, classes: Sequence[str]) -> Self:
         """The same, answering for `classes`; a model that knows other classes is refused."""
-        return self.having(inner=for_classes(self.inner, classes))
+        return self.replace(inner=for_classes(self.inner, classes))
 
     def forward(self, x: Tensor) -> Tensor:
         """Logits (B, K) of images (B, C, H, W) of the data set's own size: in [0, 1] before noise."""

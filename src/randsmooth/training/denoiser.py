@@ -11,6 +11,7 @@ from torch import nn
 
 from randsmooth import data, models
 from randsmooth.errors import InputError
+from randsmooth.extras import versions
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.models import Denoiser
 from randsmooth.noise import Stream
@@ -22,7 +23,6 @@ from randsmooth.training.recipe import DenoiserRecipe
 from randsmooth.training.resolution import resolve_denoiser
 from randsmooth.training.settings import DenoiserSettings
 from randsmooth.urls import Place, delivered_folder
-from randsmooth.versions import versions
 
 
 def train_denoiser(

@@ -21,6 +21,7 @@ from randsmooth import data, models
 from randsmooth.atomic import claimed, write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.extras import versions
 from randsmooth.models.stored_model import StoredModel
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training import threads
@@ -32,7 +33,6 @@ from randsmooth.training.loop import Callback, Trainer, work
 from randsmooth.training.ranks import Ranks, batch_norms, synchronised
 from randsmooth.training.recipe import Change, Recipe
 from randsmooth.training.teacher import SmoothedTeacher
-from randsmooth.versions import versions
 
 R = TypeVar("R", bound=Recipe)
 M = TypeVar("M", bound=StoredModel)

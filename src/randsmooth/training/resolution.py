@@ -50,7 +50,7 @@ def resolve(
     """
     preset = find(settings.method, spec.name, settings.preset, anywhere=settings.anywhere)
     unsaid = settings.sigma is None
-    settings = settings.having(sigma=preset.usual_sigma()) if unsaid else settings
+    settings = settings.replace(sigma=preset.usual_sigma()) if unsaid else settings
     if settings.sigma == 0.0 and preset.method != WITHOUT_NOISE:
         raise InputError(
             f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "

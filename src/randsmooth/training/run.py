@@ -18,6 +18,7 @@ from randsmooth import data, methods, models
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.errors import InputError
+from randsmooth.extras import versions
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.methods import Method
 from randsmooth.methods.hyperparameters import Noise, model_folders
@@ -32,7 +33,6 @@ from randsmooth.training.recipe import Recipe
 from randsmooth.training.resolution import resolve
 from randsmooth.training.settings import TrainingSettings
 from randsmooth.urls import Place, delivered_folder
-from randsmooth.versions import versions
 
 TOGETHER = 256  # images that are read at once
 STEPS = 6  # that are timed for an estimate

@@ -44,7 +44,7 @@ class TrainingSettings(FrozenRecord):
 
     Example:
         >>> settings = TrainingSettings(method="amplify", sigma=0.5, set={"p_t": 0.3})
-        >>> settings.having(epochs=10).epochs
+        >>> settings.replace(epochs=10).epochs
         10
         >>> TrainingSettings(sigma=0.5, epoch=10)
         Traceback (most recent call last):

@@ -148,4 +148,4 @@ def _acr(table: Certificates) -> str:
 
 def _noted(table: Certificates, *notes: str, **facts: object) -> Certificates:
     header = table.header
-    return replace(table, header=header.having(**facts, notes=(*header.notes, *notes)))
+    return replace(table, header=header.replace(**facts, notes=(*header.notes, *notes)))

@@ -96,7 +96,7 @@ def read_tsv(path: Path | str, header: Header | None = None) -> Certificates:
     known, facts = header or Header(), path_facts(path)
     last, why = _last_class(facts.dataset)
     table = Certificates(
-        known.having(notes=(*known.notes, UNNUMBERED)) if bare else known,
+        known.replace(notes=(*known.notes, UNNUMBERED)) if bare else known,
         idx=-1 - np.arange(len(lines)) if bare else lines.integers("idx", 0, LAST),
         label=lines.integers("label", 0, last, why),
         predict=lines.integers("predict", ABSTAIN, last, why),
@@ -174,7 +174,7 @@ def _radius(lines: Lines, facts: PathFacts) -> Floats:
 def _of_one_radius(table: Certificates, radius: float) -> Certificates:
     """The table of a log of a single radius: an image of which it is not proved abstains."""
     header = table.header
-    header = header.having(rule=f"radius={radius:g}", notes=(*header.notes, ONE_RADIUS.format(radius)))
+    header = header.replace(rule=f"radius={radius:g}", notes=(*header.notes, ONE_RADIUS.format(radius)))
     return replace(table, header=header, predict=np.where(table.radius > 0.0, table.predict, ABSTAIN))
 
 

@@ -76,7 +76,7 @@ class HubClassifier(Around):
         order = order_of(self.classes, classes, self.name_or_path)
         if order == list(range(len(order))):
             return self
-        changed = self.having()
+        changed = self.replace()
         now = torch.tensor(order)
         changed._buffers = {"order": now if self.order is None else self.order[now]}
         changed.classes = tuple(classes)

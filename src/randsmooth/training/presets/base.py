@@ -90,7 +90,7 @@ class Preset:
     def schedule(self, dataset: str, arch: str) -> Optimisation:
         """The training schedule of `arch` on `dataset`."""
         optimisation = self.optimisation or usual_optimisation(dataset, arch)
-        return optimisation if self.batch is None else optimisation.having(batch=self.batch)
+        return optimisation if self.batch is None else optimisation.replace(batch=self.batch)
 
     def hyperparameters(self, sigma: float) -> dict[str, Any]:
         """All hyperparameters at `sigma`, or at the nearest published sigma if this one is not published."""

@@ -45,7 +45,7 @@ def _mnist(method: str, **settings: Any) -> Preset:
 def _logged(prose: Preset, **changes: Any) -> Preset:
     """The version with which the table's figures were made, from the one of the text."""
     assert prose.optimisation is not None
-    return row(prose, TABLE, BY_LOGS, optimisation=LOGGED.having(batch=prose.optimisation.batch), **changes)
+    return row(prose, TABLE, BY_LOGS, optimisation=LOGGED.replace(batch=prose.optimisation.batch), **changes)
 
 
 def _cifar(method: str, **settings: Any) -> Preset:
@@ -58,7 +58,7 @@ CONSISTENCY_MNIST = _mnist("consistency", fixed={"m": 2, "eta": 0.5}, by_sigma=e
 SMOOTHMIX_MNIST = _mnist("smoothmix", fixed={"m": 4, "alpha": 1.0, "eta": 5.0}, by_sigma=each(T=(2, 4, 8)))
 SMOOTHADV_MNIST = _mnist("smoothadv", fixed={"m": 4, "eps": 1.0, "T": 10})
 MACER_MNIST = _mnist(
-    "macer", fixed=K16, by_sigma=each(lbd=(16.0, 16.0, 6.0)), optimisation=MNIST.having(batch=MACER_BATCH)
+    "macer", fixed=K16, by_sigma=each(lbd=(16.0, 16.0, 6.0)), optimisation=MNIST.replace(batch=MACER_BATCH)
 )
 CAT_RS_MNIST = _mnist(
     "cat-rs", name="cat-rs/cat-rs", source=TABLE_1, fixed={"m": 4, "T": 4, "eps": 1.0, "lbd": 1.0, "p0": 0.2}
@@ -100,7 +100,7 @@ ON_CIFAR = (
         "macer",
         fixed=K16,
         by_sigma=each(lbd=(12.0, 4.0, 12.0), lbd_from=(0, 0, CIFAR.lr_milestones[0])),
-        optimisation=CIFAR.having(batch=MACER_BATCH),
+        optimisation=CIFAR.replace(batch=MACER_BATCH),
     ),
     CONSISTENCY_CIFAR,
     SMOOTHMIX_CIFAR,
@@ -122,7 +122,7 @@ ON_IMAGENET = replace(
     name="cat-rs/cat-rs",
     source=f"{PAPER}, which lacks it: the authors' command for ImageNet; needs a teacher: --set teacher=MODEL_DIR",
     datasets=("imagenet",),
-    optimisation=IMAGENET.having(lr_milestones=(30, 60, 85)),
+    optimisation=IMAGENET.replace(lr_milestones=(30, 60, 85)),
     fixed={
         **{"m": 2, "T": 1, "eps": 1.0, "eps_doubled_from": 80},
         **{"variant": "released", "confidence": "teacher"},

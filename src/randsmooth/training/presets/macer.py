@@ -17,7 +17,7 @@ OPEN = "batch and weight decay as in the authors' code"
 
 IMAGES = 64
 OWN = Optimisation(epochs=440, lr=0.01, lr_milestones=(200, 400), batch=IMAGES * 16, weight_decay=5e-4)
-SHORT = OWN.having(epochs=150, lr_milestones=(60, 120))
+SHORT = OWN.replace(epochs=150, lr_milestones=(60, 120))
 K16 = {"k": 16, "gamma": 8.0, "beta": 16.0}
 TWO = (0.25, 0.5)
 
@@ -56,7 +56,7 @@ GAUSSIAN = Preset(
     method="gaussian",
     source=f"{PAPER}, section 5.1, tables 1, 6 and 7 ('Cohen'): MACER with k = 1 and lambda = 0; {OPEN}",
     datasets=(*CIFAR10, "mnist", "svhn"),
-    optimisation=OWN.having(batch=IMAGES),
+    optimisation=OWN.replace(batch=IMAGES),
     fixed={"m": 1},
     by_sigma=each(),
 )
@@ -90,7 +90,7 @@ LBD_12 = replace(CIFAR, by_sigma=each(sigmas=TWO, lbd=(12.0, 12.0)))
 ABLATIONS = (
     row(CIFAR, "150-epochs", f"{PAPER}, table 8; {OPEN}", sigmas=TWO, optimisation=SHORT),
     *(
-        row(LBD_12, f"k={k}", f"{PAPER}, tables 9 and 10", optimisation=OWN.having(batch=IMAGES * k), k=k)
+        row(LBD_12, f"k={k}", f"{PAPER}, tables 9 and 10", optimisation=OWN.replace(batch=IMAGES * k), k=k)
         for k in (1, 2, 4, 8, 16)
     ),
     *rows(LBD_12, "lbd", (0.0, 1.0, 2.0, 4.0, 8.0, 16.0), f"{PAPER}, tables 9 and 11"),
