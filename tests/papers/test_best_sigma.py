@@ -37,7 +37,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     assert "38.9 (0.5)" in (tmp_path / "out" / "acr-section7.txt").read_text()
     for suffix in ("txt", "md", "tex"):
         sheet = (tmp_path / "out" / f"acr-section7.{suffix}").read_text().replace("\\", "")  # escapes
-        assert "no one classifier's certified accuracy" in sheet and "without 0.5: macer" in sheet
+        assert "no one classifier's certified accuracy" in sheet and "macer: here without sigma 0.5" in sheet
         assert "10,000" in sheet and "4*" in sheet  # images: the paper's, and ours
     return pd.read_csv(tmp_path / "out" / "acr-section7.csv").set_index(["method", "radius"])
 
