@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RESUMED = ("train", "train-denoiser", "certify")  # verbs that go on with what a killed run has left
 TRAINING = ("train", "train-denoiser")
+INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 OURS = "randsmooth: "  # begins the sentence of an error
 LAST = 2**16  # bytes of a log in which its last sentence is looked for
 
@@ -132,7 +133,11 @@ def lines_of(path: Path) -> int:
 
 
 def run_words(words: Sequence[str], log: Path) -> str:
-    """Run `randsmooth WORDS` in this process; the last sentence that it said where it failed, or nothing."""
+    """Run `randsmooth WORDS` in this process; the last sentence that it said where it failed, or nothing.
+
+    Raises:
+        KeyboardInterrupt: it was interrupted, as all that runs is to be.
+    """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="backslashreplace", buffering=1) as said:
         said.write(f"$ {shlex.join(['randsmooth', *words])}\n")
@@ -142,6 +147,8 @@ def run_words(words: Sequence[str], log: Path) -> str:
             with redirect_stdout(said), redirect_stderr(said):
                 runpy.run_module("randsmooth", run_name="__main__")
         except SystemExit as end:
+            if end.code == INTERRUPTED:
+                raise KeyboardInterrupt from end
             return last_sentence(log, begins) if end.code else ""
         except Exception as error:
             return f"{type(error).__name__}: {shortened(printable(str(error)))}; see {log}"
@@ -223,10 +230,11 @@ class Chain:
         failed: dict[str, str] = {}
         with claimed(self.folder / self.name, kind="runs"):
             for step in self.missing():
-                if not failed.keys() & {*step.needs} and (error := step.run(device)):
-                    failed[step.name] = error
+                failed[step.name] = "" if failed.keys() & {*step.needs} else step.run(device)
+                if step.is_done():
+                    del failed[step.name]
         if failed:
-            raise InputError("; ".join(failed.values()))
+            raise InputError("; ".join(filter(None, failed.values())))
 
     def runs(self) -> bool:
         """Whether a process does it at the moment, as its lock says."""

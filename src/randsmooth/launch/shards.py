@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -48,9 +47,10 @@ class ShardFolder:
     @classmethod
     def begun(cls, out: Path) -> ShardFolder | None:
         """The folder of a run into `out` that was shared out before; None where there is none."""
-        names = (re.match(r"\d+-of-(\d+)\.parquet", path.name) for path in shards_path(out).glob("*-of-*.parquet*"))
-        found = next(filter(None, names), None)
-        return cls(out, int(found[1])) if found else None
+        there = [path.name.partition("-of-")[2].partition(".")[0] for path in shards_path(out).glob("*-of-*.parquet*")]
+        there += [name.partition("/")[2] for name in Jobs(shards_path(out)).read()]  # which may all wait in the queue
+        of = next((number for number in there if number.isdecimal()), None)
+        return None if of is None else cls(out, int(of))
 
     @property
     def path(self) -> Path:
