@@ -111,7 +111,7 @@ def replay(rule: Rule, p: Floats, correct: Bools, radii: Floats, seed: int, n0: 
         claim = rule.claim(path)
         samples[i], radius[i] = drawn, claim.radius if claim.q < 0.5 else -1.0
         plain[i] = successes + rng.binomial(N - drawn, share)
-    return compared(n0 + samples, radius, plain, correct, radii, rule.sigma)
+    return compared(n0 + samples, radius, plain, correct, radii, rule.noise.scale)
 
 
 def compared(samples: Floats, radius: Floats, plain: Floats, correct: Bools, radii: Floats, sigma: float) -> Replay:
@@ -176,7 +176,7 @@ def factor(results: list[Replay]) -> float:
 
 def dense_on(price: float, log: pd.DataFrame, radii: Floats, seed: int, options: argparse.Namespace) -> Replay:
     """As `replay` of the rule dense on one log, all images at once."""
-    rule = make_rule(f"dense={price}", sigma=options.sigma, n=N, alpha=ALPHA)
+    rule = make_rule(f"dense={price}", noise=Gaussian(options.sigma), n=N, alpha=ALPHA)
     chosen = some(log, options.images)
     p = recovered(log, options.sigma, np.random.default_rng(seed))[chosen]
     samples, radius, plain = of_dense(rule, p, seed)
@@ -212,7 +212,7 @@ def beside_known_p(logs: list[pd.DataFrame], options: argparse.Namespace, price:
     """
     every = [recovered(log, options.sigma, np.random.default_rng(seed)) for seed, log in enumerate(logs)]
     p = np.concatenate([each[:: max(1, len(each) // 150)] for each in every])
-    rule = make_rule(f"dense={price}", sigma=options.sigma, n=N, alpha=ALPHA)
+    rule = make_rule(f"dense={price}", noise=Gaussian(options.sigma), n=N, alpha=ALPHA)
     assert isinstance(rule, Dense)
     samples, radius, _ = of_dense(rule, p, seed=0)
     n, rng = rule.looks.astype(np.float64), np.random.default_rng(1)
@@ -221,7 +221,7 @@ def beside_known_p(logs: list[pd.DataFrame], options: argparse.Namespace, price:
     chosen = [np.argmax(expected - each * n / n[-1], axis=1) for each in PRICES]
     known, rows = np.array([n[k].mean() for k in chosen]), np.arange(len(p))
     means = np.array([drawn[rows, k].mean() for k in chosen])
-    best = float(np.interp(radius.clip(0).mean() / rule.sigma, means[::-1], known[::-1]))
+    best = float(np.interp(radius.clip(0).mean() / rule.noise.scale, means[::-1], known[::-1]))
     return figure(f"dense={price}: samples over those where p_A chooses n", samples.mean() / best, 1.15, most=True)
 
 
@@ -266,7 +266,7 @@ def walked(rule: OneRadius, p: Floats, rng: np.random.Generator) -> tuple[Ints, 
 
 def two_passes(log: pd.DataFrame, radius: float, options: argparse.Namespace, seed: int) -> Passes:
     rng, level = np.random.default_rng(seed), 0.05
-    how = {"sigma": options.sigma, "n": N, "alpha": ALPHA}
+    how: dict[str, Any] = {"noise": Gaussian(options.sigma), "n": N, "alpha": ALPHA}
     one, screen = make_rule(f"radius={radius}", **how), make_rule(f"screen={radius}", **how)
     assert isinstance(one, OneRadius) and isinstance(screen, Screen)
     samples, certified = walked(one, of_labels(log, options.sigma, rng), rng)

@@ -35,6 +35,7 @@ from randsmooth.certification.algorithm import certify_steps
 from randsmooth.certification.jobs import Job
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.launch import Span, plan
+from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule
 
 N0, N, ALPHA, LOOP, WITHIN = 100, 100_000, 0.001, 20_000, 0.2
@@ -65,7 +66,7 @@ class Took:
 
 def took(smoothed: SmoothedClassifier, x: torch.Tensor, text: str) -> Took:
     """Of certifying the images `x` (B, C, H, W) under the rule `text`."""
-    rule = make_rule(text, sigma=SIGMA, n=N, alpha=ALPHA)
+    rule = make_rule(text, noise=Gaussian(SIGMA), n=N, alpha=ALPHA)
     jobs = [Job(number, image, certify_steps(rule, N0)) for number, image in enumerate(x)]
     start = time.perf_counter()
     seen = [job.result for job in Scheduler(smoothed.engine).run(jobs)]

@@ -46,7 +46,7 @@ def fixed(sample: Sample, x: NDArray[np.float64], y: Counts) -> rs.Certificates:
 
 def sequential(sample: Sample, x: NDArray[np.float64], y: Counts) -> rs.Certificates:
     """As many samples as the rule asks for: it says after how many in all to look again, and when to stop."""
-    rule = rs.rules.make_rule("grid", sigma=SIGMA, n=N, alpha=ALPHA)
+    rule = rs.rules.make_rule("grid", noise=rs.noise.Gaussian(SIGMA), n=N, alpha=ALPHA)
     picked, paths = [], []
     for image in x:
         picked.append(int(sample(image, N0).argmax()))

@@ -12,10 +12,11 @@ import look
 import numpy as np
 from scipy.stats import norm
 
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Rule, make_rule
 
 SIGMA, N, ALPHA = 0.5, 100_000, 0.001
-RULES = ("fixed", "tolerance=0.05", "dense=0.27", "grid", "radius=0.5")
+RULES = ("fixed", "dense=0.1", "dense=0.27", "grid", "radius=0.5")
 REACH = np.arange(-0.2, 1.921, 0.02)  # the radius sigma Phi^-1(p_A) that an image's p_A allows
 TIMES = 30  # that each image is certified
 SHOWN = (0.4, 0.5, 0.7, 0.9, 0.97, 0.99, 0.999, 0.9999)
@@ -34,7 +35,7 @@ def samples(rule: Rule, p_a: float, rng: np.random.Generator) -> int:
 def main() -> None:
     figure, axes = look.chart(height=4.2)
     for name, colour in zip(RULES, ("#808080", *look.COLOURS), strict=False):
-        rule, rng = make_rule(name, sigma=SIGMA, n=N, alpha=ALPHA), np.random.default_rng(0)
+        rule, rng = make_rule(name, noise=Gaussian(SIGMA), n=N, alpha=ALPHA), np.random.default_rng(0)
         means = [np.mean([samples(rule, norm.cdf(r / SIGMA), rng) for _ in range(TIMES)]) for r in REACH]
         axes.semilogy(REACH, means, color=colour, linewidth=1.8, label=name)
     axes.set_xticks(SIGMA * norm.ppf(SHOWN), [f"{p:g}" for p in SHOWN], rotation=45)

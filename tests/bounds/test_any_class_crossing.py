@@ -1,6 +1,7 @@
 """The boundary that any class may cross: exact error rates of all classes together."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from randsmooth.bounds import any_class_boundary, boundary, crossing_probability
 from randsmooth.bounds.any_class_crossing import PREMIUM, _grows, price
 from randsmooth.bounds.binomial import Ints
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import make_rule
 
 
@@ -86,7 +88,7 @@ def test_near_radius_0_other_samples_must_pick_the_class(r: float) -> None:
 
 @pytest.mark.parametrize(("n", "refused", "taken"), [(1_000, 0.070, 0.071), (100_000, 0.023, 0.0235)])
 def test_from_which_radius_on_no_samples_need_pick_the_class(n: int, refused: float, taken: float) -> None:
-    facts = {"sigma": 1.0, "n": n, "alpha": 0.001, "bound": "any-class"}
+    facts: dict[str, Any] = {"noise": Gaussian(1.0), "n": n, "alpha": 0.001, "bound": "any-class"}
     with pytest.raises(InputError, match="n0 samples"):
         make_rule(f"radius={refused}", **facts)
     assert make_rule(f"radius={taken}", **facts).n == n

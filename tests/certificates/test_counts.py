@@ -97,7 +97,7 @@ def test_it_errs_no_more_often_than_alpha_where_the_plain_bound_does() -> None:
 
 
 def test_the_looks_of_a_rule_are_judged_as_that_rule_does() -> None:
-    for rule in ("radius=0.5", "grid", "union", "anytime", "tolerance=0.3"):
+    for rule in ("radius=0.5", "grid", "dense=1", "anytime"):
         ours = table_of(HEADER.replace(rule=rule), 20)
         counts0, counts = ours.evidence()
         facts: dict[str, Any] = {"label": ours.label, "path": ours.paths, "rule": rule, "sigma": 0.5, "alpha": 0.05}
@@ -116,7 +116,7 @@ def test_images_without_labels_are_certified_all_the_same(tmp_path: Path) -> Non
 
 
 def test_looks_that_a_rule_does_not_take_are_refused() -> None:
-    made = make_rule("anytime", sigma=0.5, n=1000, alpha=0.001)
+    made = make_rule("anytime", noise=Gaussian(0.5), n=1000, alpha=0.001)
     facts: dict[str, Any] = {"n": 1000, "picked": [0], "label": [0], "rule": "anytime", **FACTS}
     first = made.next_look([])
     assert first is not None
@@ -321,15 +321,15 @@ def test_a_header_that_hides_what_is_unknown_does_not_fit_its_counts(tmp_path: P
 
 def test_looks_may_end_anywhere_under_anytime_and_under_no_other_rule() -> None:
     facts: dict[str, Any] = {"picked": [0, 0, 0], "label": [0, 0, 0], "sigma": 0.5, "n": 1000}
-    rule = make_rule("anytime", sigma=0.5, n=1000, alpha=0.001)
+    rule = make_rule("anytime", noise=Gaussian(0.5), n=1000, alpha=0.001)
     paths = [[32], [31, 62, 92], [32, 64, 96, 128]]
     table = from_counts(path=paths, rule="anytime", **facts)
     assert (
         table.radius == pytest.approx([rule.claim(path).radius for path in paths], abs=1e-9) and table.radius.min() > 0
     )
     assert table.samples.tolist() == [32, 96, 128]
-    for other in ("grid", "union", "dense=1", "radius=0.5"):
-        first = make_rule(other, sigma=0.5, n=1000, alpha=0.001).next_look([])
+    for other in ("grid", "dense=1", "radius=0.5"):
+        first = make_rule(other, noise=Gaussian(0.5), n=1000, alpha=0.001).next_look([])
         assert first is not None
         assert "looks" in refusal(from_counts, path=[[first]] * 3, rule=other, **facts)
     assert "anytime" in refusal(from_counts, path=[[32, 64], [32], [500]], rule="anytime", **facts)  # no look of its

@@ -7,6 +7,7 @@ from scipy import stats
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, decide
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Evidence, make_rule
 
 ALPHA, SIGMA, PATHS = 0.05, 0.5, 20_000
@@ -24,7 +25,7 @@ def true_radius(p: NDArray[np.float64], classes: NDArray[np.int64]) -> NDArray[n
 
 
 def judged(counts0: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    rule = make_rule("fixed", sigma=SIGMA, n=int(counts[0].sum()), alpha=ALPHA)
+    rule = make_rule("fixed", noise=Gaussian(SIGMA), n=int(counts[0].sum()), alpha=ALPHA)
     return decide(rule, Evidence.of(counts0, counts))
 
 

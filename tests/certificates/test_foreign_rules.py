@@ -12,6 +12,7 @@ from certificates.walks import HEADER, table_of
 from randsmooth import bounds, metrics
 from randsmooth.certificates import read, write_parquet
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Claim, Rule, RuleEntry, make_rule, rule_origin
 
 
@@ -72,7 +73,7 @@ def header(**facts: Any) -> Any:
 @pytest.mark.usefixtures("halves")
 def test_it_is_judged_stored_and_compared_like_ours(tmp_path: Path) -> None:
     assert "halves" in RULES and RULES.source("halves") == "two-halves" and RULES["halves"].usage == "halves[=SHARE]"
-    made = make_rule("halves=0.25", sigma=0.5, n=2000, alpha=0.05)
+    made = make_rule("halves=0.25", noise=Gaussian(0.5), n=2000, alpha=0.05)
     assert isinstance(made, Halves) and made.share == 0.25
     assert made.farthest == pytest.approx(made.claim([500]).radius) and made.asked_radii is None
     table = table_of(header(guarantee=made.guarantee()))
@@ -88,7 +89,7 @@ def test_it_is_judged_stored_and_compared_like_ours(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("halves")
 def test_it_takes_no_bound_of_the_fixed_rule() -> None:
     with pytest.raises(InputError, match="bound=two-sided is for the fixed rule; halves has a bound of its own"):
-        make_rule("halves", sigma=0.5, n=2000, alpha=0.05, bound="two-sided")
+        make_rule("halves", noise=Gaussian(0.5), n=2000, alpha=0.05, bound="two-sided")
 
 
 def test_a_table_without_its_package_names_the_package(
@@ -100,7 +101,7 @@ def test_a_table_without_its_package_names_the_package(
     with pytest.raises(InputError, match=r"the rule 'halves', which 'two-halves 1.2' brings: install that package"):
         read(tmp_path / "halves.parquet")
     with pytest.raises(InputError, match="unknown rule 'halves'"):
-        make_rule("halves", sigma=0.5, n=2000, alpha=0.05)
+        make_rule("halves", noise=Gaussian(0.5), n=2000, alpha=0.05)
 
 
 def test_rules_of_ours_come_from_no_other_package() -> None:

@@ -10,10 +10,10 @@ from randsmooth.certificates import Certificates, Header, JournalRow, from_evide
 from randsmooth.errors import InputError
 from randsmooth.rules import Rule
 from randsmooth.rules.base import Ints
-from randsmooth.testing.walks import walks
+from randsmooth.testing.rules import walks
 
-SEQUENTIAL = ["radius=0", "radius=0.5", "screen=0.5", "grid", "grid=0.1", "union", "dense=1", "anytime", "anytime=0.5"]
-RULES = ["fixed", "tolerance=0.3", *SEQUENTIAL]
+SEQUENTIAL = ["radius=0", "radius=0.5", "screen=0.5", "grid", "grid=0.1", "dense=1", "anytime", "anytime=0.5"]
+RULES = ["fixed", *SEQUENTIAL]
 HEADER = Header(sigma=0.5, n0=20, n=2000, alpha=0.05, seed=7, classes=("zero", "one", "two"))
 COLUMNS = ("idx", "label", "predict", "radius", "seconds", "counts0", "counts", "machine", "image", "u")
 

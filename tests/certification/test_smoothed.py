@@ -193,7 +193,7 @@ def test_one_may_stop_at_any_look() -> None:
     assert asked and np.all(stopped.radius <= whole.radius)
     assert stopped.radius[2] > 0.2
     with pytest.raises(InputError, match="decides once"):
-        smoothed.certify(x, n=5000, rule="tolerance=0.1", until=enough)
+        smoothed.certify(x, n=5000, rule="fixed", until=enough)
     with pytest.raises(InputError, match="until=3 must be a function"):
         smoothed.certify(x, n=5000, rule="anytime", until=3)  # type: ignore[arg-type]
 

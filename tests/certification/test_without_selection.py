@@ -39,7 +39,7 @@ def claimed(rule: Rule, found: list[ImageEvidence], worst: int | None = None) ->
 
 @pytest.mark.parametrize("p", [(P0, 1.0 - P0), (P0, *[(1.0 - P0) / 9] * 9), (0.5, 0.5)])
 def test_any_class_is_certified_falsely_no_more_often_than_alpha(p: tuple[float, ...]) -> None:
-    rule = make_rule("radius=0.25", sigma=SIGMA, n=N, alpha=ALPHA, bound="any-class")
+    rule = make_rule("radius=0.25", noise=Gaussian(SIGMA), n=N, alpha=ALPHA, bound="any-class")
     found = certified(rule, p)
     wrong = claimed(rule, found)
     assert wrong <= MOST
@@ -51,7 +51,7 @@ def test_any_class_is_certified_falsely_no_more_often_than_alpha(p: tuple[float,
 
 def test_the_label_is_certified_falsely_no_more_often_than_alpha() -> None:
     for text in ("radius=0.25", "grid"):
-        rule = make_rule(text, sigma=SIGMA, n=N, alpha=ALPHA)
+        rule = make_rule(text, noise=Gaussian(SIGMA), n=N, alpha=ALPHA)
         found = certified(rule, (1.0 - P0, P0), label=1)
         wrong = np.mean([rule.claim(image.path.tolist()).radius >= 0.25 for image in found])
         assert 0.5 * ALPHA < wrong <= MOST
@@ -59,10 +59,10 @@ def test_the_label_is_certified_falsely_no_more_often_than_alpha() -> None:
 
 
 def test_a_label_that_is_hardly_ever_given_is_given_up_at_the_first_look() -> None:
-    rule = make_rule("radius=0.25", sigma=SIGMA, n=N, alpha=ALPHA)
+    rule = make_rule("radius=0.25", noise=Gaussian(SIGMA), n=N, alpha=ALPHA)
     assert {int(image.counts.sum()) for image in certified(rule, (0.98, 0.02), label=1)} == {32}
 
 
 def test_control_a_rule_for_a_picked_class_errs_too_often_where_none_was_picked() -> None:
-    rule = make_rule("radius=0", sigma=SIGMA, n=N, alpha=ALPHA)
+    rule = make_rule("radius=0", noise=Gaussian(SIGMA), n=N, alpha=ALPHA)
     assert claimed(rule, certified(rule, (0.5, 0.5))) > 1.5 * ALPHA > MOST

@@ -65,7 +65,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     [
         (["methods"], "method", "ICML 2025", "Good method."),
         (["data", "list"], "data set", "mnist", "Good data. (from fine)"),
-        (["certify", "--help"], "rule", "tolerance", "good: good rule."),
+        (["certify", "--help"], "rule", "dense", "good: good rule."),
     ],
 )
 def test_a_listing_goes_on(words: list[str], kind: str, ours: str, good: str, cli: Run, installed: None) -> None:

@@ -148,7 +148,7 @@ def test_python_makes_shards_and_merges_them(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("net")
-@pytest.mark.parametrize("rule", ["fixed", "grid", "tolerance=0.3"])
+@pytest.mark.parametrize("rule", ["fixed", "grid", "dense=1"])
 def test_sixteen_shards_are_the_table_of_one_run_by_each_rule(rule: str, cli: Run) -> None:
     words = ("--take", "40", "--rule", rule, "--n", "2000")
     assert cli(*CERTIFY, *words, "--out", "one.parquet").code == 0

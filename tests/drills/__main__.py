@@ -45,7 +45,7 @@ def drills() -> list[Drill]:
     return [
         Drill("kill -9", kills.kills, [subject for subject in subjects() if not subject.name.endswith(" few")]),
         Drill("kill -9", kills.of_sweeps, sweeps()),
-        Drill("shards killed", shards.killed, named("certify fixed", "certify grid", "certify tolerance=0.2")),
+        Drill("shards killed", shards.killed, named("certify fixed", "certify grid")),
         Drill("disk full", full.disk_full, quick),
         Drill("small disk", full.small_disk, quick),
         Drill("read-only", full.read_only, quick),

@@ -11,7 +11,7 @@ from randsmooth.certificates import Certificates, Header, from_evidence, rule_of
 from randsmooth.errors import InputError
 from randsmooth.metrics import certified_accuracy, left_open, measured_accuracy, to_resolve
 from randsmooth.noise import Gaussian
-from randsmooth.testing.walks import walks
+from randsmooth.testing.rules import walks
 
 IMAGES, N, R, WITHIN, RUNS = 300, 4000, 0.5, 0.03, 20_000
 HEADER = Header(sigma=0.5, n0=0, n=N, alpha=0.05, rule=f"radius={R}", label_aware=True, seed=0)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from randsmooth import bounds, testing
+from randsmooth.noise import Gaussian
 from randsmooth.rules import RULES, Claim, Evidence, Rule, RuleEntry
 
 
@@ -32,7 +33,7 @@ class Half(Rule):
 
 
 def test_a_rule_that_keeps_the_contract() -> None:
-    testing.check_rule(Half(0.5, 500, 0.05))
+    testing.check_rule(Half(Gaussian(0.5), 500, 0.05))
 
 
 class Peeking(Half):
@@ -123,17 +124,17 @@ class Vague(Half):
 
 
 BROKEN = [
-    (Peeking(0.5, 500, 0.05), r"is wrong about 0\.\d+ of 1000 images of radius 0.*, allowed are 0.078"),
-    (Greedy(0.5, 500, 0.05), r"claims radii beyond sigma \* Phi"),
-    (Contrary(0.5, 500, 0.05), r"proves [\d.]+ by \d+ successes and [\d.]+ by \d+"),
-    (Backwards(0.5, 500, 0.05), "cannot be walked: ValueError: it looks again after 250 samples"),
-    (Beyond(0.5, 500, 0.05), "looks after .*501.*, expected rising numbers up to n=500"),
-    (OtherBlocks(0.5, 500, 0.05), "expected multiples of its block, 64"),
-    (Timid(0.5, 500, 0.05), "certifies nothing where all 500 samples agree"),
-    (Blind(0.5, 500, 0.05), "certifies an image whose samples all disagree"),
-    (TwoMinds(0.5, 500, 0.05), "claims something else for a table"),
-    (Wordy(0.5, 500, 0.05), "expected one sentence"),
-    (Vague(0.5, 500, 0.05), "expected 'Each certificate is wrong with probability at most 0.05'"),
+    (Peeking(Gaussian(0.5), 500, 0.05), r"is wrong about 0\.\d+ of 1000 images of radius 0.*, allowed are 0.078"),
+    (Greedy(Gaussian(0.5), 500, 0.05), "claims radii beyond those that its q proves"),
+    (Contrary(Gaussian(0.5), 500, 0.05), r"proves [\d.]+ by \d+ successes and [\d.]+ by \d+"),
+    (Backwards(Gaussian(0.5), 500, 0.05), "cannot be walked: ValueError: it looks again after 250 samples"),
+    (Beyond(Gaussian(0.5), 500, 0.05), "looks after .*501.*, expected rising numbers up to n=500"),
+    (OtherBlocks(Gaussian(0.5), 500, 0.05), "expected multiples of its block, 64"),
+    (Timid(Gaussian(0.5), 500, 0.05), "certifies nothing where all 500 samples agree"),
+    (Blind(Gaussian(0.5), 500, 0.05), "certifies an image whose samples all disagree"),
+    (TwoMinds(Gaussian(0.5), 500, 0.05), "claims something else for a table"),
+    (Wordy(Gaussian(0.5), 500, 0.05), "expected one sentence"),
+    (Vague(Gaussian(0.5), 500, 0.05), "expected 'Each certificate is wrong with probability at most 0.05'"),
     ({"a": 1}, "is a dict, no subclass of rules.Rule"),
 ]
 

@@ -13,7 +13,6 @@ from randsmooth.data import DATASETS
 from randsmooth.methods import METHODS
 from randsmooth.models import ARCHITECTURES, FunctionModel, OnnxModel, wrap
 from randsmooth.report import PANELS
-from randsmooth.rules import RULES, make_rule
 
 LARGE = {"wrn28-10", "resnet50", "cifar-resnet50", "resnet110"}
 GREY = {"small-cnn": 8, "lenet": 28}  # architectures that are published for grey images, and their side
@@ -40,37 +39,6 @@ def test_architectures_of_grey_images(name: str) -> None:
 @pytest.mark.parametrize("name", DATASETS)
 def test_datasets(name: str) -> None:
     testing.check_dataset(name)
-
-
-SAMPLES = {  # as they are written, and the most samples of an image that they are tried with
-    "fixed": 500,
-    "radius=0": 500,
-    "radius=0.5": 500,
-    "screen=0.5": 500,
-    "grid": 500,
-    "grid=0.1": 500,
-    "union": 120,
-    "dense=1": 500,
-    "tolerance=0.3": 2000,
-    "anytime": 120,
-    "anytime=0.5": 120,
-}
-
-
-def test_the_table_covers_all_rules() -> None:
-    assert {text.partition("=")[0] for text in SAMPLES} == {*RULES}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [pytest.param(text, marks=pytest.mark.slow if text in {"anytime=0.5", "grid=0.1"} else []) for text in SAMPLES],
-)
-def test_rules(text: str) -> None:
-    testing.check_rule(text, n=SAMPLES[text])
-
-
-def test_the_rule_of_whichever_class() -> None:
-    testing.check_rule(make_rule("radius=0.25", sigma=0.5, n=500, alpha=0.05, bound="any-class"))
 
 
 @pytest.mark.parametrize("name", PANELS)

@@ -18,6 +18,7 @@ from randsmooth.certificates.header import Header
 from randsmooth.certificates.table import Certificates, from_evidence, marked
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
+from randsmooth.noise import Gaussian
 from randsmooth.rules import ConfidenceBound, Rule, check_samples, kind_of_rule, make_rule
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def from_counts(
     if twice := sorted(columns.keys() & given.keys()):
         raise InputError(f"{twice[0]} is given twice: as an argument, and in {origin or 'the columns'}")
     found = GivenCounts.of(columns | given)
-    judged = make_rule(rule, sigma=sigma, n=found.budget(rule), alpha=alpha, bound=bound)
+    judged = make_rule(rule, noise=Gaussian(sigma), n=found.budget(rule), alpha=alpha, bound=bound)
     counted = found.counted(judged, bound, None if classes is None else len(classes))
     header = Header(
         sigma=sigma,
@@ -289,7 +290,7 @@ def _one_n(samples: Ints) -> int:
         raise InputError(
             f"images have from {least:,} to {most:,} samples, and a table of the fixed rule has one n. If each number "
             "was set beforehand, make a table for each; if samples stopped once they sufficed, Clopper-Pearson does "
-            "not hold for them: the rules that may stop are anytime, grid, union and radius=R"
+            "not hold for them: the rules that may stop are anytime, grid, dense and radius=R"
         )
     if most:
         check_samples("n", most)

@@ -10,6 +10,7 @@ from randsmooth.certificates.header import CLOPPER_PEARSON, VERSION, Header
 from randsmooth.certificates.limits import HEADER
 from randsmooth.documents import parse_json, shown
 from randsmooth.errors import InputError, Note
+from randsmooth.noise import Gaussian
 from randsmooth.rules import Rule, make_rule, missing_rule
 
 LABEL_AWARE = " For evaluation only: images whose picked class is not the label were given up."
@@ -42,7 +43,7 @@ def rule_of(header: Header) -> Rule:
     if header.sigma is None or header.n is None or header.alpha is None:
         raise InputError("judging counts needs sigma, n and alpha in the header")
     bound = header.bound or CLOPPER_PEARSON
-    return make_rule(header.rule, sigma=header.sigma, n=header.n, alpha=header.alpha, bound=bound)
+    return make_rule(header.rule, noise=Gaussian(header.sigma), n=header.n, alpha=header.alpha, bound=bound)
 
 
 def guarantee_of(header: Header) -> str:

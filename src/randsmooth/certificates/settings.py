@@ -13,7 +13,7 @@ from randsmooth.certificates.limits import check_facts
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import FrozenRecord
-from randsmooth.noise import check_sigma
+from randsmooth.noise import Gaussian, check_sigma
 from randsmooth.rules import (
     ANY_CLASS,
     CONFIDENCE_BOUNDS,
@@ -146,7 +146,9 @@ class CertificationSettings(FrozenRecord):
 
     def stopping_rule(self) -> Rule:
         """The rule that says how many samples an image takes and what they prove. InputError where sigma is None."""
-        return make_rule(self.rule, sigma=self.known_sigma, n=self.n, alpha=self.alpha, bound=self.judging_bound)
+        return make_rule(
+            self.rule, noise=Gaussian(self.known_sigma), n=self.n, alpha=self.alpha, bound=self.judging_bound
+        )
 
 
 def check_budget(n0: int, n: int, alpha: float) -> None:

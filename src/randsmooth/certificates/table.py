@@ -282,9 +282,10 @@ def decide(rule: Rule, evidence: Evidence) -> tuple[Ints, Floats]:
         radius: (N,) certified radius, 0 where nothing is certified.
 
     Example:
+        >>> from randsmooth.noise import Gaussian
         >>> from randsmooth.rules import make_rule
         >>> counts0, counts = np.array([[98, 2], [55, 45]]), np.array([[990, 10], [480, 520]])
-        >>> rule = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001)
+        >>> rule = make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001)
         >>> predict, radius = decide(rule, Evidence.of(counts0, counts))
         >>> predict.tolist(), radius.round(3).tolist()
         ([0, -1], [0.989, 0.0])

@@ -114,7 +114,7 @@ class SmoothedClassifier:
             x: (B, C, H, W), or one image (C, H, W), in [0, 1].
             settings: in place of the classifier's own, for another n0, n, alpha, rule or bound. Or as keywords.
             until: stops an image early: asked at every look with the `Claim` so far and the samples behind it, for a
-                rule that holds wherever one stops (all but "fixed" and "tolerance").
+                rule that holds wherever one stops (all but "fixed").
 
         Raises:
             InputError: settings that cannot be used, or of another base classifier or noise; images outside [0, 1] or
@@ -125,7 +125,7 @@ class SmoothedClassifier:
         if until is not None and not callable(until):
             raise InputError(f"until={until!r} must be a function of a Claim and the samples behind it")
         if until is not None and not rule.sequential:
-            raise InputError(f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, union or radius=R")
+            raise InputError(f"rule {settings.rule!r} decides once, at its end: stop anytime, grid, dense or radius=R")
         jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(self.checked(x))]
         found, engine = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))

@@ -175,7 +175,7 @@ def _samples(step: Step, recipe: Recipe) -> int:
 
 Ints = NDArray[np.int64]
 ABOUT = ("dataset", "split", "selection", "rule", "sigma", "n0", "n", "alpha", "device", "backend")
-RIVALS = ("fixed", "tolerance=0.05", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
+RIVALS = ("fixed", "grid")  # and one radius, sigma: what is compared with the rule that was asked for
 USUAL_N0 = int(CertificationSettings.model_fields["n0"].default)
 ALPHA, NARROW = 0.05, 0.1  # of the limits; they are narrow enough when they lie within a tenth of their middle,
 FEWEST, TIMED = 8, 5.0  # so many images are known, and so many seconds have shown the speed

@@ -119,7 +119,7 @@ def _why_unknown(table: Certificates) -> str:
         (
             table.rule.sequential,
             f"as soon as --rule {table.header.rule} was satisfied",
-            "with --rule fixed or tolerance",
+            "with --rule fixed",
         ),
         (table.header.gives_up_others, "where the label was missed", "without --label-aware"),
     ]

@@ -39,7 +39,7 @@ def reach(a: Certificates, b: Certificates, asked: Sequence[float] = ()) -> Reac
 
     Beyond the nearer of the two ends one table can certify nothing, whatever its classifier: a smaller n or less noise
     would be called worse there for what it was not asked. A table whose samples answered particular radii only
-    (--rule radius, grid or union) is compared at those; between them its radii are lower bounds.
+    (--rule radius or grid) is compared at those; between them its radii are lower bounds.
 
     Raises:
         InputError: a radius that makes no sense.

@@ -8,15 +8,13 @@ from .choices import MOST_SAMPLES as MOST_SAMPLES
 from .choices import ConfidenceBound as ConfidenceBound
 from .choices import check_samples as check_samples
 from .dense import Dense as Dense
-from .entry import RuleEntry as RuleEntry
 from .fixed import Fixed as Fixed
 from .grid import Grid as Grid
 from .grid import OneRadius as OneRadius
-from .grid import Union as Union
+from .grid import Screen as Screen
 from .registry import RULES as RULES
+from .registry import RuleEntry as RuleEntry
 from .registry import kind_of_rule as kind_of_rule
 from .registry import make_rule as make_rule
 from .registry import missing_rule as missing_rule
 from .registry import rule_origin as rule_origin
-from .screen import Screen as Screen
-from .tolerance import Tolerance as Tolerance

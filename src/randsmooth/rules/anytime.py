@@ -12,7 +12,6 @@ import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.noise import Gaussian
 from randsmooth.rules.base import Claim, Evidence, Floats, Ints, Rule, possible, way_out
 from randsmooth.rules.choices import MOST_WATCHED
 from randsmooth.rules.grid import GRAIN
@@ -28,7 +27,8 @@ class Anytime(Rule):
         target: the radius that is enough, in units of pixels in [0, 1]; None: go on to n.
 
     Example:
-        >>> rule = Anytime(sigma=0.5, n=1000, alpha=0.001, target=0.25)
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = Anytime(Gaussian(0.5), n=1000, alpha=0.001, target=0.25)
         >>> rule.next_look([32]), round(rule.claim([32]).radius, 3)
         (None, 0.345)
     """
@@ -46,7 +46,7 @@ class Anytime(Rule):
         if best.q >= 0.5 or best.radius < (self.target or 0.0):
             wanted = "anything" if self.target is None else f"radius {self.target:g}"
             raise InputError(
-                f"n={self.n} samples cannot certify {wanted} at sigma={self.sigma:g} and alpha={self.alpha:g}, even if "
+                f"n={self.n} samples cannot certify {wanted} under {self.noise} at alpha={self.alpha:g}, even if "
                 f"all agree: {way_out(self._least(), best.radius)}"
             )
 
@@ -96,7 +96,7 @@ class Anytime(Rule):
 
     @cached_property
     def _q_target(self) -> float:
-        return float(Gaussian(self.sigma).tail(self.target or 0.0))
+        return float(self.noise.tail(self.target or 0.0))
 
     def samples(self, path: Sequence[int]) -> int:
         return super().samples(path) if possible(path, self.looks) else 0
@@ -107,7 +107,7 @@ class Anytime(Rule):
         tails = bounds.anytime_q_upper(np.concatenate([*evidence.paths, self.looks[:0]]), looks, self.alpha)
         parts = np.split(tails, np.cumsum(lengths)[:-1])
         q = np.array([part.min(initial=1.0) for part in parts[: len(lengths)]], np.float64)
-        return q, Gaussian(self.sigma).radius(q)
+        return q, self.noise.radius(q)
 
     def claim(self, path: Sequence[int]) -> Claim:
         looks = self.looks[: len(path)]

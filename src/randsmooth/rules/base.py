@@ -5,22 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from randsmooth.noise import Gaussian, round_down
-from randsmooth.rules.choices import (
-    ANY_CLASS,
-    CONFIDENCE_BOUNDS,
-    MOST_SAMPLES,
-    MOST_WATCHED,
-    ConfidenceBound,
-)
+from randsmooth.noise import Noise, round_down
+from randsmooth.rules.choices import ANY_CLASS, CONFIDENCE_BOUNDS, MOST_SAMPLES, MOST_WATCHED, ConfidenceBound
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+MORE_THAN_HALF = float(np.nextafter(0.5, 0.0))
 
 
 @dataclass(frozen=True)
@@ -29,11 +25,12 @@ class Claim:
 
     Attributes:
         q: upper bound on 1 - p_A. At 1/2 or more nothing is certified, unless the runner-up is bounded too.
-        radius: certified L2 radius, in units of pixels in [0, 1].
+        radius: that the noise certifies for it, in the noise's norm, in units of pixels in [0, 1].
 
     Example:
+        >>> from randsmooth.noise import Gaussian
         >>> from randsmooth.rules import make_rule
-        >>> claim = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001).claim([990])
+        >>> claim = make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001).claim([990])
         >>> round(claim.q, 3), round(claim.radius, 3)
         (0.024, 0.989)
     """
@@ -42,22 +39,7 @@ class Claim:
     radius: float
 
 
-def way_out(least: int, farthest: float) -> str:
-    """How to reach a radius that is out of reach: with more samples if that helps, or with a smaller radius."""
-    smaller = f"ask for a radius of at most {round_down(farthest, 3)}" if farthest > 0.0 else ""
-    if least <= MOST_WATCHED:
-        return ", or ".join(filter(None, [f"allow n >= {least}", smaller]))
-    return "; ".join(filter(None, [f"no n up to {MOST_WATCHED:,} suffices", smaller]))
-
-
-def possible(path: Sequence[int], looks: Ints) -> bool:
-    """Whether `path` is possible: from look to look a count grows, and by no more than was drawn."""
-    gained, drawn = np.diff(np.asarray(path, np.int64), prepend=0), np.diff(looks[: len(path)], prepend=0)
-    return len(path) <= len(looks) and bool(np.all((gained >= 0) & (gained <= drawn)))
-
-
 NO_CLAIM = Claim(1.0, 0.0)
-MORE_THAN_HALF = float(np.nextafter(0.5, 0.0))
 
 
 @dataclass(frozen=True)
@@ -112,7 +94,7 @@ class Rule(ABC):
     the user gave; another field gets the number behind the rule's name (see `RuleEntry.value`).
 
     Attributes:
-        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        noise: of the samples. A rule asks it for the q that a radius takes, and for the radius that a q proves.
         n: the most samples that an image may take.
         alpha: probability that one image's certificate is wrong.
         sequential: whether samples stop as soon as the question is answered, so that they do not measure p_A.
@@ -122,8 +104,9 @@ class Rule(ABC):
         takes: which bounds a user may ask for, of a rule with a field `bound`.
 
     Example:
+        >>> from randsmooth.noise import Gaussian
         >>> from randsmooth.rules import make_rule
-        >>> rule = make_rule("radius=0.5", sigma=0.5, n=1000, alpha=0.001)
+        >>> rule = make_rule("radius=0.5", noise=Gaussian(0.5), n=1000, alpha=0.001)
         >>> rule.next_look([]), rule.next_look([32])
         (32, 64)
         >>> rule.claim([32]).radius, rule.claim([32, 64]).radius
@@ -136,7 +119,7 @@ class Rule(ABC):
     most: ClassVar[int] = MOST_SAMPLES
     block: ClassVar[int | None] = None
     takes: ClassVar[tuple[ConfidenceBound, ...]] = CONFIDENCE_BOUNDS
-    sigma: float
+    noise: Noise
     n: int
     alpha: float
 
@@ -154,11 +137,6 @@ class Rule(ABC):
     def stated_bound(self) -> str | None:
         """The bound as a header states it; None for a rule that has one only."""
         return getattr(self, "bound", None)
-
-    @classmethod
-    def as_of(cls, version: int | None) -> type[Self]:
-        """The class as it was when tables had the format `version` (see `Header`); None: as it is today."""
-        return cls
 
     @abstractmethod
     def guarantee(self) -> str:
@@ -208,4 +186,17 @@ class Rule(ABC):
 
     def by_q(self, q: float) -> Claim:
         """The claim of an upper bound `q` on 1 - p_A."""
-        return Claim(q, float(Gaussian(self.sigma).radius(q)))
+        return Claim(q, float(self.noise.radius(q)))
+
+
+def way_out(least: int, farthest: float) -> str:
+    """How to reach a radius that is out of reach: with more samples if that helps, or with a smaller radius."""
+    more = f"allow n >= {least}" if least <= MOST_WATCHED else f"no n up to {MOST_WATCHED:,} suffices"
+    smaller = f", or ask for a radius of at most {round_down(farthest, 3)}" if farthest > 0.0 else ""
+    return more + smaller
+
+
+def possible(path: Sequence[int], looks: Ints) -> bool:
+    """Whether `path` is possible: from look to look a count grows, and by no more than was drawn."""
+    gained, drawn = np.diff(np.asarray(path, np.int64), prepend=0), np.diff(looks[: len(path)], prepend=0)
+    return len(path) <= len(looks) and bool(np.all((gained >= 0) & (gained <= drawn)))

@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import special
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.noise import Gaussian
 from randsmooth.rules.base import Floats, Ints
 from randsmooth.rules.grid import TOWARDS_SAFETY, Grid
 
@@ -43,7 +41,8 @@ class Dense(Grid):
         price: of n samples, in sigma, in (0, 1].
 
     Example:
-        >>> rule = Dense(sigma=0.5, n=1000, alpha=0.001)
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = Dense(Gaussian(0.5), n=1000, alpha=0.001)
         >>> len(rule.radii), round(rule.radii[-1], 3)
         (986, 1.231)
         >>> rule.next_look([32, 64, 96]), rule.next_look([10, 20, 30])  # on, or not worth more samples
@@ -70,11 +69,10 @@ class Dense(Grid):
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """Those that an image could claim of which all samples agree, when it stops."""
-        farthest = Gaussian(1.0).largest_radius(self.n, self.alpha)
-        units = range(int(farthest / self.unit) + 1)
+        units = range(self._farthest_unit + 1)
         most = self._deadline_of_all[-1] if len(self._deadline_of_all) else 0
         return tuple(
-            self.unit * i * self.sigma for i in units if bounds.smallest_cap(self._q0_of(i), self.alpha) <= most
+            self.unit * i * self.noise.scale for i in units if bounds.smallest_cap(self._q0_of(i), self.alpha) <= most
         )
 
     @property
@@ -89,6 +87,10 @@ class Dense(Grid):
     @property
     def notes(self) -> tuple[str, ...]:
         return ()
+
+    @property
+    def _farthest_unit(self) -> int:
+        return int(self.noise.largest_radius(self.n, self.alpha) / self.noise.scale / self.unit)
 
     def guarantee(self) -> str:
         return (
@@ -108,8 +110,8 @@ class Dense(Grid):
         return int(np.argmin(np.append(crossed, False)))
 
     def _q0_of(self, i: int) -> float:
-        """The failure probability at the radius of i units, which is the same for all sigmas, and so are the tables."""
-        return float(Gaussian(1.0).tail(self.unit * i)) * TOWARDS_SAFETY
+        """The failure probability at the radius of i units."""
+        return float(self.noise.tail(self.unit * i * self.noise.scale)) * TOWARDS_SAFETY
 
     @cached_property
     def needed(self) -> Ints:
@@ -122,13 +124,12 @@ class Dense(Grid):
     def _deadline_of_all(self) -> Ints:
         """Samples at which images stop whose radius is i units then, for i from 0 on, never falling."""
         last = self._worthwhile(LIKELY)
-        radius = _projected(self.looks[last], LIKELY, self.alpha)
+        radius = self._projected(self.looks[last], LIKELY)
         order = np.argsort(radius)
         order = order[radius[order] > 0.0]
         if not len(order):
             return self.looks[:0]
-        farthest = Gaussian(1.0).largest_radius(self.n, self.alpha)
-        asked = self.unit * np.arange(int(farthest / self.unit) + 1)
+        asked = self.unit * np.arange(self._farthest_unit + 1)
         place = np.searchsorted(radius[order], asked).clip(max=len(order) - 1)
         return np.asarray(np.maximum.accumulate(self.looks[last[order]])[place])
 
@@ -155,12 +156,11 @@ class Dense(Grid):
     def _worthwhile(self, q: Floats) -> Ints:
         """The look (index) at which the radius less the price of its samples is largest, for failures at rate `q`."""
         looks = self.looks[:, None]
-        worth = _projected(looks, q, self.alpha) - self.price * looks / self.n
+        worth = self._projected(looks, q) - self.price * looks / self.n
         return np.asarray(np.argmax(worth, axis=0))
 
-
-def _projected(n: ArrayLike, q: ArrayLike, alpha: float) -> Floats:
-    """Clopper-Pearson's radius in sigma after n q failures of n, which need be no whole number; 0 where p_A <= 1/2."""
-    failures, successes = np.multiply(n, q), np.multiply(n, np.subtract(1.0, q))
-    tail = special.betainccinv(failures + 1.0, successes, alpha)
-    return np.asarray(-special.ndtri(np.minimum(tail, 0.5)))
+    def _projected(self, n: Ints, q: Floats) -> Floats:
+        """Clopper-Pearson's radius in sigma after n q failures of n, no whole number perhaps; 0 where p_A <= 1/2."""
+        failures, successes = np.multiply(n, q), np.multiply(n, np.subtract(1.0, q))
+        upper = special.betainccinv(failures + 1.0, successes, self.alpha)
+        return np.asarray(self.noise.radius(np.minimum(upper, 0.5)) / self.noise.scale)

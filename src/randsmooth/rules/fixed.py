@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.noise import Gaussian
 from randsmooth.rules.base import Claim, Evidence, Floats, Rule
 from randsmooth.rules.choices import ConfidenceBound
 
@@ -27,7 +26,8 @@ class Fixed(Rule):
             against each other one; "randomised"; or "any-class", which holds for a class that the same samples picked.
 
     Example:
-        >>> rule = Fixed(sigma=0.5, n=1000, alpha=0.001, bound="two-sided")
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = Fixed(Gaussian(0.5), n=1000, alpha=0.001, bound="two-sided")
         >>> rule.next_look([]), rule.next_look([990])
         (1000, None)
         >>> rule.level  # the other half of alpha is spent on the runner-up
@@ -64,7 +64,7 @@ class Fixed(Rule):
     def farthest(self) -> float:
         """What lies beyond by chance, under the randomised bound, is not asked of every image."""
         level = self.alpha if self.bound == "pairwise" else self.level  # as of two classes
-        return Gaussian(self.sigma).largest_radius(self.n, level)
+        return self.noise.largest_radius(self.n, level)
 
     def next_look(self, path: Sequence[int]) -> int | None:
         return None if len(path) else self.n
@@ -78,33 +78,27 @@ class Fixed(Rule):
             return self._of_all_classes(evidence)
         n_a = np.take_along_axis(evidence.counts, evidence.picked[:, None], axis=1)[:, 0]
         n = np.maximum(evidence.counts.sum(axis=1), 1)  # an image given up after its selection has none: q = 1
-        if self.bound == "randomised":
-            if evidence.u is None:
-                raise InputError(
-                    "the randomised bound needs u, a uniform number of each image: certify again to get them"
-                )
-            q = bounds.randomised_q_upper(n_a, n, self.alpha, evidence.u)
-        elif self.bound == "any-class":
+        if self.bound == "any-class":
             q = bounds.any_class_q_upper(n_a, n, self.alpha)
-        else:
+        elif self.bound == "clopper-pearson":
             q = bounds.q_upper(n_a, n, self.alpha)
-        return q, Gaussian(self.sigma).radius(q)
+        elif evidence.u is None:
+            raise InputError("the randomised bound needs u, a uniform number of each image: certify again to get them")
+        else:
+            q = bounds.randomised_q_upper(n_a, n, self.alpha, evidence.u)
+        return q, self.noise.radius(q)
 
     def certifies(self, q: Floats, radius: Floats) -> NDArray[np.bool_]:
         return np.asarray(radius > 0.0) if self.bound in OF_ALL_CLASSES else super().certifies(q, radius)
 
     def _of_all_classes(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        drawn, q, radius = (
-            evidence.counts.sum(axis=1) > 0,
-            np.ones(len(evidence.counts)),
-            np.zeros(len(evidence.counts)),
-        )
-        if drawn.any():
-            counts, picked = evidence.counts[drawn], evidence.picked[drawn]
-            if self.bound == "pairwise":
-                q[drawn], q_each, p_each = bounds.pairwise_bounds(counts, picked, self.alpha)
-                radius[drawn] = Gaussian(self.sigma).radius(q_each, p_each).min(axis=1)
-            else:
-                q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
-                radius[drawn] = Gaussian(self.sigma).radius(q[drawn], p_b)
+        drawn = evidence.counts.sum(axis=1) > 0
+        q, radius = np.ones(len(drawn)), np.zeros(len(drawn))
+        counts, picked = evidence.counts[drawn], evidence.picked[drawn]
+        if self.bound == "pairwise":
+            q[drawn], q_each, p_each = bounds.pairwise_bounds(counts, picked, self.alpha)
+            radius[drawn] = self.noise.radius(q_each, p_each).min(axis=1)
+        else:
+            q[drawn], p_b = bounds.two_sided_bounds(counts, picked, self.alpha)
+            radius[drawn] = self.noise.radius(q[drawn], p_b)
         return q, radius

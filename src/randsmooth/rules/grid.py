@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from randsmooth import bounds
 from randsmooth.errors import InputError
-from randsmooth.noise import Gaussian
-from randsmooth.rules.base import (
-    MORE_THAN_HALF,
-    NO_CLAIM,
-    Claim,
-    Ints,
-    Rule,
-    possible,
-    way_out,
-)
+from randsmooth.rules.base import MORE_THAN_HALF, NO_CLAIM, Claim, Ints, Rule, possible, way_out
 from randsmooth.rules.choices import ANY_CLASS, MOST_WATCHED, ConfidenceBound
 
 GRAIN = 32  # looks come after whole numbers of these
 MANY = 1000  # radii of a grid: each needs a boundary of its own, and reports print a dozen
 WORK = 1000 * 10**6  # radii times n: a boundary up to a million samples takes some 40 ms, up to ten million 280 ms
 TINY = 1e-300  # a failure probability that no number of samples proves
-TOWARDS_SAFETY = 1.0 - 1e-13  # outweighs the rounding of the normal distribution function
+TOWARDS_SAFETY = 1.0 - 1e-13  # outweighs the rounding of the noise's tail
+# An image is left open after BROAD * sqrt(m) samples, or SURE * m if that is more, where m samples that all agree prove
+# the radius: replayed on published logs, about there a sample is spent as well on the next image as on one left open.
+BROAD, SURE = 64, 3
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,8 @@ class Grid(Rule):
         step: of the radii, in units of pixels in [0, 1].
 
     Example:
-        >>> rule = Grid(sigma=0.5, n=1000, alpha=0.001)
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = Grid(Gaussian(0.5), n=1000, alpha=0.001)
         >>> rule.radii
         (0.0, 0.25, 0.5, 0.75, 1.0)
         >>> rule.claim([32, 64, 96]).radius  # after three looks at which all samples agreed
@@ -50,13 +46,12 @@ class Grid(Rule):
     name: ClassVar[str] = "grid"
     block: ClassVar[int | None] = GRAIN
     most: ClassVar[int] = MOST_WATCHED
-    spending: ClassVar[bounds.Spending] = bounds.LATE
     step: float = 0.25
 
     def __post_init__(self) -> None:
         if not 0.0 < self.step < np.inf:
             raise InputError(f"the grid's step {self.step} must be a finite radius above 0; tables take 0.25")
-        farthest = Gaussian(self.sigma).largest_radius(self.n, self.alpha)
+        farthest = self.noise.largest_radius(self.n, self.alpha)
         many = min(MANY, WORK // self.n)
         if farthest / self.step > many:
             raise InputError(
@@ -69,11 +64,6 @@ class Grid(Rule):
                 f"n >= {bounds.smallest_cap(0.5, self.alpha)}"
             )
 
-    @classmethod
-    def as_of(cls, version: int | None) -> type[Self]:
-        before = {Grid: GridV3, OneRadius: OneRadiusV3, Union: UnionV3}
-        return cls if version is None or version > 3 else before.get(cls, cls)  # type: ignore[return-value]
-
     @cached_property
     def looks(self) -> Ints:
         """(K,) sample counts of the looks, growing by a tenth."""
@@ -82,15 +72,13 @@ class Grid(Rule):
     @cached_property
     def radii(self) -> tuple[float, ...]:
         """The radii of the grid that n successes of n would certify."""
-        farthest = Gaussian(self.sigma).largest_radius(self.n, self.alpha)
-        return tuple(self.step * i for i in range(int(farthest / self.step) + 1) if self._reachable(self.step * i))
+        farthest = self.noise.largest_radius(self.n, self.alpha)
+        asked = (self.step * i for i in range(int(farthest / self.step) + 1))
+        return tuple(r for r in asked if self._least(r) <= self.n)
 
     @property
     def asked_radii(self) -> tuple[float, ...] | None:
         return self.radii
-
-    def _reachable(self, r: float) -> bool:
-        return self._least(r) <= self.n
 
     def _least(self, r: float) -> int:
         """The smallest n that can certify `r`, or some number above MOST_WATCHED if it is so large."""
@@ -98,13 +86,13 @@ class Grid(Rule):
         return bounds.smallest_cap(q0, self.alpha) if q0 > TINY else MOST_WATCHED + 1
 
     def _q0(self, r: float) -> float:
-        return float(Gaussian(self.sigma).tail(r)) * TOWARDS_SAFETY
+        return float(self.noise.tail(r)) * TOWARDS_SAFETY
 
     @cached_property
     def _tables(self) -> tuple[Ints, Ints]:
         """(R, K) successes that claim each radius at each look, and successes at which it is given up."""
         made = bounds.any_class_boundary if self.any_class else bounds.cached_boundary
-        tables = [made(self._q0(r), self.looks, self.alpha, spending=self.spending) for r in self.radii]
+        tables = [made(self._q0(r), self.looks, self.alpha) for r in self.radii]
         return np.stack([t.claim for t in tables]), np.stack([t.give_up for t in tables])
 
     @property
@@ -123,9 +111,7 @@ class Grid(Rule):
         if k >= len(self.looks):
             return None
         frontier = self._claimed(path)
-        if frontier == len(self.radii):
-            return None
-        if k and path[-1] <= self._tables[1][frontier, k - 1]:
+        if frontier == len(self.radii) or (k and path[-1] <= self._tables[1][frontier, k - 1]):
             return None
         return int(self.looks[k])
 
@@ -136,8 +122,8 @@ class Grid(Rule):
         claimed = self._claimed(path)
         if claimed == 0:
             return NO_CLAIM
-        radius = self.radii[claimed - 1]
-        return Claim(min(float(Gaussian(self.sigma).tail(radius)), MORE_THAN_HALF), radius)
+        radius = self.radii[claimed - 1]  # itself, not by way of its q: no digit is lost
+        return Claim(min(float(self.noise.tail(radius)), MORE_THAN_HALF), radius)
 
     def _claimed(self, path: Sequence[int]) -> int:
         """How many radii, from the smallest on, have been claimed at some look."""
@@ -155,7 +141,8 @@ class OneRadius(Grid):
             thousandth of alpha (see `bounds.any_class_boundary`). Radius 0 and its neighbourhood have no such test.
 
     Example:
-        >>> rule = OneRadius(sigma=0.5, n=1000, alpha=0.001, radius=0.5)
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = OneRadius(Gaussian(0.5), n=1000, alpha=0.001, radius=0.5)
         >>> rule.next_look([32]), rule.next_look([20])  # on, or given up after 20 of 32
         (64, None)
     """
@@ -171,9 +158,8 @@ class OneRadius(Grid):
         least = self._least(self.radius)
         if self.n < least:
             raise InputError(
-                f"n={self.n} samples cannot certify radius {self.radius:g} at sigma={self.sigma:g} and "
-                f"alpha={self.alpha:g}, even if all agree: "
-                f"{way_out(least, Gaussian(self.sigma).largest_radius(self.n, self.alpha))}"
+                f"n={self.n} samples cannot certify radius {self.radius:g} under {self.noise} at alpha={self.alpha:g}, "
+                f"even if all agree: {way_out(least, self.noise.largest_radius(self.n, self.alpha))}"
             )
         if self.any_class:
             self._check_any_class()
@@ -183,8 +169,8 @@ class OneRadius(Grid):
             _ = self._tables
         except InputError:
             raise InputError(
-                f"radius={self.radius:g} is too small at sigma={self.sigma:g} for samples that pick no class first: "
-                "several classes may come near it. Let n0 samples pick the class (--n0 100), or ask for a larger radius"
+                f"radius={self.radius:g} is too small under {self.noise} for samples that pick no class first: several "
+                "classes may come near it. Let n0 samples pick the class (--n0 100), or ask for a larger radius"
             ) from None
 
     @property
@@ -207,46 +193,34 @@ class OneRadius(Grid):
 
 
 @dataclass(frozen=True)
-class Union(Grid):
-    """As Grid, but with radii between its points: Clopper-Pearson at each look, with alpha divided among the looks.
+class Screen(OneRadius):
+    """As `OneRadius`, but an image that is neither certified nor given up early is left open.
+
+    It has the boundary of `OneRadius` with the same n, so that whoever goes on with an image that was left open makes
+    the same test: `metrics.measured_accuracy` puts both together.
 
     Example:
-        >>> rule = Union(sigma=0.5, n=1000, alpha=0.001)
-        >>> round(rule.claim([32, 64, 96]).radius, 3)
-        0.626
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = Screen(Gaussian(0.5), n=100_000, alpha=0.001, radius=0.5)
+        >>> rule.horizon, rule.next_look([32]), rule.next_look([10])  # on, or given up
+        (405, 64, None)
     """
 
-    name: ClassVar[str] = "union"
+    name: ClassVar[str] = "screen"
+
+    @cached_property
+    def horizon(self) -> int:
+        """The most samples that an image takes."""
+        least = self._least(self.radius)
+        return min(self.n, max(SURE * least, math.ceil(BROAD * math.sqrt(least))))
 
     def guarantee(self) -> str:
-        return (
-            f"Each certificate is wrong with probability at most {self.alpha:g}, whenever its samples stopped: "
-            "Clopper-Pearson at every look, half of alpha at the last and half shared by the others."
-        )
+        return super().guarantee().removesuffix(".") + f", left open after {self.horizon} samples at the latest."
 
-    def claim(self, path: Sequence[int]) -> Claim:
-        return self.by_q(float(bounds.union_q_upper(np.asarray(path, np.int64), self.looks, self.alpha)))
+    def next_look(self, path: Sequence[int]) -> int | None:
+        look = super().next_look(path)
+        return None if look is not None and look > self.horizon else look
 
-    def _claimed(self, path: Sequence[int]) -> int:
-        if not len(path):
-            return 0
-        claim = self.claim(path)
-        return sum(r < claim.radius for r in self.radii) if claim.q < 0.5 else 0
-
-
-class GridV3(Grid):
-    """The rule of tables up to format 3, which spent alpha earlier and gave up later. It is kept to read them."""
-
-    spending: ClassVar[bounds.Spending] = bounds.SQUARE_ROOT
-
-
-class OneRadiusV3(OneRadius):
-    """As `GridV3`, for one radius."""
-
-    spending: ClassVar[bounds.Spending] = bounds.SQUARE_ROOT
-
-
-class UnionV3(Union):
-    """As `GridV3`, for the radii of union, whose images were given up later."""
-
-    spending: ClassVar[bounds.Spending] = bounds.SQUARE_ROOT
+    def leaves_open(self, path: Sequence[int]) -> bool:
+        """Whether the looks of `path` decide nothing: `OneRadius` would go on."""
+        return super().next_look(path) is not None

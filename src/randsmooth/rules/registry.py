@@ -1,81 +1,142 @@
-"""Rules by name, ours and those of other packages, and how one is made from what a user writes."""
+"""Rules by name, ours and those of other packages, and how one is made from what a user writes.
+
+Listing them loads no NumPy.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import metadata
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from randsmooth import bounds
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
-from randsmooth.noise import check_sigma
 from randsmooth.registry import Registry
 from randsmooth.rules.choices import CONFIDENCE_BOUNDS, check_samples
-from randsmooth.rules.entry import RuleEntry
 
 if TYPE_CHECKING:
+    from randsmooth.noise import Noise
     from randsmooth.rules.base import Rule
 
 # The number of a rule is written in no other way.
 NUMBER = re.compile(r"[-+]?(\d{1,20}\.?\d{0,20}|\.\d{1,20})(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
+
+@dataclass(frozen=True, kw_only=True)
+class RuleEntry:
+    """A certification rule as users name it. Nothing is imported for it until the rule itself is made.
+
+    Attributes:
+        kind: where the class is, as "module:Class".
+        usage: how a user writes the rule: "grid[=STEP]".
+        help: what the rule draws, and what then holds with probability 1 - alpha, in one sentence.
+        value: the field of the class that the number after `=` sets; None where the rule takes no number.
+        required: whether that number must be given.
+
+    Example:
+        >>> from randsmooth.rules import RULES
+        >>> RULES["grid"].usage, RULES["grid"].value
+        ('grid[=STEP]', 'step')
+    """
+
+    kind: str
+    usage: str
+    help: str
+    value: str | None = None
+    required: bool = False
+
+    def load(self) -> type[Rule]:
+        """The class of the rule, imported now."""
+        loaded: type[Rule] = resolve_name(self.kind)
+        return loaded
+
+
+FIXED = RuleEntry(
+    kind="randsmooth.rules.fixed:Fixed",
+    usage="fixed",
+    help="n samples of every image, and the radius that Clopper-Pearson proves from them.",
+)
+RADIUS = RuleEntry(
+    kind="randsmooth.rules.grid:OneRadius",
+    value="radius",
+    required=True,
+    usage="radius=R",
+    help="samples until radius R is proved or given up, by an exact sequential test that may stop at any of its looks.",
+)
+SCREEN = RuleEntry(
+    kind="randsmooth.rules.grid:Screen",
+    value="radius",
+    required=True,
+    usage="screen=R",
+    help="as radius=R, but an image that is not decided early is left open: the first pass of `randsmooth accuracy`.",
+)
+GRID = RuleEntry(
+    kind="randsmooth.rules.grid:Grid",
+    value="step",
+    usage="grid[=STEP]",
+    help="samples until the largest provable radius of 0, 0.25, 0.5, ... is found, by exact sequential tests, smallest "
+    "radius first.",
+)
+DENSE = RuleEntry(
+    kind="randsmooth.rules.dense:Dense",
+    value="price",
+    usage="dense[=P]",
+    help="as grid, for radii so close that rounding hardly matters, as long as further samples gain P sigma (0.25) "
+    "per n: the largest mean radius for the samples.",
+)
+ANYTIME = RuleEntry(
+    kind="randsmooth.rules.anytime:Anytime",
+    value="target",
+    usage="anytime[=R]",
+    help="samples until n, or until radius R is proved; the radius of its e-process holds at every sample at once.",
+)
 RULES: Registry[RuleEntry] = Registry(
     "rule",
     "randsmooth.rules",
     {
-        name: f"randsmooth.rules.entries:{name.upper()}"
-        for name in ("fixed", "radius", "screen", "grid", "union", "dense", "tolerance", "anytime")
+        name: f"randsmooth.rules.registry:{name.upper()}"
+        for name in ("fixed", "radius", "screen", "grid", "dense", "anytime")
     },
 )
 
 
 @lru_cache(maxsize=64)  # the tables of a grid are worth keeping
-def make_rule(
-    text: str,
-    *,
-    sigma: float,
-    n: int,
-    alpha: float,
-    bound: str = "clopper-pearson",
-    version: int | None = None,
-) -> Rule:
-    """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "tolerance=0.05".
+def make_rule(text: str, *, noise: Noise, n: int, alpha: float, bound: str = "clopper-pearson") -> Rule:
+    """The rule that `text` names, such as "fixed", "radius=0.5", "grid" or "dense=0.1".
 
     Args:
         text: a name of `RULES`, with its number after `=`.
-        sigma: standard deviation of the noise, in units of pixels in [0, 1].
+        noise: of the samples, which knows what radius an upper bound on 1 - p_A proves.
         n: the most samples that an image may take.
         alpha: probability that a certificate is wrong.
         bound: for a rule that has such a field (see `Fixed`).
-        version: the format of a stored table (`Header.version`), to judge it as it was judged then; None: as today.
 
     Raises:
         InputError: there is no such rule, its number is missing or wrong, it does not have this bound, or the budget is
             beyond any use or certifies nothing.
 
     Example:
-        >>> rule = make_rule("fixed", sigma=0.5, n=1000, alpha=0.001)
+        >>> from randsmooth.noise import Gaussian
+        >>> rule = make_rule("fixed", noise=Gaussian(0.5), n=1000, alpha=0.001)
         >>> round(rule.claim([990]).radius, 3)
         0.989
     """
-    check_sigma(sigma)
     bounds.check_level(alpha)
-    kind, arguments = kind_of_rule(text, n=n, bound=bound, version=version)
-    return kind(sigma, n, alpha, **arguments)
+    kind, arguments = kind_of_rule(text, n=n, bound=bound)
+    return kind(noise, n, alpha, **arguments)
 
 
-def kind_of_rule(
-    text: str, *, n: int, bound: str = "clopper-pearson", version: int | None = None
-) -> tuple[type[Rule], dict[str, Any]]:
-    """The class of the rule that `text` names, and its arguments besides sigma, n and alpha.
+def kind_of_rule(text: str, *, n: int, bound: str = "clopper-pearson") -> tuple[type[Rule], dict[str, Any]]:
+    """The class of the rule that `text` names, and its arguments besides noise, n and alpha.
 
-    So much of a rule can be checked before sigma is known. Arguments and errors are those of `make_rule`, except that
-    what depends on sigma or alpha, such as a radius out of reach, is not refused.
+    So much of a rule can be checked before the noise is known. Arguments and errors are those of `make_rule`, except
+    that what depends on noise or alpha, such as a radius out of reach, is not refused.
 
     Example:
         >>> kind, arguments = kind_of_rule("radius=0.5", n=1000)
@@ -86,13 +147,34 @@ def kind_of_rule(
     if name not in RULES:
         raise unknown("rule", shown(name), RULES)
     entry = RULES[name]
-    kind = entry.load().as_of(version)
+    kind = entry.load()
     check_samples("n", n, kind.most)
     arguments: dict[str, Any] = _taken(kind, name, bound)
-    _check_number(text, entry, equals)
+    if equals and entry.value is None:
+        raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
+    if entry.required and not equals:
+        raise InputError(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
     if equals:
         arguments[str(entry.value)] = _number(text, number)
     return kind, arguments
+
+
+def _taken(kind: type[Rule], name: str, bound: str) -> dict[str, Any]:
+    """`bound`, if the class has such a field."""
+    if bound not in CONFIDENCE_BOUNDS:
+        raise unknown("bound", shown(bound), CONFIDENCE_BOUNDS)
+    own = {field.name for field in fields(kind)}
+    if bound != CONFIDENCE_BOUNDS[0] and ("bound" not in own or bound not in kind.takes):
+        raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
+    return {"bound": bound} if "bound" in own else {}
+
+
+def _number(text: str, number: str) -> float:
+    value = float(number) if NUMBER.fullmatch(number) else math.nan
+    if not math.isfinite(value):
+        said = f"rule {shown(repr(text))}: {shown(repr(number))} is no number"
+        raise InputError(f"{said}; write it as in {text.partition('=')[0]}=0.5")
+    return value
 
 
 def rule_origin(text: str) -> dict[str, str]:
@@ -107,9 +189,9 @@ def rule_origin(text: str) -> dict[str, str]:
     if source == "randsmooth":
         return {}
     try:
-        return {_origin_key(name): f"{source} {metadata.version(source)}"}
+        return {f"rule {name}": f"{source} {metadata.version(source)}"}
     except metadata.PackageNotFoundError:
-        return {_origin_key(name): source}
+        return {f"rule {name}": source}
 
 
 def missing_rule(text: str, versions: Mapping[str, str] | None) -> InputError | None:
@@ -122,39 +204,10 @@ def missing_rule(text: str, versions: Mapping[str, str] | None) -> InputError | 
         it was certified by the rule 'steady', which 'acme-rules 1.2' brings: install that package to read it
     """
     name = text.partition("=")[0]
-    origin = (versions or {}).get(_origin_key(name))
+    origin = (versions or {}).get(f"rule {name}")
     if name in RULES or origin is None:
         return None
     return InputError(
         f"it was certified by the rule {shown(repr(name))}, which {shown(repr(origin))} brings: install that package "
         "to read it"
     )
-
-
-def _origin_key(name: str) -> str:
-    return f"rule {name}"
-
-
-def _taken(kind: type[Rule], name: str, bound: str) -> dict[str, Any]:
-    """`bound`, if the class has such a field."""
-    if bound not in CONFIDENCE_BOUNDS:
-        raise unknown("bound", shown(bound), CONFIDENCE_BOUNDS)
-    own = {field.name for field in fields(kind)}
-    if bound != CONFIDENCE_BOUNDS[0] and ("bound" not in own or bound not in kind.takes):
-        raise InputError(f"bound={bound} is for the fixed rule; {name} has a bound of its own")
-    return {"bound": bound} if "bound" in own else {}
-
-
-def _check_number(text: str, entry: RuleEntry, equals: str) -> None:
-    if equals and entry.value is None:
-        raise InputError(f"rule {shown(repr(text))} takes no number; the samples of an image are --n")
-    if entry.required and not equals:
-        raise InputError(f"rule {text!r} needs a number: {entry.usage}, {entry.help}")
-
-
-def _number(text: str, number: str) -> float:
-    value = float(number) if NUMBER.fullmatch(number) else math.nan
-    if not math.isfinite(value):
-        said = f"rule {shown(repr(text))}: {shown(repr(number))} is no number"
-        raise InputError(f"{said}; write it as in {text.partition('=')[0]}=0.5")
-    return value

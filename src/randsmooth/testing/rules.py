@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Sequence
+from functools import cache, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from randsmooth.noise import Gaussian
-from randsmooth.rules import RULES, Rule, RuleEntry, make_rule
+from randsmooth.rules import RULES, Evidence, Rule, RuleEntry, make_rule
 from randsmooth.testing.requirements import Contract, one_line
-from randsmooth.testing.walks import evidence_of, walks
 
-SIGMA, ALPHA = 0.5, 0.05
+NOISE, ALPHA = Gaussian(0.5), 0.05
 PATHS = 1000  # images that are simulated at each radius
-RADII = (0.0, 0.25, 0.5)  # in L2, at which a wrong certificate is tried for; sigma is 0.5
+RADII = (0.0, 0.25, 0.5)  # at which a wrong certificate is tried for
 
 
 def check_rule(rule: str | Rule, *, n: int = 500) -> None:
@@ -25,7 +26,7 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
     That finds rules that err about twice as often as they may; it does not prove that a rule is right.
 
     Args:
-        rule: as on the command line, such as "grid=0.5", tried with sigma=0.5 and alpha=0.05; or a rule itself.
+        rule: as on the command line, such as "grid=0.5", tried with Gaussian(0.5) and alpha=0.05; or a rule itself.
         n: the most samples an image may take, of a rule that is given by its name. More take longer.
 
     Raises:
@@ -37,7 +38,7 @@ def check_rule(rule: str | Rule, *, n: int = 500) -> None:
     contract = Contract(f"rule {rule if isinstance(rule, str) else type(rule).__name__!r}")
     if isinstance(rule, str):
         _check_entry(contract, rule, n)
-        made = contract.works("cannot be made", partial(make_rule, rule, sigma=SIGMA, n=n, alpha=ALPHA))
+        made = contract.works("cannot be made", partial(make_rule, rule, noise=NOISE, n=n, alpha=ALPHA))
         contract.require(type(made).name == rule.partition("=")[0], f"has a class of the name {type(made).name!r}")
     else:
         made = rule
@@ -57,13 +58,13 @@ def _check_entry(contract: Contract, text: str, n: int) -> None:
     contract.require(isinstance(entry, RuleEntry), f"is a {type(entry).__name__}, expected rules.RuleEntry")
     contract.require(entry.usage.startswith(name), f"has usage={entry.usage!r}, which begins with another name")
     contract.require(one_line(entry.help) and entry.help.endswith("."), "needs a help of one sentence")
-    make = partial(make_rule, sigma=SIGMA, n=n, alpha=ALPHA)
+    make = partial(make_rule, noise=NOISE, n=n, alpha=ALPHA)
     if entry.value is None:
         contract.refuses("a number, for it has no `value`", partial(make, f"{name}=1"))
     elif entry.required:
         contract.refuses("to be without its number", partial(make, name))
-    contract.refuses("n=0", partial(make_rule, text, sigma=SIGMA, n=0, alpha=ALPHA), naming="n=0")
-    contract.refuses("alpha=1", partial(make_rule, text, sigma=SIGMA, n=n, alpha=1.0), naming="alpha")
+    contract.refuses("n=0", partial(make_rule, text, noise=NOISE, n=0, alpha=ALPHA), naming="n=0")
+    contract.refuses("alpha=1", partial(make_rule, text, noise=NOISE, n=n, alpha=1.0), naming="alpha")
 
 
 def _check_guarantee(contract: Contract, rule: Rule) -> None:
@@ -101,9 +102,9 @@ def _check_claims(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) 
     contract.require(np.all((q >= 0.0) & (q <= 1.0)), "claims a q that is no probability")
     certified = rule.certifies(q, radius)
     contract.require(not np.any((radius > 0.0) & ~certified), "claims radii for images that it does not certify")
-    proved = np.where(q < 0.5, Gaussian(rule.sigma).radius(q), 0.0)
+    proved = np.where(q < 0.5, rule.noise.radius(q), 0.0)
     if np.all(certified == (q < 0.5)):  # otherwise the runner-up is bounded too, and q alone proves less
-        contract.require(np.all(radius <= proved + 1e-9), "claims radii beyond sigma * Phi^-1(1 - q)")
+        contract.require(np.all(radius <= proved + 1e-9), "claims radii beyond those that its q proves")
 
 
 def _check_order(contract: Contract, rule: Rule, paths: list[tuple[int, ...]]) -> None:
@@ -130,7 +131,7 @@ def _check_ends(contract: Contract, rule: Rule) -> None:
 def _check_errors(contract: Contract, rule: Rule) -> None:
     allowed = rule.alpha + 4.0 * float(np.sqrt(rule.alpha * (1.0 - rule.alpha) / PATHS))
     for i, radius in enumerate(sorted({*RADII, *(rule.asked_radii or ())[:3]})):
-        q = Gaussian(rule.sigma).tail(radius) + 1e-9
+        q = rule.noise.tail(radius) + 1e-9
         paths = walks(rule, np.full(PATHS, q), np.random.default_rng(i))
         found, claimed = rule.claims(evidence_of(rule, paths))
         wrong = float(np.mean(rule.certifies(found, claimed) & (claimed >= radius)))
@@ -138,3 +139,29 @@ def _check_errors(contract: Contract, rule: Rule) -> None:
             wrong <= allowed,
             f"is wrong about {wrong:.3f} of {PATHS} images of radius {radius:g}, allowed are {allowed:.3f}",
         )
+
+
+def walks(rule: Rule, q: NDArray[np.float64], rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """The path of an image for each failure probability in `q` (N,): successes are drawn as the rule asks for them."""
+    next_look = cache(rule.next_look)  # many paths begin alike
+    paths: list[tuple[int, ...]] = [()] * len(q)
+    seen = np.zeros(len(q), np.int64)
+    while True:
+        asked = np.array([next_look(path) or 0 for path in paths])
+        going = np.flatnonzero(asked)
+        if not len(going):
+            return paths
+        drawn = asked[going] - seen[going]
+        if np.any(drawn <= 0):
+            raise ValueError(f"it looks again after {asked[going][drawn <= 0][0]} samples, when it has seen as many")
+        gained = drawn - rng.binomial(drawn, q[going])
+        seen[going] = asked[going]
+        for i, more in zip(going.tolist(), gained.tolist(), strict=True):
+            paths[i] = (*paths[i], (paths[i][-1] if paths[i] else 0) + more)
+
+
+def evidence_of(rule: Rule, paths: Sequence[Sequence[int]]) -> Evidence:
+    """The evidence of images with two classes, of which the first was picked."""
+    counts = np.array([(path[-1], rule.samples(path) - path[-1]) for path in paths], np.int64)
+    arrays = tuple(np.array(path, np.int64) for path in paths)
+    return Evidence(np.arange(len(paths)), np.zeros(len(paths), np.int64), counts, arrays)
