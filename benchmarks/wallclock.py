@@ -30,9 +30,8 @@ import torch
 
 from harness import ROUNDS, SIGMA, Figure, finish, options_of, published_loop, rate
 from randsmooth import CertificationSettings, SmoothedClassifier, certify, data, models, train
-from randsmooth.certification import Order
-from randsmooth.certification.algorithm import certify_steps
-from randsmooth.certification.jobs import Job
+from randsmooth.certification import Run
+from randsmooth.certification.algorithm import Job, certify_steps
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.launch import Span, plan
 from randsmooth.noise import Gaussian
@@ -120,11 +119,11 @@ RUNS = (  # name, model, rule, n, images
 def foretold(options: argparse.Namespace) -> Iterator[Figure]:
     for name, model, rule, n, take in RUNS:
         settings, dataset = CertificationSettings(sigma=SIGMA, n=n, rule=rule, precision="bf16"), MODELS[model][0]
-        order = Order(model=model_in(options.models, model), dataset=dataset, settings=settings, take=take)
-        forecast = plan(order, seconds=options.seconds, workers=[8])
+        run = Run.of(model_in(options.models, model), dataset, settings, take=take)
+        forecast = plan(run, seconds=options.seconds, workers=[8])
         with tempfile.TemporaryDirectory() as folder:
             start, busy, out = time.perf_counter(), os.getloadavg()[0], Path(folder) / "run.parquet"
-            table = certify(order.model, dataset, settings, take=take, out=out, progress=False)
+            table = certify(run.model, dataset, settings, take=take, out=out, progress=False)
             seconds = time.perf_counter() - start
         pilot = f"pilot of {forecast.pilot['images']} of {take} images in {forecast.pilot['seconds']:.0f} s"
         load = f"load {busy:.1f} on {os.cpu_count()} cores at the beginning, {os.getloadavg()[0]:.1f} at the end"

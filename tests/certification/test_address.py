@@ -16,7 +16,7 @@ import randsmooth as rs
 from certification.planes import HalfSpace, beside
 from randsmooth import SmoothedClassifier
 from randsmooth.certification import certify_soft, soft_accuracies
-from randsmooth.certification.jobs import Job
+from randsmooth.certification.algorithm import Job
 from randsmooth.certification.scheduler import count_classes
 
 SIGMA, ALPHA, N0, N = 0.5, 0.05, 51, 60

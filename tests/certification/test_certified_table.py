@@ -13,7 +13,7 @@ from torch import nn
 import randsmooth as rs
 from randsmooth import metrics
 from randsmooth.certificates import write_parquet
-from randsmooth.certification.run_identity import fingerprint
+from randsmooth.certification.header import fingerprint
 from randsmooth.errors import InputError
 
 INDICES = [3, 5, 8]

@@ -19,9 +19,9 @@ from randsmooth import models
 from randsmooth.certificates import BATCH_MATTERS
 from randsmooth.certificates.settings import BLOCK, FINE
 from randsmooth.certification import Engine, SmoothedClassifier
-from randsmooth.certification.jobs import Job, SampleRange, Steps
+from randsmooth.certification.algorithm import Job, SampleRange, Steps
+from randsmooth.certification.batches import Segment, segments, take_batch, usual_batch
 from randsmooth.certification.scheduler import Scheduler, count_classes
-from randsmooth.certification.segments import Segment, segments, take_batch, usual_batch
 from randsmooth.errors import InputError, Note
 from randsmooth.noise import Stream, address_of, draw
 
@@ -294,8 +294,8 @@ class AlwaysDropout(nn.Module):
         return nn.functional.dropout(x, 0.5, training=True)
 
 
-def test_a_model_that_answers_at_random_is_refused_by_layer(image: torch.Tensor) -> None:
-    with pytest.raises(InputError, match=r"differently from call to call, from layer doubt \(AlwaysDropout\) on"):
+def test_a_model_that_answers_at_random_is_refused(image: torch.Tensor) -> None:
+    with pytest.raises(InputError, match="differently from call to call"):
         count_classes(Engine(Sometimes().eval(), sigma=SIGMA, device=CPU), image, [("a", 10)])
 
 

@@ -20,8 +20,8 @@ from models.test_weights import NormalizeLayer, dynamic, plain, static
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.journal import journal_path
 from randsmooth.certification import SmoothedClassifier, check_answers
-from randsmooth.certification.behaviour import on_made_up
 from randsmooth.certification.checks import made_up
+from randsmooth.certification.header import behaviour
 from randsmooth.errors import InputError, Note
 from randsmooth.models import OnnxModel
 from randsmooth.noise import check_on_grid
@@ -182,18 +182,18 @@ def smoothed(model: nn.Module) -> SmoothedClassifier:
 def test_answers_are_checked_without_the_data(certified: Certificates) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", Note)
-        check_answers(smoothed(classifier(1.0)), (1, 8, 8), certified)
+        check_answers(smoothed(classifier(1.0)).engine, (1, 8, 8), certified)
     with pytest.raises(InputError, match="about another model: its weights are the same but its outputs differ"):
-        check_answers(smoothed(classifier(2.0)), (1, 8, 8), certified)
+        check_answers(smoothed(classifier(2.0)).engine, (1, 8, 8), certified)
 
 
 def test_answers_of_another_processor_are_noted(certified: Certificates) -> None:
     there = certified.header.model_copy(update={"instructions": "others", "behaviour": {"made-up images": "others"}})
     with pytest.warns(Note, match=r"another arithmetic: equal models give different outputs \(instructions: 'others'"):
-        check_answers(smoothed(classifier(1.0)), (1, 8, 8), replace(certified, header=there))
+        check_answers(smoothed(classifier(1.0)).engine, (1, 8, 8), replace(certified, header=there))
     called = there.model_copy(update={"model": {**(there.model or {}), "called": "mine"}})
     with pytest.raises(InputError, match=r"of this name .*or its arithmetic differs"):
-        check_answers(smoothed(classifier(1.0)), (1, 8, 8), replace(certified, header=called))
+        check_answers(smoothed(classifier(1.0)).engine, (1, 8, 8), replace(certified, header=called))
 
 
 def test_an_attack_is_refused_to_another_model(certified: Certificates) -> None:
@@ -211,7 +211,7 @@ def test_answers_say_the_same_whatever_the_seed_and_the_threads(certified: Certi
         torch.set_num_threads(threads)
         engine = smoothed(classifier(1.0)).engine
         engine.prepare((1, 8, 8))
-        told.append(on_made_up(engine, (1, 8, 8))["made-up images"])
+        told.append(behaviour(engine, shape=(1, 8, 8))["made-up images"])
         torch.set_num_threads(before)
     assert {*told} == {certified.header.behaviour["made-up images"]}
 

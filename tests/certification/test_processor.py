@@ -18,7 +18,7 @@ from certification.runs import StopAfter
 from randsmooth import certify
 from randsmooth.certificates import Header, check_same_run, read
 from randsmooth.certification.backends import make_backend, processor
-from randsmooth.certification.resumable_run import header_of
+from randsmooth.certification.run import header_of
 from randsmooth.models import Classifier, save
 
 CPU = torch.device("cpu")

@@ -21,9 +21,9 @@ from randsmooth import ABSTAIN, InputError, SmoothedClassifier, data, models, tr
 from randsmooth import certify as certify_dataset
 from randsmooth.attacks import within_ball
 from randsmooth.certification import attack, refutation
-from randsmooth.certification.ball_search import Search, distance, inside
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.refutation import PREDICT, predict_anywhere
+from randsmooth.certification.searches import Search, distance, inside
 
 
 @pytest.mark.parametrize("restarts", [1, 3])

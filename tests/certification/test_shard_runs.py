@@ -13,7 +13,7 @@ from torch import nn
 
 from certification.runs import StopAfter
 from randsmooth import certify
-from randsmooth.certification import described
+from randsmooth.certification import header
 from randsmooth.certification.backends.torch_backend import Torch
 from randsmooth.errors import InputError
 
@@ -32,7 +32,7 @@ def cut(out: Path, **more: Any) -> None:
 def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "a.parquet"
     cut(out, shard="1/2")
-    monkeypatch.setattr(described, "versions", lambda *packages: {"torch": "another"})
+    monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
     monkeypatch.setattr("platform.node", lambda: "node8")
     table = run(out, shard="1/2", resume=True)
     assert table.machine is not None and set(table.machine.tolist()) == {0, 1}
@@ -46,14 +46,14 @@ def test_a_shard_goes_on_on_another_machine(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_run_of_one_machine_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cut(tmp_path / "a.parquet")
-    monkeypatch.setattr(described, "versions", lambda *packages: {"torch": "another"})
+    monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
     with pytest.raises(InputError, match=r"was begun differently.*with the versions that it was begun with"):
         run(tmp_path / "a.parquet", resume=True)
 
 
 def test_a_shard_does_not_go_on_where_the_outputs_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cut(tmp_path / "a.parquet", shard="1/2")
-    monkeypatch.setattr(described, "versions", lambda *packages: {"torch": "another"})
+    monkeypatch.setattr(header, "versions", lambda *packages: {"torch": "another"})
     answer = Torch.answer
     monkeypatch.setattr(Torch, "answer", lambda self, noisy: answer(self, noisy) * 1.0000001)
     with pytest.raises(InputError, match="another arithmetic: equal models give different outputs"):

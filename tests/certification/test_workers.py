@@ -11,8 +11,8 @@ import torch
 
 from randsmooth import models
 from randsmooth.certification import Engine
+from randsmooth.certification.engine import WorkerPool
 from randsmooth.certification.scheduler import count_classes
-from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError
 
 CPU = torch.device("cpu")

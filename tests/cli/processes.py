@@ -15,7 +15,7 @@ from threading import Lock
 
 from randsmooth.cli.main import main
 
-HEAVY = ["randsmooth.training.run", "randsmooth.certification.resumable_run"]
+HEAVY = ["randsmooth.training.run", "randsmooth.certification.run"]
 
 _one_at_a_time = Lock()
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from randsmooth.certificates import Certificates, CertificationSettings
-from randsmooth.certification import Order, certify
+from randsmooth.certification import Run, certify
 from randsmooth.errors import InputError
 from randsmooth.launch import Span, forecast, plan
 from randsmooth.launch.forecast import Pilot
@@ -32,12 +32,12 @@ def greys(number: int, spread: float = 0.12) -> tuple[torch.Tensor, torch.Tensor
     return grey[:, None, None, None].expand(number, 1, 8, 8).contiguous(), (grey > 0.5).long()
 
 
-def ordered(number: int = 40, **fields: Any) -> Order:
+def ordered(number: int = 40, **fields: Any) -> Run:
     settings = CertificationSettings(**{"sigma": 0.5, "n": 2000, **fields})
-    return Order(model=edge(), dataset=greys(number), settings=settings)
+    return Run(model=edge(), dataset=greys(number), settings=settings)
 
 
-def certified(order: Order, folder: Path) -> Certificates:
+def certified(order: Run, folder: Path) -> Certificates:
     return certify(order.model, order.dataset, order.settings, out=folder / "run.parquet")
 
 
@@ -54,7 +54,7 @@ def test_a_pilot_of_all_images_knows_the_samples_of_each(rows: list[tuple[str, b
     for rule, label_aware, n0 in rows:
         order = ordered(12, rule=rule, label_aware=label_aware, n=2000, n0=n0)
         table = certified(order, tmp_path / f"{rule}{label_aware}{n0}")
-        pilot = Pilot(order.prepare(), 300.0, seed=0)
+        pilot = Pilot(order, 300.0, seed=0)
         pilot.run(silent)
         foretold = {image.index: image.samples for image in pilot.images}
         assert foretold == dict(zip(table.idx.tolist(), table.samples.tolist(), strict=True)), (rule, label_aware, n0)
@@ -81,7 +81,7 @@ def test_a_run_that_is_begun_only_lies_within_the_limits(tmp_path: Path) -> None
 def test_images_that_are_given_up_widen_the_limits_by_what_they_may_still_take(tmp_path: Path) -> None:
     order = ordered(30, rule="grid", n=20_000)
     mean = certified(order, tmp_path).samples.mean()
-    pilot = Pilot(order.prepare(), 300.0, seed=0)
+    pilot = Pilot(order, 300.0, seed=0)
     pilot.run(silent)
     hard = [image for image in pilot.images if image.samples and image.samples > 1_000]
     assert len(hard) > 3 and pilot.low == pytest.approx(mean)
@@ -93,7 +93,7 @@ def test_images_that_are_given_up_widen_the_limits_by_what_they_may_still_take(t
 
 @pytest.mark.slow
 def test_the_seed_chooses_the_images() -> None:
-    orders = [Pilot(ordered().prepare(), 1.0, seed).order for seed in (0, 0, 1)]
+    orders = [Pilot(ordered(), 1.0, seed).order for seed in (0, 0, 1)]
     assert orders[0] == orders[1] != orders[2] and sorted(orders[0]) == sorted(orders[2]) == list(range(40))
 
 

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from randsmooth import data, models
-from randsmooth.certification.jobs import Job, SampleRange, Steps
+from randsmooth.certification.algorithm import Job, SampleRange, Steps
 from randsmooth.data.images import TensorImages, augmented
 from randsmooth.noise import Stream
 from randsmooth.progress import Silent

@@ -15,12 +15,11 @@ from randsmooth.app.one_image import Attempt, Attempts, Copies, Explanation, Nei
 from randsmooth.app.page import write_explanation
 from randsmooth.certificates import ABSTAIN, CertificationSettings
 from randsmooth.certification import SmoothedClassifier, check_fit
-from randsmooth.certification.algorithm import ESTIMATE
-from randsmooth.certification.ball_search import Search, distance
-from randsmooth.certification.jobs import SampleRange
+from randsmooth.certification.algorithm import ESTIMATE, SampleRange
 from randsmooth.certification.opening import opened
 from randsmooth.certification.refutation import make_search, predict_anywhere
 from randsmooth.certification.scheduler import first_samples
+from randsmooth.certification.searches import Search, distance
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from

@@ -170,7 +170,7 @@ class Explanation:
     @property
     def settings(self) -> CertificationSettings:
         """How the image was certified."""
-        return self.certified.drawn.settings
+        return self.certified.settings
 
     @property
     def sigma(self) -> float:

@@ -244,7 +244,7 @@ def _growth_curve(explained: Explanation) -> Curve | None:
 
 def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]:
     """What was certified, and how: enough to repeat it."""
-    s, engine = explained.settings, explained.certified.drawn.engine
+    s, engine = explained.settings, explained.certified.engine
     guarantee = s.stopping_rule().guarantee()
     largest = round_down(Gaussian(explained.sigma).largest_radius(s.n, s.alpha), 3)
     facts: list[tuple[str, Any]] = [
@@ -254,7 +254,7 @@ def _facts(explained: Explanation, command: str | None) -> list[tuple[str, str]]
         ("sigma", explained.sigma),
         ("samples", f"{s.n0:,} that picked the class, {explained.n:,} that bounded its probability"),
         ("alpha", s.alpha),
-        ("seed of the noise", str(explained.certified.drawn.engine.seed)),
+        ("seed of the noise", str(explained.certified.seed)),
         ("largest radius that so many samples can prove", str(largest)),
         ("between the noisy copy and the label", list(notes_of(engine.model)) or "a network"),
         *([] if engine.mixes else [("note", BATCH_MATTERS)]),

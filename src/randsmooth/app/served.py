@@ -18,8 +18,7 @@ from randsmooth.app.sentences import down, in_levels
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import AskedPrecision
 from randsmooth.certification import SmoothedClassifier, Watched, watch
-from randsmooth.certification.opening import opened
-from randsmooth.certification.taken_images import images_taken
+from randsmooth.certification.opening import images_taken, opened
 from randsmooth.data import DatasetSpec
 from randsmooth.data.dataset_spec import Fit
 from randsmooth.data.decode import channels_of, form

@@ -1,18 +1,64 @@
-"""The algorithm of certification for one image, which asks for counts and leaves to others how samples are drawn."""
+"""CERTIFY for one image: it asks for counts of its noisy copies, and leaves to others how they are drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from randsmooth.certification.jobs import SampleRange, Steps
-from randsmooth.noise import Stream
+from randsmooth.noise import Stream, address_of
 from randsmooth.rules import Claim, Rule
 
 SELECT, ESTIMATE, PREDICT, UNIFORM = "certify/select", "certify/estimate", "predict", "certify/uniform"
+
+Ints = NDArray[np.int64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SampleRange:
+    """Samples `start` to `stop` of the noise stream `name`, in blocks of `block` (None: the usual one of the image)."""
+
+    name: str
+    start: int
+    stop: int
+    block: int | None = None
+
+
+Steps = Generator[Sequence[SampleRange], Ints, T]
+
+
+@dataclass
+class Job(Generic[T]):
+    """One image and its steps: a generator that yields sample ranges, is sent their counts, and returns a result.
+
+    Attributes:
+        number: what to call the image in errors.
+        x: (C, H, W) in [0, 1].
+        address: what its noise depends on: a hash of its pixels.
+        seconds: the time that its samples have taken so far.
+        result: what the generator returned, once it has.
+    """
+
+    number: int
+    x: Tensor
+    steps: Steps[T]
+    address: int = field(init=False)
+    seconds: float = 0.0
+    result: T | None = None
+
+    def __post_init__(self) -> None:
+        self.address = address_of(self.x)
+
+
+def count_once(ranges: Sequence[SampleRange]) -> Steps[Ints]:
+    """The steps of a job whose result is the counts (len(ranges), K)."""
+    counts = yield ranges
+    return counts
 
 
 def uniform_number(seed: int, address: int) -> float:
@@ -35,9 +81,9 @@ class ImageEvidence:
         path: how often the picked class had come out at each look.
     """
 
-    counts0: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    path: NDArray[np.int64]
+    counts0: Ints
+    counts: Ints
+    path: Ints
 
     @property
     def picked(self) -> int:
@@ -72,7 +118,7 @@ def certify_steps(rule: Rule, n0: int, label: int | None = None, until: Until | 
 
 
 def _looks(
-    rule: Rule, counts: NDArray[np.int64], counts0: NDArray[np.int64] | None, picked: int | None, until: Until | None
+    rule: Rule, counts: Ints, counts0: Ints | None, picked: int | None, until: Until | None
 ) -> Steps[ImageEvidence]:
     """The looks from the first on, which has the `counts`; of the class `picked`, or else of the most frequent one."""
     path = [came_out(counts, picked)]
@@ -89,6 +135,6 @@ def _looks(
     return ImageEvidence(counts0, counts, np.array(path, np.int64))
 
 
-def came_out(counts: NDArray[np.int64], picked: int | None) -> int:
+def came_out(counts: Ints, picked: int | None) -> int:
     """How often the class `picked` is among `counts` (K,), or the most frequent one if there is none."""
     return int(counts.max() if picked is None else counts[picked])

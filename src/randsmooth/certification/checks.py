@@ -1,15 +1,18 @@
-"""Checks of a base classifier: whether its outputs are reproducible, and independent of the rest of the batch."""
+"""Checks of a base classifier: whether its outputs are fixed, each image's own, and about the classes of the data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from randsmooth.certification.backends import Backend
+from randsmooth.data import DatasetSpec, Images
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models import ForeignModel
+from randsmooth.models import Classifier, Denoised, ForeignModel
 from randsmooth.noise import Stream
 
 IMAGES = 8  # that are made up
@@ -53,36 +56,15 @@ def _fixed(module: nn.Module) -> bool:
     return type(module).__module__.startswith(QUANTISED)
 
 
-def check_repeats(backend: Backend, model: nn.Module | ForeignModel, noisy: Tensor) -> Tensor:
-    """The logits of `noisy` (B, C, H, W). InputError, naming the layer, if a second call gives different ones."""
+def check_repeats(backend: Backend, noisy: Tensor) -> Tensor:
+    """The logits of `noisy` (B, C, H, W). InputError if a second call gives different ones."""
     first, again = backend.logits(noisy).clone(), backend.logits(noisy)
     if torch.equal(torch.nan_to_num(first), torch.nan_to_num(again)):
         return first
-    layer = None if isinstance(model, ForeignModel) else random_layer(model, noisy[:2])
     raise InputError(
-        f"the model answers the same images differently from call to call{f', from layer {layer} on' if layer else ''} "
-        "(dropout left on?); a certificate is about fixed answers: make every layer deterministic"
+        "the model answers the same images differently from call to call (a layer that draws, such as dropout left "
+        "on?); a certificate is about fixed answers: make every layer deterministic"
     )
-
-
-def random_layer(model: nn.Module, noisy: Tensor) -> str | None:
-    """Name and type of the first module whose output differs between two calls; of nested modules the innermost."""
-    calls: list[list[tuple[str, Tensor]]] = [[], []]
-    for outputs in calls:
-
-        def note(name: str, outputs: list[tuple[str, Tensor]] = outputs) -> Any:
-            return lambda module, given, out: outputs.append((name, out)) if isinstance(out, Tensor) else None
-
-        hooks = [module.register_forward_hook(note(name)) for name, module in model.named_modules()]
-        try:
-            model(noisy.to(next((p for p in model.parameters()), noisy)))
-        finally:
-            for hook in hooks:
-                hook.remove()
-    for (name, once), (_, twice) in zip(*calls, strict=False):  # inner modules return before the outer ones
-        if not torch.equal(once, twice):
-            return f"{name or 'the model itself'} ({type(model.get_submodule(name)).__name__})"
-    return None
 
 
 def rows_stand_alone(backend: Backend, noisy: Tensor, logits: Tensor) -> bool:
@@ -126,3 +108,70 @@ def made_up(shape: tuple[int, ...]) -> list[Tensor]:
     rolled = planes[-1] + 64 * torch.arange(channels)[:, None, None]  # differs from channel to channel
     noise = torch.from_numpy(Stream(0, "behaviour").numpy().integers(0, 256, shape))
     return [image.float() / 255.0 for image in (*same_in_every_channel, rolled % 256, noise)]
+
+
+def check_fit(model: object, spec: DatasetSpec) -> None:
+    """Raise InputError unless the model takes the images of `spec` and knows their classes, numbered alike.
+
+    Modules from elsewhere do not say what they take; the engine finds out when it tries the model.
+
+    Example:
+        >>> from randsmooth import data
+        >>> parity = Classifier(arch="small-cnn", classes=["even", "odd"], shape=[1, 8, 8])
+        >>> check_fit(parity, data.describe("digits"))
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: the model has 2 classes and digits has 10: ...
+    """
+    trained = model.provenance if isinstance(model, Classifier | Denoised) else {}
+    trained_on = trained.get("dataset", "not recorded")
+    width, shape = _known(model, "num_classes"), _known(model, "shape")
+    more = spec.open_ended and width is not None and width >= spec.num_classes
+    if width not in (None, spec.num_classes) and not more:
+        raise InputError(
+            f"the model has {width} classes and {spec.name} has {spec.num_classes}: pass the --dataset "
+            f"it was trained on ({trained_on})"
+        )
+    if shape is not None and tuple(shape) != tuple(spec.shape):
+        raise InputError(
+            f"the model takes images of shape {tuple(shape)} and those of {spec.name} are {spec.shape}: pass the "
+            f"--dataset it was trained on ({trained_on})"
+        )
+    own = {name: place for place, name in enumerate(_known(model, "classes") or ())}
+    for place, name in enumerate(() if spec.open_ended else spec.classes):
+        if own.get(name, place) != place:
+            raise InputError(
+                f"class {place} of {spec.name} is {shown(repr(name))}, which the model numbers {own[name]}: give the "
+                f"labels as the model's numbers ({shown(', '.join(f'{k} {each}' for each, k in own.items()))})"
+            )
+
+
+def _known(model: object, name: str) -> Any:
+    """What a model of ours, or one that was adapted, says of itself; another's attribute may mean something else."""
+    value = getattr(model, name, None)
+    if isinstance(model, Classifier | ForeignModel | Denoised):
+        return value
+    return value if name == "shape" and isinstance(value, tuple) and len(value) == 3 else None
+
+
+def class_names(model: object, width: int, images: Images, indices: Sequence[int]) -> tuple[str, ...]:
+    """The names of the K = `width` classes that the model answers with; its own where the data only number theirs.
+
+    Raises:
+        InputError: it is not for the classes of the images.
+    """
+    spec = images.spec
+    if not spec.open_ended:
+        if width != spec.num_classes:
+            raise InputError(f"the model gives {width} logits; {spec.name} has {spec.num_classes} classes")
+        return spec.classes
+    labels = images.labels_at(torch.tensor(indices))
+    beyond = (labels >= width).nonzero().flatten()
+    if len(beyond):
+        first = int(beyond[0])
+        raise InputError(
+            f"label {int(labels[first])} of image {indices[first]} of {spec.name} is not in 0..{width - 1}: the model "
+            f"gives {width} logits; map the labels to its classes"
+        )
+    own = _known(model, "classes")
+    return tuple(own) if own is not None and len(own) == width else tuple(map(str, range(width)))

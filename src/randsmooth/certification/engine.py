@@ -7,11 +7,11 @@ import math
 import threading
 import time
 import warnings
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial, reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certificates.settings import LARGE
+from randsmooth.certification.algorithm import SampleRange
 from randsmooth.certification.backends import (
     ROUNDS,
     Backend,
@@ -30,14 +31,15 @@ from randsmooth.certification.backends import (
     usual_backend,
     weighed,
 )
+from randsmooth.certification.batches import Segment, packed, segments, usual_batch, usual_block
 from randsmooth.certification.checks import check_repeats, made_up, rows_stand_alone
-from randsmooth.certification.jobs import SampleRange
-from randsmooth.certification.segments import Segment, segments, take_batch, usual_batch, usual_block
-from randsmooth.certification.workers import WorkerPool
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.models import ForeignModel
 from randsmooth.noise import Copies, Gaussian, Stream, address_of, check_on_grid, grid_sampler
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 EACH = 2  # batches for each worker in a round of a trial
 WORTH = 10  # times as many samples as its trial takes, a run must have for one
@@ -54,10 +56,17 @@ class Engine:
 
     Args:
         model: gives logits (B, K) for (B, C, H, W); copied, so that what is counted cannot change meanwhile.
-        settings: those that decide how samples are drawn and answered: sigma, sound, backend, precision, batch (at
-            least 128, of large images 32; halved, with a note, where that does not fit into the device's memory) and
-            seed (None: 0). Or as keywords.
+        settings: those that decide how samples are drawn and answered: sigma, sound, backend, precision, batch (of a
+            network at least 128, of large images 32; halved, with a note, where that does not fit into the device's
+            memory) and seed (None: 0). Or as keywords.
         device: where to draw and to answer.
+
+    Attributes:
+        size: samples that are drawn together; 0 before the engine is prepared.
+        batch: how many of them the model is asked about in one call, which is fewer only where it is called in Python.
+        mixes: whether images may share a batch.
+        classes: K, once it is prepared.
+        rates: samples a second of what "auto" has tried.
 
     Raises:
         InputError: a setting that cannot be used, or none for sigma.
@@ -78,22 +87,17 @@ class Engine:
         **fields: Any,
     ) -> None:
         settings = settings_from(CertificationSettings, settings, fields)
-        sigma = settings.known_sigma
         self.settings, self.model, self.device = settings, model, device
-        self.sigma, self.seed = sigma, settings.seed or 0
-        self.rates: dict[Way, float] = {}  # samples a second of what "auto" has tried
-        self.mixes, self.classes = True, 0
-        self._grid = grid_sampler(sigma) if settings.sound else None
-        self._perturb = Gaussian(sigma).draw if self._grid is None else self._grid.draw
-        self._backend: Backend | None = None
-        if not settings.chooses:
-            (way,) = self._ways()
-            self._backend = make_backend(way.backend, model, device, way.precision)
-        self._shape: tuple[int, ...] = ()  # of a batch
-        self._tried = 0  # samples a batch
-        self._most: int | None = None  # samples a batch, where more did not fit into memory
-        self._own = threading.local()  # what each worker drew last
+        self.sigma, self.seed = settings.known_sigma, settings.seed or 0
+        self.rates: dict[Way, float] = {}
+        self.mixes, self.classes, self.batch = True, 0, 0
+        self._grid = grid_sampler(self.sigma) if settings.sound else None
+        self._draw_copies = Gaussian(self.sigma).draw if self._grid is None else self._grid.draw
+        self._shape: tuple[int, ...] = ()  # of what is drawn together
+        self._most = math.inf  # samples a batch, where more did not fit into memory
         self.workers = WorkerPool(1)
+        ways = self._ways()
+        self._backend = None if settings.chooses else make_backend(ways[0].backend, model, device, ways[0].precision)
 
     def under(self, seed: int) -> Engine:
         """This engine as it is prepared, with the noise of another seed."""
@@ -109,13 +113,7 @@ class Engine:
 
     @property
     def size(self) -> int:
-        """Samples a batch; 0 before the engine is prepared."""
         return self._shape[0] if self._shape else 0
-
-    @property
-    def cuts(self) -> bool:
-        """Whether segments are divided to fill batches, which are smaller than one."""
-        return self.size < usual_block(self._shape[1:])
 
     def prepare(self, shape: Sequence[int], samples: float = math.inf) -> Backend:
         """Make ready for images of `shape` (C, H, W): choose the backend, and try the base classifier out.
@@ -128,40 +126,41 @@ class Engine:
             InputError: it refuses the shape, gives no logits, or not the same ones twice; or the batch is too small.
         """
         while self._shape[1:] != tuple(shape):
-            if not self._fits(tuple(shape), samples):
-                self._halve(shape)
+            try:
+                if self._backend is None:
+                    self._choose(tuple(shape), samples)
+                else:
+                    self._fit(tuple(shape))
+                self._most = math.inf
+            except torch.OutOfMemoryError:
+                self._halve(tuple(shape))
         return self.backend
 
-    def _fits(self, shape: tuple[int, ...], samples: float) -> bool:
-        """Make ready for images of `shape`; False where a batch does not fit into the memory of the device."""
-        try:
-            if self._backend is None:
-                self._choose(shape, samples)
-            else:
-                self._fit(self._backend, shape)
-        except torch.OutOfMemoryError:
-            return False
-        self._most = None
-        return True
+    def _fit(self, shape: tuple[int, ...]) -> None:
+        """Try the backend out on a batch, and be ready for images of `shape`.
 
-    def _fit(self, backend: Backend, shape: tuple[int, ...]) -> None:
-        """Try `backend` out on a batch, and use it for images of `shape`."""
-        batch = self._batch_for(backend, shape)
-        self._backend, backend.size, self.workers = backend, batch, self._workers_for(backend, shape)
-        (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
-        self._shape = (batch, *shape)
-
-    def _halve(self, shape: Sequence[int]) -> None:
-        """Let batches be half as large, in whole blocks, before anything is counted.
-
-        Raises:
-            InputError: they are of one block already.
+        A CPU has as many workers as the backend wants: for small images one for each thread and the spare ones.
         """
-        block, before = usual_block(shape), self._tried
+        batch, block, backend = self._batch_for(shape), usual_block(shape), self.backend
+        if backend.padded and batch < block:
+            raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
+        several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
+        backend.size, backend.workers = batch, torch.get_num_threads() if several else 1
+        self.workers = WorkerPool(backend.workers + several * backend.spare)
+        (self.mixes, self.classes), *_ = self.workers.map(self._try_out, [(batch, *shape)])
+        self.batch, self._shape = batch, (max(batch, block), *shape)
+
+    def _batch_for(self, shape: tuple[int, ...]) -> int:
+        """Samples a batch: as the settings or its device want it, and its memory allows."""
+        return int(min(self.settings.batch or usual_batch(self.device, shape), self._most))
+
+    def _halve(self, shape: tuple[int, ...]) -> None:
+        """Let batches be half as large, in whole blocks. InputError where they are of one block already."""
+        block, before = usual_block(shape), self._batch_for(shape)
         if before <= block:
             raise InputError(
-                f"{before} images of shape {tuple(shape)}, as many as share a noise stream, do not fit into the memory "
-                f"of {self.device}: free some of it, or use another device"
+                f"{before} images of shape {shape}, as many as share a noise stream, do not fit into the memory of "
+                f"{self.device}: free some of it, or use another device"
             )
         self._most = max(block, before // 2 // block * block)
         if self.device.type == "cuda":
@@ -169,46 +168,34 @@ class Engine:
         note = f"batches of {before} do not fit into the memory of {self.device}: {self._most} instead"
         warnings.warn(note, Note, stacklevel=2)
 
-    def _batch_for(self, backend: Backend, shape: Sequence[int]) -> int:
-        """Samples a batch: as the settings or its device want it, and its memory allows.
-
-        Raises:
-            InputError: they want too few.
-        """
-        batch, block = self.settings.batch or usual_batch(self.device, shape), usual_block(shape)
-        if backend.padded and batch < block:
-            raise InputError(f"batch={batch} must be at least {block}, the samples that share a noise stream")
-        self._tried = batch if self._most is None else min(batch, self._most)
-        return self._tried
-
-    def _workers_for(self, backend: Backend, shape: Sequence[int]) -> WorkerPool:
-        """As many as the backend wants; of small images on a CPU, one for each thread and the spare ones; else one."""
-        several = self.device.type == "cpu" and backend.parallel and math.prod(shape) <= LARGE
-        backend.workers = torch.get_num_threads() if several else 1
-        return WorkerPool(backend.workers + several * backend.spare)
-
     @torch.inference_mode()
     def _try_out(self, shape: tuple[int, ...]) -> tuple[bool, int]:
         """Whether the rows of a batch stand alone, and how many classes there are."""
         trial, images = torch.empty(shape, device=self.device), made_up(shape[1:])
         for place, (image, part) in enumerate(zip(images, trial.tensor_split(len(images)), strict=True)):
             Gaussian(self.sigma).draw(part, image.to(self.device), Stream(self.seed, "try out").at(place))
-        logits = check_repeats(self.backend, self.model, trial)
+        logits = check_repeats(self.backend, trial)
         return rows_stand_alone(self.backend, trial, logits), logits.shape[1]
 
+    def _ways(self) -> list[Way]:
+        """The backends and precisions that the settings leave open, the usual ones first."""
+        backend, precision = self.settings.backend or usual_backend(self.model), self.settings.precision
+        names = candidates(self.model, self.device) if backend == "auto" else [backend]
+        precisions = weighed(self.device) if precision == "auto" else (precision,)
+        return [Way(name, each) for each in precisions for name in names]
+
     def _choose(self, shape: tuple[int, ...], samples: float) -> None:
-        """Take the backend and precision that count fastest; the usual ones where a trial does not pay."""
+        """Become the engine of the way that counts fastest; of the usual one where a trial does not pay."""
         usual, *others = self._ways()
-        engine = self._in(usual, shape)
-        engines, trial = {usual: engine}, engine._round * (1 + ROUNDS) * (1 + len(others))
-        if samples >= WORTH * trial:
+        engines = {usual: self._in(usual, shape)}
+        if samples >= WORTH * engines[usual]._round * (1 + ROUNDS) * (1 + len(others)):
             for way in others:
                 with suppress(InputError):  # it cannot run this model
                     engines[way] = self._in(way, shape)
         best = usual
         if len(engines) > 1:
             best, self.rates = fastest({way: each.samples_a_second for way, each in engines.items()})
-        for name in ("_backend", "workers", "mixes", "classes", "_shape"):
+        for name in ("_backend", "workers", "mixes", "classes", "batch", "_shape"):
             setattr(self, name, getattr(engines[best], name))
 
     def _in(self, way: Way, shape: tuple[int, ...]) -> Engine:
@@ -216,8 +203,7 @@ class Engine:
         settings = self.settings.replace(backend=way.backend, precision=way.precision)
         engine = Engine(self.model, settings, device=self.device)
         engine._most = self._most
-        self._tried = engine._batch_for(engine.backend, shape)
-        engine._fit(engine.backend, shape)
+        engine._fit(shape)
         return engine
 
     @property
@@ -226,22 +212,12 @@ class Engine:
         return EACH * self.backend.workers * self.size
 
     def samples_a_second(self) -> float:
-        """How many samples of a grey image are drawn, answered and counted a second, in one round; `prepare` first."""
+        """How many samples of a grey image are drawn, answered and counted a second, in one round."""
         grey = torch.full(self._shape[1:], 128 / 255, device=self.device)
-        queue = deque(segments(0, grey, Stream(self.seed, "trial"), SampleRange("trial", 0, self._round)))
-        batches = []
-        while queue:
-            batches.append(take_batch(queue, self.size, mix=self.mixes, cut=self.cuts))
-        start = time.perf_counter()
+        asked = segments(0, grey, Stream(self.seed, "trial"), SampleRange("trial", 0, self._round))
+        batches, start = packed(asked, self.size, mix=self.mixes), time.perf_counter()
         self.count(batches, [0])
         return self._round / (time.perf_counter() - start)
-
-    def _ways(self) -> list[Way]:
-        """The backends and precisions that the settings leave open, the usual ones first."""
-        backend, precision = self.settings.backend or usual_backend(self.model), self.settings.precision
-        names = candidates(self.model, self.device) if backend == "auto" else [backend]
-        precisions = weighed(self.device) if precision == "auto" else (precision,)
-        return [Way(name, each) for each in precisions for name in names]
 
     def receive(self, x: Tensor) -> Tensor:
         """An image (C, H, W) on the device, checked; the engine is ready for its shape. Errors as `prepare`."""
@@ -259,20 +235,19 @@ class Engine:
         Args:
             images: as many (C, H, W) in [0, 1] as a batch has rows, or fewer; of the shape that is prepared.
         """
-        noisy = torch.empty(self._shape)
+        noisy = torch.empty(self.batch, *self._shape[1:])
         for x, out in zip(images, noisy.tensor_split(len(images)), strict=True):
-            self._perturb(out, x.cpu().float(), stream=Stream(0, name).at(address_of(x)))
-        logits = torch.inference_mode()(self.backend.logits)
-        return next(iter(self.workers.map(logits, [noisy.to(self.device)]))).cpu()
+            self._draw_copies(out, x.cpu().float(), Stream(0, name).at(address_of(x)))
+        return next(iter(self.workers.map(self.ask, [noisy]))).cpu()
 
-    def clean_answers(self, images: Tensor) -> Tensor:
-        """(B,) the classes, on the CPU, of `images` (B, C, H, W) without noise, in batches as in counting."""
+    @torch.inference_mode()
+    def ask(self, images: Tensor) -> Tensor:
+        """(n, K) logits of `images` (n, C, H, W) as they are, in batches of the shape that they have in counting."""
         found = []
-        for part in images.split(self.size):
-            batch = torch.zeros(self._shape)
-            batch[: len(part)] = part
-            (logits,) = self.workers.map(torch.inference_mode()(self.backend.logits), [batch.to(self.device)])
-            found.append(logits[: len(part)].argmax(dim=1).cpu())
+        for part in images.to(self.device).split(self.batch):
+            rest = self.batch - len(part) if self.backend.padded else 0
+            full = torch.cat([part, part.new_zeros(rest, *part.shape[1:])]) if rest else part
+            found.append(self.backend.logits(full)[: len(part)].clone())
         return torch.cat(found)
 
     def count(self, batches: Sequence[Sequence[Segment]], slots: Sequence[int]) -> NDArray[np.int64]:
@@ -300,16 +275,16 @@ class Engine:
         """(n, K) of the n samples that `batch` names.
 
         A padded backend always sees a batch of the same shape, so that it always rounds alike. Rows that `batch` does
-        not fill keep older samples, or are set to zero where the rows of a batch could influence each other.
+        not fill keep older samples, or are set to zero where the rows of a batch could influence each other. Another
+        one is asked about no image that is not counted.
         """
-        noisy, samples = self.workers.buffer(self._shape, self.device), [segment.samples for segment in batch]
-        drawn, rest = noisy.split([sum(samples), self.size - sum(samples)])
-        self._draw(drawn, batch)
+        noisy, samples = self.workers.buffer(self._shape, self.device), sum(segment.samples for segment in batch)
+        self._draw(noisy[:samples], batch)
         if not self.backend.padded:
-            return self.backend.logits(drawn)
+            return torch.cat([self.backend.logits(part) for part in noisy[:samples].split(self.batch)])
         if not self.mixes:
-            rest.zero_()
-        return self.backend.logits(noisy)[: sum(samples)]
+            noisy[samples:].zero_()
+        return self.backend.logits(noisy)[:samples]
 
     def noisy(self, batch: Sequence[Segment]) -> Tensor:
         """(n, C, H, W) the n samples that `batch` names, as the base classifier is asked about them."""
@@ -319,22 +294,45 @@ class Engine:
 
     def _draw(self, out: Tensor, batch: Sequence[Segment]) -> None:
         """Set `out` (n, C, H, W) to the n samples of a batch."""
-        samples = [segment.samples for segment in batch]
-        if self._grid is not None and samples == [segment.drawn for segment in batch]:
+        if self._grid is not None:
             self._grid.draw_together(out, [Copies(segment.x, segment.stream, segment.samples) for segment in batch])
             return
-        for segment, part in zip(batch, out.split(samples), strict=True):
-            self._draw_segment(part, segment)
+        for segment, part in zip(batch, out.split([segment.samples for segment in batch]), strict=True):
+            self._draw_copies(part, segment.x, segment.stream)
 
-    def _draw_segment(self, out: Tensor, segment: Segment) -> None:
-        """Set `out` (n, C, H, W) to the samples of a segment."""
-        if segment.samples == segment.drawn:
-            self._perturb(out, segment.x, stream=segment.stream)
-            return
-        # A part of a stream comes from the whole; the parts of one stream mostly follow each other.
-        last: tuple[Stream, Tensor] | None = getattr(self._own, "last", None)
-        if last is None or last[0] != segment.stream or len(last[1]) != segment.drawn:
-            last = segment.stream, torch.empty((segment.drawn, *segment.x.shape), device=self.device)
-            self._perturb(last[1], segment.x, stream=segment.stream)
-            self._own.last = last
-        out.copy_(last[1][segment.skip :][: segment.samples])
+
+class WorkerPool:
+    """`number` workers of one thread each; a single one is the caller, with all of torch's threads.
+
+    Operators that several threads share make them wait for each other, and let them spin meanwhile, at the cost of
+    whoever draws noise: on two cores, two workers of one thread take a fifth less time than one of two.
+
+    Args:
+        number: of the workers.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._own = threading.local()
+        self._pool = ThreadPoolExecutor(number) if number > 1 else None
+        if self._pool is not None:
+            threads, started = torch.get_num_threads(), threading.Barrier(number)
+            list(self._pool.map(lambda _: _work_alone(started), range(number)))
+            torch.set_num_threads(threads)  # the workers' setting is theirs; this is the caller's
+
+    def map(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """The results in the order of the items. After a failure no item is begun."""
+        return map(function, items) if self._pool is None else self._pool.map(function, items)
+
+    def buffer(self, shape: tuple[int, ...], device: torch.device) -> Tensor:
+        """A float32 tensor of this worker's own, as it left it; zeros at first."""
+        held: Tensor | None = getattr(self._own, "buffer", None)
+        if held is None or tuple(held.shape) != shape:
+            held = self._own.buffer = torch.zeros(shape, device=device)
+        return held
+
+
+def _work_alone(started: threading.Barrier) -> None:
+    torch.get_num_threads()  # torch sets up a thread when it is first asked, and would undo the next line later
+    torch.set_num_threads(1)
+    started.wait()  # until every worker is there, so that each runs this once

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,16 @@ from torch import Tensor, nn
 
 from randsmooth import bounds, data, models
 from randsmooth.certificates import ABSTAIN, Certificates
-from randsmooth.certification.ball_search import Search, check_search, differentiable_copy, distance
+from randsmooth.certification.checks import check_fit
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.gradient_free_search import GradientFreeSearch
-from randsmooth.certification.run_identity import check_fit, fingerprint
-from randsmooth.certification.same_classifier import called, certified_as, check_answers, check_same
+from randsmooth.certification.header import called, certified_as, check_answers, check_same, fingerprint
+from randsmooth.certification.opening import opened
 from randsmooth.certification.scheduler import count_classes
+from randsmooth.certification.searches import GradientFreeSearch, Search, check_search, differentiable_copy, distance
 from randsmooth.certification.smoothed import SmoothedClassifier, smallest_predict_n, top_if_clear, whole
 from randsmooth.data import Images
 from randsmooth.errors import InputError
-from randsmooth.progress import Progress, Reporter, chosen_progress
+from randsmooth.progress import Progress, chosen_progress
 
 PREDICT = "attack/predict"
 ELSEWHERE = 200  # images, at most, that a search without gradients may begin its walks from
@@ -138,49 +137,50 @@ def attack(
             finite.
 
     Example:
-        >>> import tempfile
-        >>> from randsmooth.certification.dataset import certify
+        >>> import randsmooth as rs
         >>> _ = torch.manual_seed(0)
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     table = certify(model, "digits", sigma=0.25, n=1000, take=5, out=f"{folder}/mine.parquet")
+        >>> table = rs.certify(model, "digits", sigma=0.25, n=1000, take=5)
         >>> attacks = attack(model, table, steps=2, m=4, n=1000, take=1)
         >>> len(attacks), attacks.points.shape
         (1, (1, 1, 8, 8))
     """
     check_search(scale=scale, steps=steps, m=1 if m is None else m, restarts=restarts)
-    rows, n = certified_rows(table, take), whole("n", n)
-    check_level(n, alpha, len(rows))
+    rows, n = _certified_rows(table, take), whole("n", n)
+    _check_level(n, alpha, len(rows))
     settings = certified_as(table)
-    check_off_grid(table)
-    base = models.adapt(models.open_source(model, **(model_args or {})) if isinstance(model, str | Path) else model)
+    if settings.sound:
+        raise InputError(
+            f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), and "
+            "certifies images on that grid alone: the attack is for tables that were certified without"
+        )
+    base = opened(model, model_args or {}, None)
     if table.header.classes:  # first, since their order is a part of what is compared
         base = models.for_classes(base, table.header.classes)
     check_same(base, table, identity)
-    place = models.pick_device(device)
     columns: dict[str, Any] = {"image_column": image_column, "label_column": label_column}
     images = images if isinstance(images, Images) else _load(table, images, columns)
     check_fit(base, images.spec)
     base = models.for_classes(base, table.header.classes or images.spec.classes)
-    smoothed = SmoothedClassifier(base, settings, device=place, seed=seed)
-    check_rows(rows, images)
-    if not table.labelled:
-        check_pixels(table, images)
-    check_answers(smoothed, images.spec.shape, table)
-    search = make_search(
-        smoothed,
-        images.spec.shape,
-        lambda: _elsewhere(certified_rows(table, None), images),
-        steps=steps,
-        m=m,
-        restarts=restarts,
-        seed=seed,
-        gradient_free=gradient_free,
-    )
+    smoothed = SmoothedClassifier(base, settings, device=models.pick_device(device), seed=seed)
+    _check_images(rows, table, images)
+    check_answers(smoothed.engine, images.spec.shape, table)
+    how: dict[str, Any] = {"steps": steps, "m": m, "restarts": restarts, "seed": seed, "gradient_free": gradient_free}
+    search = make_search(smoothed, images.spec.shape, lambda: _elsewhere(_certified_rows(table, None), images), **how)
+    found, changed = list[tuple[NDArray[np.float32], float, int]](), 0
     with chosen_progress(progress)(f"attack {table.name}", len(rows), "images") as reporter:
-        found = _attack_rows(search, smoothed.engine, rows, images, scale, n, alpha / len(rows), reporter)
+        batches = images.batches(torch.from_numpy(rows.idx).split(1))
+        for idx, y, radius, (x, _) in zip(rows.idx, rows.predict, rows.radius, batches, strict=True):
+            image = x[0].cpu()
+            point = search.find(image, int(y), scale * float(radius))
+            predict = predict_anywhere(smoothed.engine, point, n, alpha / len(rows), number=int(idx))
+            found.append((point.numpy(), distance(point, image), predict))
+            changed += predict not in (ABSTAIN, int(y))
+            reporter.advance(1, f"{changed} changed")
+    points, distances, answers = zip(*found, strict=True)
+    arrays = np.stack(points), np.array(distances), np.array(answers, np.int64)
     free = not isinstance(search, Search)
-    return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *found, scale, n, alpha, gradient_free=free)
+    return Attacks(rows.idx, rows.label, rows.predict, rows.radius, *arrays, scale, n, alpha, gradient_free=free)
 
 
 def make_search(
@@ -203,7 +203,7 @@ def make_search(
     """
     base = smoothed.model
     how: dict[str, Any] = {"steps": steps, "restarts": restarts, "seed": seed}
-    if gradient_free or not isinstance(base, nn.Module) or not has_gradient(base, shape):
+    if gradient_free or not isinstance(base, nn.Module) or not _has_gradient(base, shape):
         images, classes = elsewhere()
         return GradientFreeSearch(engine=smoothed.engine, elsewhere=images, classes=classes, m=m or 500, **how)
     device = smoothed.engine.device
@@ -225,30 +225,6 @@ def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, num
     return top_if_clear(count_classes(engine, point, [(PREDICT, n)], number=number)[0], alpha)
 
 
-def _attack_rows(
-    search: Search | GradientFreeSearch,
-    engine: Engine,
-    rows: Certificates,
-    images: Images,
-    scale: float,
-    n: int,
-    level: float,
-    reporter: Reporter,
-) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.int64]]:
-    """Points, distances and predictions of `Attacks`."""
-    points, distances, predict = [], [], []
-    batches = images.batches(torch.from_numpy(rows.idx).split(1))
-    for idx, y, radius, (x, _) in zip(rows.idx, rows.predict, rows.radius, batches, strict=True):
-        image = x[0].cpu()
-        point = search.find(image, int(y), scale * float(radius))
-        points.append(point.numpy())
-        distances.append(distance(point, image))
-        predict.append(predict_anywhere(engine, point, n, level, number=int(idx)))
-        changed = sum(now not in (ABSTAIN, was) for now, was in zip(predict, rows.predict, strict=False))
-        reporter.advance(1, f"{changed} changed")
-    return np.stack(points), np.array(distances), np.array(predict, np.int64)
-
-
 def _load(table: Certificates, dataset: Any, columns: dict[str, Any]) -> Images:
     name, split = table.header.dataset, table.header.split
     if (name is None and dataset is None) or split is None:
@@ -261,7 +237,7 @@ def _load(table: Certificates, dataset: Any, columns: dict[str, Any]) -> Images:
         raise InputError(f"{error}{hint}") from error
 
 
-def check_level(n: int, alpha: float, images: int) -> None:
+def _check_level(n: int, alpha: float, images: int) -> None:
     """Raise InputError if PREDICT with n samples would abstain at every image, at level alpha / images."""
     bounds.check_alpha(alpha)
     least = smallest_predict_n(alpha / images)
@@ -272,7 +248,7 @@ def check_level(n: int, alpha: float, images: int) -> None:
         )
 
 
-def certified_rows(table: Certificates, take: int | None) -> Certificates:
+def _certified_rows(table: Certificates, take: int | None) -> Certificates:
     """The rows that certify a class, or `take` of them. InputError if there are none, or fewer than `take`."""
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
@@ -284,23 +260,14 @@ def certified_rows(table: Certificates, take: int | None) -> Certificates:
     return table.rows(np.isin(np.arange(len(table)), certified))
 
 
-def check_off_grid(table: Certificates) -> None:
-    """Raise InputError for a table of the classifier that rounds to the grid k/255, between whose points this looks."""
-    if table.header.sound:
-        raise InputError(
-            f"{called(table)} is about a base classifier that rounds its input to the grid k/255 (sound=True), and "
-            "certifies images on that grid alone: the attack is for tables that were certified without"
-        )
-
-
-def has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:
+def _has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:
     """Whether the base classifier's logits have a gradient with respect to an image of `shape` (C, H, W).
 
     A model with a part that is no torch module has none, or not the whole of it.
 
     Example:
         >>> linear = nn.Sequential(nn.Flatten(), nn.Linear(4, 2))
-        >>> has_gradient(linear, (1, 2, 2))
+        >>> _has_gradient(linear, (1, 2, 2))
         True
     """
     if models.foreign_parts(model):
@@ -313,22 +280,20 @@ def has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:
         return False
 
 
-def check_pixels(table: Certificates, images: Images) -> None:
-    """Raise InputError unless the pixels of `images` are those of the table, where no labels tell."""
-    if table.header.data != fingerprint(images, table.idx.tolist(), labels=False):
-        raise InputError(f"{images.spec.name} ({images.split}) does not hold the images of {called(table)}")
+def _check_images(rows: Certificates, table: Certificates, images: Images) -> None:
+    """Raise InputError unless `images` contains those of the table, with the same labels; without labels, all pixels.
 
-
-def check_rows(rows: Certificates, images: Images) -> None:
-    """Raise InputError unless `images` contains the images of the rows, with the same labels."""
+    Raises:
+        InputError: another number of images, another label, or other pixels.
+    """
     place = f"{images.spec.name} ({images.split})"
     if rows.idx.max() >= len(images) or rows.idx.min() < 0:
         raise InputError(f"{called(rows)} has an image {rows.idx.max()}; {place} has {len(images)} images")
-    if not rows.labelled:
-        return
+    if not table.labelled and table.header.data != fingerprint(images, table.idx.tolist(), labels=False):
+        raise InputError(f"{place} does not hold the images of {called(table)}")
     labels = images.labels_at(torch.from_numpy(rows.idx)).numpy()
     wrong = np.flatnonzero(labels != rows.label)
-    if len(wrong):
+    if rows.labelled and len(wrong):
         first = wrong[0]
         raise InputError(
             f"image {rows.idx[first]} has label {rows.label[first]} in {called(rows)} and {labels[first]} in {place}: "

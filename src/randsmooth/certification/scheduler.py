@@ -6,17 +6,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from randsmooth.certification.algorithm import Ints, Job, SampleRange, T, count_once
+from randsmooth.certification.batches import Segment, packed, segments, take_batch
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.jobs import Job, SampleRange, T, count_once
-from randsmooth.certification.segments import Segment, segments, take_batch
 from randsmooth.errors import InputError
 from randsmooth.noise import Stream, address_of
 
@@ -38,7 +37,7 @@ class PendingCounts:
     job: Job[Any]
     slots: range
     left: int
-    counts: NDArray[np.int64]
+    counts: Ints
 
 
 class Scheduler(Generic[T]):
@@ -62,7 +61,6 @@ class Scheduler(Generic[T]):
         self.queue: deque[Segment] = deque()
         self.pending: dict[int, PendingCounts] = {}  # by slot
         self.slots = 0  # given out so far
-        self.failure: InputError | None = None  # raised after the jobs that finished beside it are yielded
 
     def run(self, jobs: Iterable[Job[T]]) -> Iterator[Job[T]]:
         """Run the jobs and yield each as soon as it has its result.
@@ -75,9 +73,17 @@ class Scheduler(Generic[T]):
         job = next(rest, None)
         while job is not None or self.pending:
             while job is not None and self._has_room():
-                self._admit(job)
+                job.x = self.engine.receive(job.x)
+                self._enqueue(job, next(job.steps))
                 job = next(rest, None)
-            yield from self._count_queued(flush=job is None)
+            broken = None
+            if batches := self._batches(flush=job is None):
+                start, slots = time.perf_counter(), sorted({segment.slot for batch in batches for segment in batch})
+                counts = self.engine.count(batches, slots)  # the only wait for the device
+                broken = self._add(slots, counts, time.perf_counter() - start)
+            yield from self._finished()
+            if broken is not None:
+                raise broken
 
     def _has_room(self) -> bool:
         """Whether so few samples are queued that another image should join."""
@@ -87,11 +93,6 @@ class Scheduler(Generic[T]):
     def _queued(self) -> int:
         """Samples in the queue."""
         return sum(segment.samples for segment in self.queue)
-
-    def _admit(self, job: Job[T]) -> None:
-        """Begin a job: queue the samples that it asks for first."""
-        job.x = self.engine.receive(job.x)
-        self._enqueue(job, next(job.steps))
 
     def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
         slots = range(self.slots, self.slots + len(ranges))
@@ -103,59 +104,39 @@ class Scheduler(Generic[T]):
             self.queue.extend(segments(slot, job.x, stream, samples))
         self.slots = slots.stop
 
-    def _count_queued(self, *, flush: bool) -> list[Job[T]]:
-        """Have every full batch in the queue counted, with `flush` the rest too; the jobs that finished by it.
-
-        Raises:
-            InputError: some answers of the call before were not finite.
-        """
-        if self.failure is not None:
-            raise self.failure
-        batches = list(self._batches(flush))
-        if batches:
-            self._count(batches)
-        complete = dict.fromkeys(pending for pending in self.pending.values() if not pending.left)
-        return [pending.job for pending in complete if self._resume(pending)]
-
-    def _count(self, batches: Sequence[Sequence[Segment]]) -> None:
-        start = time.perf_counter()
-        slots = sorted({segment.slot for batch in batches for segment in batch})
-        counts = self.engine.count(batches, slots)  # the only wait for the device
-        seconds = (time.perf_counter() - start) / max(1, counts.sum())
-        for slot, row in zip(slots, counts, strict=True):
-            self._add(slot, row, seconds)
-
-    def _batches(self, flush: bool) -> Iterator[list[Segment]]:
-        size, mix, cut = self.engine.size, self.engine.mixes, self.engine.cuts
-        queued = self._queued()
+    def _batches(self, *, flush: bool) -> list[list[Segment]]:
+        """Every full batch in the queue, with `flush` the rest too."""
+        size, mix, found, queued = self.engine.size, self.engine.mixes, list[list[Segment]](), self._queued()
         while self.queue and (queued >= size or flush or not mix):
-            batch = take_batch(self.queue, size, mix=mix, cut=cut)
-            queued -= sum(segment.samples for segment in batch)
-            yield batch
+            found.append(take_batch(self.queue, size, mix=mix))
+            queued -= sum(segment.samples for segment in found[-1])
+        return found
 
-    def _add(self, slot: int, counted: NDArray[np.int64], seconds: float) -> None:
-        """Add counts (K + 1,) to those that the slot's job waits for; the last are answers that are not finite."""
-        pending = self.pending[slot]
-        total = int(counted.sum())
-        if counted[-1]:
-            self.failure = not_finite(f"{counted[-1]} of {total} noisy copies of image {pending.job.number}")
-        pending.counts[pending.slots.index(slot)] += counted[:-1]
-        pending.left -= total - int(counted[-1])  # a job with answers missing never gets its counts
-        pending.job.seconds += seconds * total
+    def _add(self, slots: Sequence[int], counts: Ints, seconds: float) -> InputError | None:
+        """Add counts (len(slots), K + 1) to those that jobs wait for; an error for answers that are not finite."""
+        broken, counted = None, max(1, int(counts.sum()))
+        for slot, row in zip(slots, counts, strict=True):
+            pending, total, lost = self.pending[slot], int(row.sum()), int(row[-1])
+            if lost:
+                broken = not_finite(f"{lost} of {total} noisy copies of image {pending.job.number}")
+            pending.counts[pending.slots.index(slot)] += row[:-1]
+            pending.left -= total - lost  # a job with answers missing never gets its counts
+            pending.job.seconds += seconds * total / counted
+        return broken
 
-    def _resume(self, pending: PendingCounts) -> bool:
-        """Send the job its counts; whether it is finished."""
-        for slot in pending.slots:
-            del self.pending[slot]
-        try:
-            self._enqueue(pending.job, pending.job.steps.send(pending.counts))
-        except StopIteration as end:
-            pending.job.result = end.value
-            return True
-        return False
+    def _finished(self) -> Iterator[Job[T]]:
+        """Send complete counts to their jobs, and yield those that ask for no more."""
+        for pending in list(dict.fromkeys(pending for pending in self.pending.values() if not pending.left)):
+            for slot in pending.slots:
+                del self.pending[slot]
+            try:
+                self._enqueue(pending.job, pending.job.steps.send(pending.counts))
+            except StopIteration as end:
+                pending.job.result = end.value
+                yield pending.job
 
 
-def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0) -> NDArray[np.int64]:
+def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0) -> Ints:
     """Class counts of one image.
 
     Args:
@@ -178,50 +159,40 @@ def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *,
     """
     if min((n for _, n in plan), default=0) < 1:
         raise InputError(f"a count needs at least one sample; got {plan}")
-    job = Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))
-    (finished,) = Scheduler[NDArray[np.int64]](engine).run([job])
-    assert finished.result is not None
-    return finished.result
+    (counts,) = results(engine, [Job(number, x, count_once([SampleRange(name, 0, n) for name, n in plan]))])
+    return counts
 
 
-def sum_over_samples(engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor], Tensor]) -> Tensor:
-    """The sum of `of(logits)` over batches of logits (B, K) of one image's `samples`, on the same noise as counts are.
+def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
+    """The results of `jobs`, in their order. Errors as `Scheduler.run`."""
+    for _ in Scheduler[T](engine).run(jobs):
+        pass
+    return [job.result for job in jobs if job.result is not None]
+
+
+def answered_samples(
+    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor], U]
+) -> Iterator[tuple[Ints, U]]:
+    """For each batch of one image's `samples`: their numbers (B,), counted from the first, and `of(logits)` (B, K).
+
+    Which samples share a batch depends on its size; the number of a sample, and its noise, do not.
 
     Args:
         engine: what answers.
         x: (C, H, W) in [0, 1].
         samples: which to draw.
-        of: gives tensors of one shape, whatever B; called without gradients.
+        of: called without gradients.
 
     Raises:
         InputError: as `Scheduler.run`, but for logits that are not finite, which `of` may look for.
     """
-    return reduce(torch.add, (part for _, part in answered_samples(engine, x, samples, of)))
-
-
-def answered_samples(
-    engine: Engine, x: Tensor, samples: SampleRange, of: Callable[[Tensor], U]
-) -> Iterator[tuple[NDArray[np.int64], U]]:
-    """For each batch of one image's `samples`: their numbers (B,), counted from the first, and `of(logits)` (B, K).
-
-    Which samples share a batch depends on its size, the number of a sample does not. Arguments and errors as
-    `sum_over_samples`.
-    """
-    stream = Stream(engine.seed, samples.name).at(address_of(x))
-    queue = deque(segments(0, engine.receive(x), stream, samples))
-    ends = np.cumsum([0, *(segment.samples for segment in queue)]).tolist()
-    start_of = {segment.stream: start for segment, start in zip(queue, ends, strict=False)}
-    batches = []
-    while queue:
-        batches.append(take_batch(queue, engine.size, mix=engine.mixes, cut=engine.cuts))
-    numbers = [
-        np.concatenate([start_of[part.stream] + part.skip + np.arange(part.samples) for part in batch])
-        for batch in batches
-    ]
+    x = engine.receive(x)
+    batches = packed(segments(0, x, _stream(engine, x, samples), samples), engine.size, mix=engine.mixes)
+    numbers = [np.concatenate([part.start + np.arange(part.samples) for part in batch]) for batch in batches]
     return zip(numbers, engine.workers.map(partial(_answered, engine, of), batches), strict=True)
 
 
-def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, NDArray[np.int64]]:
+def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) -> tuple[Tensor, Ints]:
     """The first of one image's `samples`, at most `most` of the first block: copies (n, C, H, W), their classes (n,).
 
     They are drawn and answered as when they are counted.
@@ -236,18 +207,10 @@ def first_samples(engine: Engine, x: Tensor, samples: SampleRange, most: int) ->
         >>> noisy.shape, classes.shape
         (torch.Size([5, 1, 2, 2]), (5,))
     """
-    stream = Stream(engine.seed, samples.name).at(address_of(x))
-    block = next(segments(0, engine.receive(x), stream, samples))
-    shown = block.part(0, min(most, block.samples))
-    step = min(shown.samples, engine.size)
-    parts = [[shown.part(start, min(step, shown.samples - start))] for start in range(0, shown.samples, step)]
-    answered = engine.workers.map(partial(_answered, engine, lambda logits: logits.argmax(dim=1).cpu()), parts)
-    return engine.noisy([shown]).cpu(), torch.cat(list(answered)).numpy()
-
-
-@torch.inference_mode()
-def _answered(engine: Engine, of: Callable[[Tensor], U], batch: Sequence[Segment]) -> U:
-    return of(engine.logits(batch))
+    x = engine.receive(x)
+    block = next(segments(0, x, _stream(engine, x, samples), samples))
+    (answered,) = engine.workers.map(partial(_answered, engine, lambda logits: logits.argmax(dim=1).cpu()), [[block]])
+    return engine.noisy([block])[:most].cpu(), answered[:most].numpy()
 
 
 def not_finite(copies: str) -> InputError:
@@ -256,3 +219,12 @@ def not_finite(copies: str) -> InputError:
         f"the model gave NaN or infinite logits for {copies}; a certificate needs a finite answer for each: check the "
         "weights, or use precision 32"
     )
+
+
+def _stream(engine: Engine, x: Tensor, samples: SampleRange) -> Stream:
+    return Stream(engine.seed, samples.name).at(address_of(x))
+
+
+@torch.inference_mode()
+def _answered(engine: Engine, of: Callable[[Tensor], U], batch: Sequence[Segment]) -> U:
+    return of(engine.logits(batch))

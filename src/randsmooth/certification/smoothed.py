@@ -4,28 +4,151 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, decide
-from randsmooth.certification.algorithm import PREDICT, Until, certify_steps
-from randsmooth.certification.certified import Certified, Drawn
+from randsmooth.certificates import (
+    ABSTAIN,
+    BATCH_MATTERS,
+    NO_LABEL,
+    Certificates,
+    CertificationSettings,
+    decide,
+    from_evidence,
+)
+from randsmooth.certificates.digest import hashed_images, in_bytes
+from randsmooth.certification.algorithm import (
+    PREDICT,
+    Ints,
+    Job,
+    SampleRange,
+    T,
+    Until,
+    certify_steps,
+    count_once,
+    uniform_number,
+)
 from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.jobs import Job, SampleRange, T, count_once
-from randsmooth.certification.scheduler import Scheduler
+from randsmooth.certification.header import behaviour, describe_model, made_with
+from randsmooth.certification.scheduler import results
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
 from randsmooth.noise import fresh_seed
 from randsmooth.rules import Evidence
 
 OF_THE_CLASSIFIER = ("sigma", "sound", "backend", "precision", "batch", "seed")  # settings that one call cannot change
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Certificates of B images.
+
+    Attributes:
+        predict: (B,) certified class, or ABSTAIN (-1).
+        radius: (B,) L2 radius within which that class cannot change, in units of pixels in [0, 1].
+        counts0: (B, K) classes of the n0 samples that picked the class.
+        counts: (B, K) classes of the other samples, that bounded its probability.
+        paths: for each image, how often the picked class had come out at each look.
+        seconds: (B,) time that each image took.
+        u: (B,) the uniform numbers of the randomised bound; None for another.
+        addresses: (B,) a hash of each image's pixels (see `noise.address_of`).
+        shape: (C, H, W) of the images.
+        settings, engine: how to certify was asked for, and what drew the noise and asked the model.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2)).eval()
+        >>> certified = SmoothedClassifier(model, sigma=0.5).certify(torch.ones(1, 1, 2, 2), n0=20, n=500)
+        >>> certified.counts0.sum(axis=1), certified.counts.sum(axis=1)
+        (array([20]), array([500]))
+        >>> certified.table([1], name="mine")
+        Certificates('mine': 1 images, sigma 0.5, n 500, rule fixed)
+    """
+
+    predict: Ints
+    radius: NDArray[np.float64]
+    counts0: Ints
+    counts: Ints
+    paths: tuple[Ints, ...]
+    seconds: NDArray[np.float64]
+    u: NDArray[np.float64] | None = field(repr=False, compare=False)
+    addresses: tuple[int, ...] = field(repr=False, compare=False)
+    shape: tuple[int, ...] = field(repr=False, compare=False)
+    settings: CertificationSettings = field(repr=False, compare=False)
+    engine: Engine = field(repr=False, compare=False)
+
+    @property
+    def seed(self) -> int:
+        """Of the noise: a `SmoothedClassifier` that is given it repeats these counts."""
+        return self.engine.seed
+
+    def table(
+        self,
+        labels: ArrayLike | None = None,
+        *,
+        idx: ArrayLike | None = None,
+        dataset: str | None = None,
+        split: str | None = None,
+        name: str = "",
+        identity: str | None = None,
+    ) -> Certificates:
+        """The certificates as a table, which metrics judge, `write_parquet` saves and `attack` tries to refute.
+
+        Its header says what one of `randsmooth.certify` would say of the model, its arithmetic and its noise.
+
+        Args:
+            labels: (B,) true classes; without them nothing is known of accuracy.
+            idx: (B,) positions of the images in their split; 0..B-1 if not given.
+            dataset, split: which images they are.
+            name: what to call the table in a comparison.
+            identity: as in `randsmooth.certify`, for a model that does not hold all that it is.
+
+        Raises:
+            InputError: labels or positions that do not fit; samples that `until` stopped, where the rule would have
+                gone on (but for "anytime", which holds wherever one stops); or a model that needs an `identity`.
+        """
+        B, rule = len(self.predict), self.settings.stopping_rule()
+        if not all(rule.complete(path.tolist()) for path in self.paths):
+            raise InputError(
+                "samples were stopped by until=, and a table holds those that its rule asks for: certify without it; "
+                f"{rule.name} stops by itself"
+            )
+        label = np.full(B, NO_LABEL) if labels is None else _integers("labels", labels, B)
+        header = made_with(
+            self.engine,
+            self.settings,
+            self.shape,
+            dataset=dataset,
+            split=split,
+            data=hashed_images(label.tobytes(), map(in_bytes, self.addresses)),
+            model=describe_model(self.engine.model, identity),
+            behaviour=behaviour(self.engine, shape=self.shape),
+        )
+        return from_evidence(
+            header,
+            idx=np.arange(B) if idx is None else _integers("idx", idx, B),
+            label=label,
+            counts0=self.counts0,
+            counts=self.counts,
+            seconds=self.seconds,
+            paths=self.paths,
+            u=self.u,
+            name=name,
+        )
+
+
+def _integers(name: str, values: ArrayLike, B: int) -> Ints:
+    found = np.asarray(values)
+    if found.shape != (B,) or found.dtype.kind not in "iu":
+        raise InputError(f"{name} must be one whole number for each of {B} images; got {found.dtype} {found.shape}")
+    return found.astype(np.int64)
 
 
 class SmoothedClassifier:
@@ -129,11 +252,13 @@ class SmoothedClassifier:
         jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(self.checked(x))]
         found, engine = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))
-        paths = tuple(each.path for each in found)
-        seconds = np.array([round(job.seconds, 6) for job in jobs])
-        drawn = Drawn(engine, settings, tuple(jobs[0].x.shape), tuple(job.address for job in jobs))
-        evidence = Evidence.of(counts0, counts, paths=paths, u=drawn.u)
-        return Certified(*decide(rule, evidence), counts0, counts, paths, seconds, drawn)
+        paths, addresses = tuple(each.path for each in found), tuple(job.address for job in jobs)
+        u = None
+        if settings.bound == "randomised":
+            u = np.array([uniform_number(engine.seed, address) for address in addresses])
+        decided = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
+        seconds, shape = np.array([round(job.seconds, 6) for job in jobs]), tuple(jobs[0].x.shape)
+        return Certified(*decided, counts0, counts, paths, seconds, u, addresses, shape, settings, engine)
 
     def settings_for(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
@@ -190,13 +315,6 @@ class SmoothedClassifier:
         return x
 
 
-def results(engine: Engine, jobs: Sequence[Job[T]]) -> list[T]:
-    """The results of `jobs`, in their order."""
-    for _ in Scheduler[T](engine).run(jobs):
-        pass
-    return [job.result for job in jobs if job.result is not None]
-
-
 def smallest_predict_n(alpha: float) -> int:
     """Smallest n at which n of n equal answers are a prediction: 2 * 2^-n <= alpha."""
     n = 1
@@ -225,10 +343,6 @@ def _device(model: models.BaseClassifier, device: torch.device | str | None) -> 
 
 def whole(name: str, value: float) -> int:
     """`value` as an integer, for those who write 1e5; InputError for anything else."""
-    try:
-        integer: int | None = int(value)
-    except (TypeError, ValueError, OverflowError):
-        integer = None
-    if integer is None or integer != value:
+    if not isinstance(value, int | float | np.integer) or value != value // 1:
         raise InputError(f"{name}={value!r} must be a whole number of samples")
-    return integer
+    return int(value)

@@ -13,17 +13,15 @@ from torch import Tensor
 
 from randsmooth import bounds
 from randsmooth.certificates import ABSTAIN, check_budget
-from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.algorithm import ESTIMATE, SELECT, Ints, SampleRange
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.jobs import SampleRange
-from randsmooth.certification.scheduler import answered_samples, not_finite, sum_over_samples
+from randsmooth.certification.scheduler import answered_samples, not_finite
 from randsmooth.certification.smoothed import SmoothedClassifier, whole
 from randsmooth.errors import InputError, unknown
 from randsmooth.noise import Gaussian
 from randsmooth.rules import check_samples
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MEAN_BOUNDS = ("bernstein", "hoeffding", "betting")  # on the mean of values in [0, 1]
 
 
@@ -108,20 +106,10 @@ def certify_soft(
         raise unknown("bound", bound, MEAN_BOUNDS)
     if n < (least := smallest_soft_n(bound, alpha)):
         raise InputError(f"the {bound} bound at alpha={alpha} needs n >= {least} to certify anything; got n={n}")
-    keep = bound == "betting"
     images = smoothed.checked(x)
     engine = smoothed.drawing(images[0])
-    seen = [_seen(engine, i, image, (n0, n), betas, keep=keep) for i, image in enumerate(images)]
-    sums, squares = (np.stack([each.moments[part] for each in seen], axis=1) for part in (0, 1))
-    picked, mean = np.stack([each.picked for each in seen], axis=1), np.clip(sums / n, 0.0, 1.0)
-    variance = bounds.sample_variance(sums, squares, n)
-    own, spread = (np.take_along_axis(a, picked[..., None], -1)[..., 0] for a in (mean, variance))
-    if bound == "betting":
-        lower = np.stack([bounds.betting_lower(each.scores, alpha) for each in seen], axis=1)
-    elif bound == "hoeffding":
-        lower = bounds.hoeffding_lower(own, n, alpha)
-    else:
-        lower = bounds.bernstein_lower(own, spread, n, alpha)
+    seen = [_certified(engine, i, image, (n0, n), alpha, betas, bound) for i, image in enumerate(images)]
+    picked, mean, variance, lower = (np.stack(each, axis=1) for each in zip(*seen, strict=True))
     radius = Gaussian(smoothed.sigma).radius(1.0 - lower)
     predict = np.where(radius > 0.0, picked, ABSTAIN)
     return SoftCertified(betas, predict, radius, picked, mean, variance, n, lower, bound)
@@ -145,68 +133,114 @@ def smallest_soft_n(bound: str, alpha: float) -> int:
     return math.floor(14.0 / 3.0 * math.log(2.0 / alpha)) + 2
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What was seen of one image.
-
-    Attributes:
-        picked: (S,) class with the largest mean softmax over the n0 samples.
-        moments: (2, S, K) sums and sums of squares of the softmax over the n samples.
-        scores: (S, n) softmax of the picked class, in the order of the samples' numbers; (S, 0) where not asked for.
-    """
-
-    picked: Ints
-    moments: Floats
-    scores: Floats
-
-
-def moments(soft: Tensor) -> Tensor:
-    """(2, S, K) sums and sums of squares over the B samples of softmax probabilities (S, B, K)."""
-    return torch.stack([soft.sum(dim=1), soft.square().sum(dim=1)])
-
-
-def softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
-    """(S, B, K) softmax of (B, K) logits at each beta, in float64."""
-    logits = logits.double()
-    return torch.stack([_softmax(logits, beta) for beta in betas])
-
-
-def _softmax(logits: Tensor, beta: float) -> Tensor:
-    if math.isinf(beta):
-        finite = logits.isfinite().all(dim=1, keepdim=True)
-        hard = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).double()
-        return torch.where(finite, hard, math.nan)
-    return torch.softmax(beta * logits, dim=1)
-
-
-def _seen(
-    engine: Engine,
-    number: int,
-    x: Tensor,
-    budget: tuple[int, int],
-    betas: Sequence[float],
-    *,
-    keep: bool,
-) -> Seen:
-    """Sums over an image's samples, and with `keep` the scores of its picked class one by one."""
+def _certified(
+    engine: Engine, number: int, x: Tensor, budget: tuple[int, int], alpha: float, betas: Sequence[float], bound: str
+) -> tuple[Ints, Floats, Floats, Floats]:
+    """Of one image the class picked (S,), mean and variance of the softmax (S, K), and the lower bound (S,)."""
     n0, n = budget
-    first = sum_over_samples(engine, x, SampleRange(SELECT, 0, n0), lambda logits: moments(softmaxes(logits, betas)))
+    parts = answered_samples(engine, x, SampleRange(SELECT, 0, n0), lambda logits: _softmaxes(logits, betas).sum(dim=1))
+    first = torch.stack([part for _, part in parts]).sum(dim=0)
     if engine.backend.votes:
         raise InputError(
             "the model answers with labels, which have no softmax: certify its votes, with SmoothedClassifier.certify"
         )
-    picked = first[0].argmax(dim=1)
+    picked = first.argmax(dim=1)
 
-    def of(logits: Tensor) -> tuple[Tensor, Tensor]:
-        soft = softmaxes(logits, betas)
-        own = soft.take_along_dim(picked[:, None, None], dim=2)[..., 0]
-        return moments(soft), own if keep else own[:, :0]
+    def of(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        soft = _softmaxes(logits, betas)
+        return soft.sum(dim=1), soft.square().sum(dim=1), soft.take_along_dim(picked[:, None, None], dim=2)[..., 0]
 
-    total, scores = torch.zeros_like(first), np.zeros((len(betas), n if keep else 0))
-    for numbers, (part, own) in answered_samples(engine, x, SampleRange(ESTIMATE, 0, n), of):
-        total += part
-        if keep:
-            scores[:, numbers] = own.cpu().numpy()
-    if not bool(first.isfinite().all() and total.isfinite().all()):
+    sums, squares, scores = torch.zeros_like(first), torch.zeros_like(first), np.zeros((len(betas), n))
+    for numbers, (part, square, own) in answered_samples(engine, x, SampleRange(ESTIMATE, 0, n), of):
+        sums, squares, scores[:, numbers] = sums + part, squares + square, own.cpu().numpy()
+    if not bool(first.isfinite().all() and sums.isfinite().all()):
         raise not_finite(f"noisy copies of image {number}")
-    return Seen(picked.cpu().numpy(), total.cpu().numpy(), scores.clip(0.0, 1.0))
+    mean, chosen = np.clip(sums.cpu().numpy() / n, 0.0, 1.0), picked.cpu().numpy()
+    variance = bounds.sample_variance(sums.cpu().numpy(), squares.cpu().numpy(), n)
+    its_mean, its_variance = (np.take_along_axis(each, chosen[:, None], 1)[:, 0] for each in (mean, variance))
+    if bound == "betting":
+        return chosen, mean, variance, bounds.betting_lower(scores.clip(0.0, 1.0), alpha)
+    if bound == "hoeffding":
+        return chosen, mean, variance, bounds.hoeffding_lower(its_mean, n, alpha)
+    return chosen, mean, variance, bounds.bernstein_lower(its_mean, its_variance, n, alpha)
+
+
+def _softmaxes(logits: Tensor, betas: Sequence[float]) -> Tensor:
+    """(S, B, K) softmax of (B, K) logits at each beta, in float64; at infinity 1 for the class."""
+    logits = logits.double()
+    hard = torch.nn.functional.one_hot(logits.argmax(dim=1), logits.shape[1]).double()
+    hard = torch.where(logits.isfinite().all(dim=1, keepdim=True), hard, math.nan)
+    return torch.stack([hard if math.isinf(beta) else torch.softmax(beta * logits, dim=1) for beta in betas])
+
+
+@dataclass(frozen=True)
+class SoftAccuracies:
+    """Certified accuracies of one model at R radii, as shares of the images.
+
+    Attributes:
+        radii: (R,), in units of pixels in [0, 1].
+        hard: (R,) of hard certification, by Clopper-Pearson.
+        soft: (R,) of soft certification, for each beta; math.inf is its limit.
+
+    Example:
+        >>> SoftAccuracies(np.array([0.0, 0.5]), np.array([0.9, 0.6]), {1.0: np.array([0.8, 0.3])}).soft[1.0]
+        array([0.8, 0.3])
+    """
+
+    radii: Floats
+    hard: Floats
+    soft: dict[float, Floats]
+
+
+def soft_accuracies(
+    smoothed: SmoothedClassifier,
+    x: Tensor,
+    y: Sequence[int] | Tensor,
+    radii: Sequence[float],
+    *,
+    betas: Sequence[float] = (1.0, 4.0, 16.0),
+    n0: int = 100,
+    n: int = 100_000,
+    alpha: float = 0.001,
+    bound: str = "bernstein",
+) -> SoftAccuracies:
+    """Hard against soft certification of the same images by the same samples (Zhai et al. 2020, figure 4).
+
+    Args:
+        smoothed, x, n0, n, alpha, bound: as `certify_soft`.
+        y: (B,) labels.
+        radii: at which to give the certified accuracy, >= 0.
+        betas: inverse temperatures; math.inf is added to them.
+
+    Raises:
+        InputError: as `certify_soft`, other than B labels, or a radius below 0.
+
+    Example:
+        >>> import torch
+        >>> bright = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(4, 2, bias=False)).eval()
+        >>> bright[1].weight.data = torch.tensor([[-1.0] * 4, [1.0] * 4])
+        >>> smoothed = SmoothedClassifier(bright, sigma=0.25, seed=0)
+        >>> curves = soft_accuracies(smoothed, torch.ones(2, 1, 2, 2), [1, 1], [0.0, 0.5], betas=[4.0], n=1000)
+        >>> curves.hard
+        array([1., 1.])
+        >>> list(curves.soft)
+        [4.0, inf]
+    """
+    radii_, labels = np.asarray(radii, np.float64), np.asarray(y, np.int64)
+    if radii_.ndim != 1 or not len(radii_) or not np.all(radii_ >= 0.0):
+        raise InputError(f"radii={radii!r} must be one or more radii from 0 upward")
+    wanted = tuple(dict.fromkeys((*betas, math.inf)))
+    images = 1 if x.dim() == 3 else len(x)
+    if labels.shape != (images,):
+        raise InputError(f"{labels.size} labels for {images} images; give one each")
+    soft = certify_soft(smoothed, x, n0, n, alpha, wanted, bound=bound)
+    sure = np.take_along_axis(soft.mean[-1], soft.picked[-1][:, None], 1)[:, 0]
+    q = bounds.q_upper(np.rint(sure * n).astype(np.int64), n, alpha)
+    hard = Gaussian(smoothed.sigma).radius(q)
+
+    def accuracy(picked: Ints, radius: Floats) -> Floats:
+        right = (picked == labels) & (radius > 0.0)
+        return np.array([np.mean(right & (radius >= r)) for r in radii_])
+
+    by_beta = {beta: accuracy(soft.picked[i], soft.radius[i]) for i, beta in enumerate(wanted)}
+    return SoftAccuracies(radii_, accuracy(soft.picked[-1], hard), by_beta)

@@ -7,18 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
 from randsmooth.certificates import CertificationSettings, decide
-from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps, uniform_number
-from randsmooth.certification.jobs import Job, Steps, count_once
-from randsmooth.certification.smoothed import SmoothedClassifier, results
+from randsmooth.certification.algorithm import (
+    ImageEvidence,
+    Ints,
+    Job,
+    Steps,
+    certify_steps,
+    count_once,
+    uniform_number,
+)
+from randsmooth.certification.scheduler import results
+from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
 from randsmooth.noise import address_of
 from randsmooth.rules import Evidence
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -91,25 +96,21 @@ def watch(
 
 
 def _looks(smoothed: SmoothedClassifier, image: Tensor, settings: CertificationSettings) -> Iterator[Watched]:
-    rule = settings.stopping_rule()
+    rule, engine = settings.stopping_rule(), smoothed.drawing(image)
     steps: Steps[ImageEvidence] = certify_steps(rule, settings.n0)
-    counts0, counts, path = np.zeros(0, np.int64), np.zeros(0, np.int64), []
-    engine = smoothed.drawing(image)
     u = np.array([uniform_number(engine.seed, address_of(image))]) if settings.bound == "randomised" else None
-    ranges: Any = next(steps)
-    while ranges is not None:
-        (counted,) = results(engine, [Job(0, image, count_once(ranges))])
-        for samples, row in zip(ranges, counted, strict=True):
-            if samples.name == SELECT:
-                counts0 = row
-            else:
-                counts = counts + row if len(counts) else row
-        path.append(came_out(counts, int(counts0.argmax())))
+    asked, counts0, path = next(steps), np.zeros(0, np.int64), list[int]()
+    while True:
+        (counted,) = results(engine, [Job(0, image, count_once(asked))])
+        if not path:  # the first look comes with the samples that pick the class
+            counts0, counts = counted[0], np.zeros_like(counted[0])
+        counts = counts + counted[-1]
+        path.append(int(counts[counts0.argmax()]))
         evidence = Evidence.of(counts0[None], counts[None], paths=[np.array(path, np.int64)], u=u)
         predict, radius = decide(rule, evidence)
-        q = rule.claims(evidence)[0]
-        yield Watched(int(predict[0]), float(radius[0]), float(q[0]), counts0, counts, np.array(path, np.int64))
+        q = float(rule.claims(evidence)[0][0])
+        yield Watched(int(predict[0]), float(radius[0]), q, counts0, counts, np.array(path, np.int64))
         try:
-            ranges = steps.send(counted)
+            asked = steps.send(counted)
         except StopIteration:
-            ranges = None
+            return

@@ -20,7 +20,7 @@ from randsmooth.rules import RULES
 from randsmooth.urls import Place
 
 if TYPE_CHECKING:
-    from randsmooth.certification.order import Order
+    from randsmooth.certification.run import Run
 
 
 class ModelAndImages(Settings):
@@ -74,6 +74,7 @@ class Certify(SlurmOptions, Where, WhatToCertify):
     plan: bool = option("Say what it will take instead, as `randsmooth plan` does.", False)
 
 
+OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
 # How a run is shared out, which its shards need not know.
 NOT_OF_A_SHARD = {*SlurmOptions.model_fields, *Where.model_fields, "array", "parallel", "plan"}
 
@@ -115,26 +116,13 @@ def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dic
     return model, arguments
 
 
-def order_of(settings: WhatToCertify) -> Order:
+def run_of(settings: WhatToCertify) -> Run:
     """What `settings` ask for, as any process can carry it out."""
-    from randsmooth.certification.order import Order
+    from randsmooth.certification.run import Run
 
     model, arguments = model_of(settings, settings.sigma)
-    of_the_images = {name: getattr(settings, name) for name in ("image_column", "label_column", "resize", "crop")}
-    return Order(
-        model=model,
-        dataset=settings.dataset,
-        settings=CertificationSettings(**settings.model_dump(include={*CertificationSettings.model_fields})),
-        split=settings.split,
-        columns=of_the_images,
-        take=settings.take,
-        skip=settings.skip,
-        shard=None if settings.shard is None else Shard.parse(settings.shard),
-        device=settings.device,
-        identity=settings.identity,
-        num_classes=settings.num_classes,
-        model_args=arguments,
-    )
+    fields = {*WhatToCertify.model_fields} - OF_THE_MODEL
+    return Run.of(model, **settings.model_dump(include=fields), model_args=arguments)
 
 
 def out_file(settings: Certify) -> Place:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.cli.certification import WhatToCertify, check_names, order_of
+from randsmooth.cli.certification import WhatToCertify, check_names, run_of
 from randsmooth.escape import printable, say
 from randsmooth.progress import clock
 
@@ -25,7 +25,7 @@ def show_plan(settings: WhatToCertify, format: str = "text", **asked: Any) -> No
     check_names(settings)
     from randsmooth.launch import plan
 
-    found = plan(order_of(settings), **asked)
+    found = plan(run_of(settings), **asked)
     if format == "json":
         say(json.dumps({"model": settings.model, **found.to_dict()}, indent=1))
         return

@@ -78,7 +78,7 @@ def completed(
 
 def spec_of(model: BaseClassifier, settings: OneClassifier) -> DatasetSpec:
     """What the model's images look like, as --dataset or the model itself says. InputError where nothing does."""
-    from randsmooth.certification.taken_images import images_taken
+    from randsmooth.certification.opening import images_taken
 
     return images_taken(model, settings.model, settings.dataset, settings.num_classes)
 

@@ -21,10 +21,8 @@ from torch.utils.benchmark import Timer
 from randsmooth import data, models
 from randsmooth.bounds import finite_mean_interval
 from randsmooth.certificates import CertificationSettings, JournalRow, rule_of
-from randsmooth.certification.algorithm import SELECT, ImageEvidence, came_out, certify_steps
-from randsmooth.certification.jobs import Job, SampleRange, Steps
-from randsmooth.certification.order import Order
-from randsmooth.certification.prepared import Prepared
+from randsmooth.certification.algorithm import SELECT, ImageEvidence, Job, SampleRange, Steps, came_out, certify_steps
+from randsmooth.certification.run import Run
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
@@ -248,10 +246,10 @@ class Pilot:
         spread: share by which the speed differed, as 95% limits of its mean.
     """
 
-    def __init__(self, prepared: Prepared, seconds: float, seed: int) -> None:
-        self.prepared, self.header, self.engine = prepared, prepared.facts.header, prepared.smoothed.engine
+    def __init__(self, run: Run, seconds: float, seed: int) -> None:
+        self.certification, self.header, self.engine = run, run.header, run.smoothed.engine
         self.rule, self.n0 = rule_of(self.header), self.header.n0 or 0
-        self.order = np.random.default_rng(seed).permutation(prepared.facts.indices).tolist()
+        self.order = np.random.default_rng(seed).permutation(run.indices).tolist()
         self.start, self.allowed, self.asked = time.perf_counter(), seconds, 0
         self.images: list[PilotImage] = []
 
@@ -286,7 +284,7 @@ class Pilot:
 
     def _jobs(self) -> Iterator[Job[PilotImage]]:
         """A job an image, as the scheduler has room for them."""
-        batches = self.prepared.images.batches([torch.tensor([index]) for index in self.order])
+        batches = self.certification.images.batches([torch.tensor([index]) for index in self.order])
         for index, (x, y) in zip(self.order, batches, strict=True):
             label = int(y[0]) if self.header.label_aware else None
             self.images.append(PilotImage(index, label, *np.zeros((2, self.engine.classes), np.int64)))
@@ -364,8 +362,8 @@ class Plan:
     Example:
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> order = Order(model=model, dataset="digits", settings=CertificationSettings(sigma=0.5, n=1000), take=10)
-        >>> planned: Plan = plan(order, seconds=0.2)
+        >>> run = Run.of(model, "digits", sigma=0.5, n=1000, take=10)
+        >>> planned: Plan = plan(run, seconds=0.2)
         >>> planned.samples.middle, planned.to_dict()["images"], planned.to_dict()["rule"]
         (11000.0, 10, 'fixed')
     """
@@ -385,14 +383,14 @@ class Plan:
 
 
 def plan(
-    order: Order,
+    run: Run,
     *,
     workers: Sequence[int] = (),
     seconds: float = 30.0,
     seed: int = 0,
     progress: Progress | bool | None = None,
 ) -> Plan:
-    """What the certification `order` will take, from a pilot on images that are chosen by chance.
+    """What the certification `run` will take, from a pilot on images that are chosen by chance.
 
     The pilot goes on until 95% limits of the mean samples of an image lie within a tenth of it, or time is up. The
     limits of `samples` hold with probability 95% whenever the pilot stops (see `bounds.finite_mean_interval`), rules
@@ -400,7 +398,7 @@ def plan(
     rules are replayed on p_A as far as the pilot knows it, so that their limits are no guarantee.
 
     Args:
-        order: what to certify.
+        run: what to certify.
         workers: numbers of workers, each like this process, to say the time for.
         seconds: no image of the pilot is begun later. The model and the data are opened before.
         seed: of the choice of images.
@@ -412,8 +410,8 @@ def plan(
     Example:
         >>> from torch import nn
         >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
-        >>> order = Order(model=model, dataset="digits", settings=CertificationSettings(sigma=0.5, n=1000), take=10)
-        >>> planned = plan(order, seconds=0.2, workers=[4])
+        >>> run = Run.of(model, "digits", sigma=0.5, n=1000, take=10)
+        >>> planned = plan(run, seconds=0.2, workers=[4])
         >>> planned.samples.middle, planned.rules["fixed"]["samples"].middle, [*planned.workers]
         (11000.0, 11000.0, [4])
     """
@@ -422,11 +420,10 @@ def plan(
     if min(workers, default=1) < 1:
         raise InputError(f"workers={min(workers)} must be a whole number from 1")
     start = time.perf_counter()
-    prepared = order.prepare()
-    start = time.perf_counter() - start
-    if not prepared.facts.indices:
+    if not run.indices:
         raise InputError("there are no images to certify, so there is nothing to plan")
-    pilot = Pilot(prepared, seconds, seed)
+    pilot = Pilot(run, seconds, seed)
+    start = pilot.start - start
     pilot.run(chosen_progress(progress))
     return _planned(pilot, start, workers, np.random.default_rng(seed), seed)
 
@@ -448,7 +445,7 @@ def _planned(pilot: Pilot, start: float, workers: Sequence[int], rng: np.random.
         {rule: {"samples": span, "seconds": pilot.time_of(span, start)} for rule, span in rules.items()},
         {**took, "known": known, "seed": seed},
         about,
-        (*pilot.prepared.facts.notes, *[wide] * (pilot.high > WIDE * pilot.low)),
+        (*pilot.certification.notes, *[wide] * (pilot.high > WIDE * pilot.low)),
     )
 
 

@@ -13,9 +13,7 @@ from filelock import FileLock
 from randsmooth.atomic import InUse, claimed, write_atomically
 from randsmooth.certificates import Certificates, Header, Shard, merge, read_parquet
 from randsmooth.certificates.journal import journal_path, shards_path
-from randsmooth.certificates.same_run import check_same_run
-from randsmooth.certification.order import Opened, Order
-from randsmooth.certification.resumable_run import certify_images, check_flags
+from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, setting
 from randsmooth.launch.chains import lines_of
@@ -95,41 +93,36 @@ class Worker:
     A shard is taken by the lock of its journal, which ends with its process: what a dead worker has left goes on.
     """
 
-    order: Order
+    run: Run
     folder: ShardFolder
 
     def __call__(self, device: str) -> None:
-        order, opened = replace(self.order, device=device), None
+        run: Run | None = None
         for shard in self.folder.missing():
             file = self.folder.file(shard)
             try:
                 with claimed(file, kind="taken"):
                     if self.folder.is_done(shard):
                         continue
-                    if opened is None:
-                        order, opened = self._begun(order)
-                    prepared = replace(order, shard=shard).prepare(opened)
-                    certify_images(prepared, file, resume=file.exists() or journal_path(file).exists())
+                    run = run or self._begun(replace(self.run, device=device))
+                    run.of_shard(shard).into(file)
             except InUse:
                 continue
 
-    def _begun(self, order: Order) -> tuple[Order, Opened]:
-        """The order as the first worker decided what it leaves open, such as the backend, and the model opened."""
+    def _begun(self, run: Run) -> Run:
+        """The run as the first worker decided what it leaves open, such as the backend."""
         with FileLock(self.folder.path / ".begin"):
             if (record := self.folder.record()) is None:
-                opened = order.open()
-                facts = order.prepare(opened).facts
-                kept = {"header": facts.header.model_dump(mode="json"), "notes": facts.notes}
+                kept = {"header": run.header.model_dump(mode="json"), "notes": run.notes}
                 write_atomically(self.folder.path / RECORD, json.dumps(kept).encode())
-                return order.like(facts.header), opened
-        order = order.like(record[0])
-        return order, order.open()
+                return run
+        return run.like(record[0])
 
 
 def certify_on(
-    run: Callable[..., dict[str, str]],
+    carry_out: Callable[..., dict[str, str]],
     number: int | None,
-    order: Order,
+    run: Run,
     out: Path,
     show: Progress,
     *,
@@ -139,8 +132,8 @@ def certify_on(
     """Certify by workers into the file `out`: the table that one process would have made, in every count.
 
     Args:
-        run: of the `Workers`, of whom there are `number`; None: as many as there is room for.
-        order: what to certify.
+        carry_out: `run` of the `Workers`, of whom there are `number`; None: as many as there is room for.
+        run: what to certify.
         out: of the table.
         show: the progress.
         resume, overwrite: as in `certify`.
@@ -154,32 +147,31 @@ def certify_on(
             f"{journal_path(out)} was begun by one process, which alone goes on with it: leave out --workers, --ray "
             "and the like"
         )
-    images = len(order.selected()[0])
+    images = len(run.chosen()[0])
     with claimed(shards_path(out), output=out):
         if overwrite:
             discard(out)
         folder = ShardFolder.begun(out)
         if folder is None:
             if out.exists():
-                table = read_parquet(out)
-                check_same_run(table.header, order.like(table.header).prepare().facts.header, out)
-                return table
+                return run.like(read_parquet(out).header).finished(out)
             folder = ShardFolder(out, min(images, EACH * (number or EACH)))
         folder.path.mkdir(parents=True, exist_ok=True)
         with show(f"certify {out.stem}", images, "images") as reporter:
             watch = Watch(reporter, lambda: folder.certified(images))
-            _carry_out(run, min(number or folder.of, folder.of), order, folder, watch)
+            _carry_out(carry_out, min(number or folder.of, folder.of), run, folder, watch)
         for note in (folder.record() or (None, []))[1]:
             reporter.say(f"note: {note}")
-        return merged(folder, order)
+        return merged(folder, run)
 
 
 def _carry_out(
-    run: Callable[..., dict[str, str]], number: int, order: Order, folder: ShardFolder, watch: Watch
+    carry_out: Callable[..., dict[str, str]], number: int, run: Run, folder: ShardFolder, watch: Watch
 ) -> None:
-    units = {str(k): Worker(order, folder) for k in range(number)}
+    units = {str(k): Worker(run, folder) for k in range(number)}
     try:
-        failed = run(units, device=order.device, left=lambda: {*units} if folder.missing() else set(), look=watch.look)
+        left = {*units}
+        failed = carry_out(units, device=run.device, left=lambda: left if folder.missing() else set(), look=watch.look)
         if failed:
             raise InputError(next(iter(failed.values())))
     except InputError as error:
@@ -189,9 +181,9 @@ def _carry_out(
         raise InputError(f"{error}; {watch.seen} images are certified. To go on: {setting(resume=True)}") from error
 
 
-def merged(folder: ShardFolder, order: Order) -> Certificates:
+def merged(folder: ShardFolder, run: Run) -> Certificates:
     """The table of all shards, which are removed once it is written."""
-    images = None if order.only is None else order.only[0]
+    images = None if run.only is None else run.only[0]
     table = merge([folder.file(shard) for shard in folder.shards], out=folder.out, overwrite=True, images=images)
     shutil.rmtree(folder.path)
     return table
@@ -207,12 +199,12 @@ def discard(out: Path) -> None:
 
 
 def submit_shards(
-    order: Order, out: Path, of: int, words: Sequence[str], resources: Resources, *, at_once: int | None = None
+    run: Run, out: Path, of: int, words: Sequence[str], resources: Resources, *, at_once: int | None = None
 ) -> Submitted:
     """Submit the shards of a run that are missing to Slurm, and a job that merges them.
 
     Args:
-        order: what to certify; model and data are looked at, the model is not tried out.
+        run: what to certify; model and data are looked at, the model is not tried out.
         out: of the whole table.
         of: how many shards there are to be.
         words: of the command that certifies, but for its shard and its files.
@@ -223,14 +215,14 @@ def submit_shards(
         InputError: what can be known to be unusable; other shards are there; Slurm refuses.
     """
     check_slurm()
-    indices, _ = order.selected()
+    indices, _ = run.chosen()
     Shard(1, of).share(indices)
     folder = ShardFolder.begun(out) or ShardFolder(out, of)
     if folder.of != of:
         raise InputError(f"{folder.path} holds {folder.of} shards: ask for as many, use another --out, or remove it")
     with claimed(folder.path, output=out):
         if out.exists():
-            order.check_model(read_parquet(out))
+            run.check_model(read_parquet(out))
             return Submitted({}, {})
         if journal_path(out).exists():
             raise InputError(f"{journal_path(out)} was begun by one process: use another --out, or --overwrite")

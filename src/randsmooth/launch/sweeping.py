@@ -148,7 +148,7 @@ def _check(step: Step, images: Callable[[str, str, Mapping[str, Any]], int], tra
     """As `train`, `train-denoiser` and `certify` would, of models that are `trained` by then their places alone."""
     from randsmooth.certificates import CertificationSettings
     from randsmooth.certification.backends import check_backend
-    from randsmooth.certification.order import choose
+    from randsmooth.certification.run import choose
     from randsmooth.models.place import check_place
     from randsmooth.models.registry import check_arch
     from randsmooth.training import DenoiserSettings

@@ -24,7 +24,7 @@ from randsmooth.progress import Progress, Reporter
 
 if TYPE_CHECKING:
     from randsmooth.certificates import Certificates
-    from randsmooth.certification.order import Order
+    from randsmooth.certification.run import Run
 
 LOOK_EVERY = 0.5  # seconds between two looks at how far the units are
 TRIES = 3  # how often workers may die one after the other without any progress between
@@ -115,12 +115,12 @@ class Workers:
         return failed
 
     def certify(
-        self, order: Order, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
+        self, run: Run, out: Path, show: Progress, *, resume: bool = False, overwrite: bool = False
     ) -> Certificates:
         """Certify by these workers into the file `out`, as `certification.certify` asks for it."""
         from randsmooth.launch.shards import certify_on
 
-        return certify_on(self.run, self.number, order, out, show, resume=resume, overwrite=overwrite)
+        return certify_on(self.run, self.number, run, out, show, resume=resume, overwrite=overwrite)
 
 
 class Processes(Workers):

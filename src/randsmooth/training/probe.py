@@ -10,8 +10,8 @@ from torch import Generator, Tensor, nn
 from randsmooth import models
 from randsmooth.attacks import frozen
 from randsmooth.certificates import Precision
+from randsmooth.certification.algorithm import Job, SampleRange, Steps
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.jobs import Job, SampleRange, Steps
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.data import Images
 from randsmooth.methods import Probe

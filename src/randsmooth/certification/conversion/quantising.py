@@ -15,6 +15,7 @@ import torch
 from randsmooth import models
 from randsmooth.certificates import CertificationSettings
 from randsmooth.certification.backends import Backend, make_backend, usual_backend
+from randsmooth.certification.checks import check_fit
 from randsmooth.certification.conversion.calibration import (
     Agreement,
     compared,
@@ -23,9 +24,7 @@ from randsmooth.certification.conversion.calibration import (
     training_images,
 )
 from randsmooth.certification.conversion.int8_files import WRITERS, Calibration
-from randsmooth.certification.opening import opened
-from randsmooth.certification.order import completed
-from randsmooth.certification.run_identity import check_fit
+from randsmooth.certification.opening import completed, opened
 from randsmooth.data import Images
 from randsmooth.errors import InputError
 from randsmooth.models import BaseClassifier, GraphFile

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from randsmooth.cli.certification import (
     NOT_OF_A_SHARD,
+    OF_THE_MODEL,
     Certify,
     check_names,
     command_of,
     model_of,
-    order_of,
     out_file,
+    run_of,
 )
 from randsmooth.cli.messages import note
 from randsmooth.cli.planning import show_plan
@@ -60,8 +61,7 @@ def run(settings: Certify, progress: Progress) -> Certificates:
     from randsmooth.certification import certify as certify_dataset
 
     model, arguments = model_of(settings, settings.sigma)
-    of_the_model = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
-    values = settings.model_dump(exclude={*of_the_model, *NOT_OF_A_SHARD, "dataset", "out"})
+    values = settings.model_dump(exclude={*OF_THE_MODEL, *NOT_OF_A_SHARD, "dataset", "out"})
     values |= {"out": out_file(settings), "progress": progress, "workers": workers}
     if settings.shard is not None:
         values["command"] = command_of(settings)
@@ -84,8 +84,9 @@ def submit(settings: Certify) -> None:
     out = Path(out)
     if settings.overwrite:
         discard(out)
-    asked = order_of(settings)
-    found = submit_shards(asked, out, settings.array, command_of(settings), resources, at_once=settings.parallel)
+    found = submit_shards(
+        run_of(settings), out, settings.array, command_of(settings), resources, at_once=settings.parallel
+    )
     for line in found.lines("tasks"):
         say(printable(line))
     say(printable(f"the last merges what the others make into {out}; the same command says how far they are"))

@@ -56,7 +56,7 @@ def explain(settings: Explain) -> None:
     for path in wanted:
         say(path)
     if settings.seed is None:
-        seed = explained.certified.drawn.engine.seed
+        seed = explained.certified.seed
         say(f"seed {seed}: --seed {seed} repeats this answer")
 
 
@@ -103,7 +103,7 @@ def _write(explained: Explanation, found: FoundImage, settings: Explain) -> None
     from randsmooth import app
     from randsmooth.certificates import write_parquet
 
-    seed = [] if settings.seed is not None else ["--seed", str(explained.certified.drawn.engine.seed)]
+    seed = [] if settings.seed is not None else ["--seed", str(explained.certified.seed)]
     command = "randsmooth " + shlex.join([*without_secrets(sys.argv[1:]), *seed])  # which repeats the page
     app.write_explanation(explained, settings.out, command=command)
     if settings.certificate is not None:

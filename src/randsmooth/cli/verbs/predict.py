@@ -48,7 +48,7 @@ def predict(settings: Predict) -> None:
         model, how, device=models.pick_device(settings.device), num_classes=settings.num_classes
     )
     if table is not None:
-        certification.check_answers(smoothed, spec.shape, table)
+        certification.check_answers(smoothed.engine, spec.shape, table)
     named = [each for path in settings.images for each in images_at(path, spec, settings)]
     smoothed.engine.prepare(spec.shape, len(named) * (how.n0 + how.n))
     result = smoothed.certify(torch.stack([x for _, x in named]))

@@ -72,7 +72,7 @@ def _left(settings: Quickstart, method: str) -> Left:
     """What is left of this method's run; a folder or table that must not be written to is refused."""
     from randsmooth import data
     from randsmooth.certificates.journal import journal_path
-    from randsmooth.certification.resumable_run import check_flags
+    from randsmooth.certification.run import check_flags
     from randsmooth.training.folder import check
     from randsmooth.training.resolution import resolve
 

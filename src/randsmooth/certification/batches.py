@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from randsmooth.certificates.settings import BLOCK, FINE, LARGE
-from randsmooth.certification.jobs import SampleRange
+from randsmooth.certification.algorithm import SampleRange
 from randsmooth.noise import Stream
 
 # Samples and values per forward pass by default. A CPU's caches cannot hold the activations of a bigger batch.
@@ -21,32 +21,21 @@ VALUES = {"cpu": 2**19, "cuda": 2**24}
 
 @dataclass(frozen=True)
 class Segment:
-    """Up to one block of samples of an image, drawn from one stream.
+    """Up to one block of samples of an image, all that is drawn from one stream.
 
     Attributes:
         slot: index of the counts that the samples belong to.
         x: (C, H, W) the image, on the device.
         stream: the stream that the noise is drawn from.
-        samples: number of samples, those after `skip`.
-        skip: how many samples of the stream come before them.
-        whole: how many are drawn from the stream, since a shorter draw may hold other numbers; 0 stands for `samples`.
+        samples: number of samples.
+        start: how many samples of the image, of the range that was asked for, come before them.
     """
 
     slot: int
     x: Tensor
     stream: Stream
     samples: int
-    skip: int = 0
-    whole: int = 0
-
-    @property
-    def drawn(self) -> int:
-        """Samples to draw, of which `samples` count."""
-        return self.whole or self.samples
-
-    def part(self, start: int, samples: int) -> Segment:
-        """`samples` of its samples, from the one numbered `start`."""
-        return replace(self, samples=samples, skip=self.skip + start, whole=self.drawn)
+    start: int = 0
 
 
 def usual_block(shape: Sequence[int]) -> int:
@@ -65,22 +54,17 @@ def segments(slot: int, x: Tensor, stream: Stream, samples: SampleRange) -> Iter
     """Divide `samples` of image `x`, whose stream is `stream`, into blocks; `samples.start` is the start of a block."""
     block = samples.block or usual_block(x.shape)
     for start in range(samples.start, samples.stop, block):
-        yield Segment(slot, x, stream.at(start // block), min(block, samples.stop - start))
+        number = min(block, samples.stop - start)
+        yield Segment(slot, x, stream.at(start // block), number, start - samples.start)
 
 
-def take_batch(queue: deque[Segment], batch: int, *, mix: bool, cut: bool = False) -> list[Segment]:
-    """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot.
-
-    With `cut`, a segment that does not fit is divided, so that the batch is full.
-    """
+def take_batch(queue: deque[Segment], batch: int, *, mix: bool) -> list[Segment]:
+    """Take up to `batch` samples off the front of the queue; unless `mix`, only those of the first segment's slot."""
     taken: list[Segment] = []
     passed: list[Segment] = []
     room = batch
     while queue and room:
         segment = queue.popleft()
-        if cut and segment.samples > room:
-            queue.appendleft(segment.part(room, segment.samples - room))
-            segment = segment.part(0, room)
         fits = segment.samples <= room and (mix or not taken or segment.slot == taken[0].slot)
         (taken if fits else passed).append(segment)
         room -= segment.samples if fits else 0
@@ -88,3 +72,11 @@ def take_batch(queue: deque[Segment], batch: int, *, mix: bool, cut: bool = Fals
             break
     queue.extendleft(reversed(passed))
     return taken
+
+
+def packed(segments: Iterator[Segment], batch: int, *, mix: bool) -> list[list[Segment]]:
+    """All `segments` in batches."""
+    queue, batches = deque(segments), list[list[Segment]]()
+    while queue:
+        batches.append(take_batch(queue, batch, mix=mix))
+    return batches

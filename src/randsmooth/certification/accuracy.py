@@ -1,0 +1,113 @@
+"""Certified accuracy at one radius of a whole data set, from a few samples of every image and many of a few images."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from randsmooth import bounds
+from randsmooth.certificates import CertificationSettings
+from randsmooth.certification.run import Run, certify, check_flags, check_parquet
+from randsmooth.errors import InputError
+from randsmooth.metrics import LEVEL, MeasuredAccuracy, measured_accuracy, sampled_accuracy, to_resolve
+from randsmooth.metrics.measured import check_within, chosen_by_chance
+from randsmooth.urls import Place, beside, is_url, name_of, place_of
+
+FEW = 0.2  # a share of the images: where no more are needed, a first pass would take more samples on published logs
+OF_CERTIFY = {"workers", "progress"}  # options that are no part of a run
+
+
+def measure_accuracy(
+    model: object,
+    dataset: Any = None,
+    settings: CertificationSettings | None = None,
+    *,
+    radius: float,
+    within: float = 0.01,
+    out: Place,
+    resume: bool = False,
+    overwrite: bool = False,
+    **options: Any,
+) -> MeasuredAccuracy:
+    """Certified accuracy at `radius` of all images, to `within`, with 95% confidence.
+
+    It is the figure that `certify(rule="radius=R", label_aware=True, n0=0)` would show for all, by the same noise. All
+    images are certified by the rule `screen=R`, which leaves the hard ones open after a few hundred samples; of these
+    so many are chosen by chance, and certified to the end, that the interval is short enough (see
+    `metrics.measured_accuracy`, which makes the same of the two tables). Chance lies in that choice alone, so that the
+    number of images can be settled before the second pass, and the interval needs no correction for stopping. Where
+    `within` is so coarse that a fifth of all images is enough, there is no first pass: chance chooses among all.
+
+    Args:
+        radius: in units of pixels in [0, 1].
+        within: half of the length that the interval may have, as a share of the images: 0.01 is one point. To be
+            settled beforehand: of runs at ever smaller ones, some interval misses more often than one of 20.
+        out: the file of the first pass, `something.parquet`, or its URL. The second, if any, goes beside it, to
+            `something-open.parquet`. Both are tables of certificates with their evidence.
+        settings: as in `certify`, but for the rule; or as keywords. `label_aware` is always True and n0 is 0: of each
+            image the label is tested, which no samples need to pick.
+        resume, overwrite: go on with an interrupted run into these files, or discard what is there.
+        model, dataset, options: as in `certify`, but for shard. With take or skip, "all images" are those that they
+            choose.
+
+    Raises:
+        InputError: anything that cannot be used, named, before the work starts.
+
+    Example:
+        >>> import tempfile, torch
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     out = f"{folder}/mine.parquet"
+        ...     measured = measure_accuracy(model, "digits", radius=0.1, sigma=0.25, n=1000, take=20, out=out)
+        >>> measured.images, measured.radius
+        (20, 0.1)
+    """
+    options |= {"label_aware": True, "n0": 0}
+    run = Run.of(model, dataset, settings, **{name: value for name, value in options.items() if name not in OF_CERTIFY})
+    _check_own(run.settings, radius)
+    check_within(within)
+    flags: dict[str, Any] = {"resume": resume, "overwrite": overwrite}
+    for file in (out, second_file(out)):
+        check_parquet(file)
+        if not is_url(file):
+            check_flags(place_of(file), **flags)
+    certified = partial(certify, model, dataset, settings, **options | flags)
+    screen, resolve = f"screen={float(radius)!r}", f"radius={float(radius)!r}"
+    indices, words = run.chosen()
+    number = bounds.enough_drawn(len(indices), 2.0 * within * len(indices), 1.0 - LEVEL)
+    if number <= FEW * len(indices):  # those of images chosen by chance alone take fewer samples than two passes
+        chosen = chosen_by_chance(indices, number, run.settings.seed or 0)
+        only = (tuple(chosen), f"{number} by chance of {words}")
+        return sampled_accuracy(certified(rule=resolve, only=only, out=out), len(indices))
+    screened = certified(rule=screen, out=out)
+    left = to_resolve(screened, within)
+    if not len(left):
+        return measured_accuracy(screened, None)
+    like = run.like(screened.header).settings
+    only = (tuple(left.tolist()), f"{len(left)} left open by the first pass over {screened.header.selection}")
+    same: dict[str, Any] = {"backend": like.backend, "precision": like.precision, "batch": like.batch}
+    return measured_accuracy(screened, certified(rule=resolve, only=only, out=second_file(out), **same))
+
+
+def second_file(out: Place) -> Place:
+    """Where the second pass goes, whose first goes to `out`.
+
+    Example:
+        >>> from pathlib import Path
+        >>> second_file(Path("runs/mine.parquet"))
+        PosixPath('runs/mine-open.parquet')
+    """
+    return beside(out, name_of(out).removesuffix(".parquet") + "-open.parquet")
+
+
+def _check_own(settings: CertificationSettings, radius: float) -> None:
+    """Raise InputError for a rule or a bound, which the question brings, or for what is no radius."""
+    for name in ("rule", "bound"):
+        if (value := getattr(settings, name)) != CertificationSettings.model_fields[name].default:
+            raise InputError(
+                f"{name}={value!r}: certified accuracy at a radius is measured by rules of its own, screen=R and then "
+                f"radius=R; leave {name} out, or use certify"
+            )
+    if not 0.0 <= radius < math.inf:
+        raise InputError(f"radius={radius:g} must be a finite number >= 0, in units of pixels in [0, 1]")

@@ -1,0 +1,283 @@
+"""What a table says of its classifier, its samples and its images, and whether a model is the one that it is about."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from randsmooth import models
+from randsmooth.certificates import (
+    ANOTHER_MODEL,
+    BATCH_MATTERS,
+    NO_LABEL,
+    Certificates,
+    CertificationSettings,
+    Header,
+    classifier_difference,
+    guarantee_of,
+    precision_named,
+)
+from randsmooth.certificates.digest import hashed_images, in_bytes
+from randsmooth.certification.algorithm import ESTIMATE, SELECT
+from randsmooth.certification.batches import usual_block
+from randsmooth.certification.checks import made_up
+from randsmooth.certification.engine import Engine
+from randsmooth.data import Images
+from randsmooth.errors import InputError, Note
+from randsmooth.extras import versions
+from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
+from randsmooth.models.adapters.exported import Program
+from randsmooth.noise import address_of
+from randsmooth.rules import rule_origin
+
+MADE_UP = "made-up images"  # the key in a header's `behaviour`; the other is "own images"
+TOGETHER = 64  # images that are hashed at once
+LONGEST = 200  # characters of a name that a user gives
+WAY_ON = (
+    'give it a name that no other model of yours has: identity="forest of 3 May", in `randsmooth.certify` '
+    "and wherever its certificates are used (--identity on the command line)"
+)
+# An absolute path on any system, behind the name of an argument or of a kind of model.
+ABSOLUTE = re.compile(
+    r"(?P<before>(?:[\w-]+=)?(?:hf:|timm:)?)(?:file://)?(?P<path>(?:/|[A-Za-z]:[/\\]|\\\\).*)", re.DOTALL
+)
+
+
+def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int, ...], **facts: Any) -> Header:
+    """The header of a certification by `settings` on `engine` of images of `shape`: equal headers give equal counts.
+
+    Args:
+        facts: about the images and the model, as in `Header`; absolute paths in `dataset` and `model` are cut.
+
+    Raises:
+        InputError: the model refuses the shape, or the settings cannot be used.
+    """
+    engine.prepare(shape)
+    rule = settings.stopping_rule()
+    block = rule.block or usual_block(shape)
+    drawn = f"addressed by (seed, {SELECT} or {ESTIMATE}, hash of the pixels, block of {block})"
+    facts |= {name: without_places(facts.get(name)) for name in ("dataset", "model")}
+    facts |= _arithmetic(engine) | {"seed": engine.seed, "bound": rule.stated_bound}
+    facts["versions"] |= rule_origin(settings.rule)
+    facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
+    header = Header(**dict(settings) | facts | {"noise": f"{_generator_of(engine)} {drawn}"})
+    return header.replace(guarantee=guarantee_of(header))
+
+
+def _arithmetic(engine: Engine) -> dict[str, Any]:
+    """The arithmetic that the base classifier is defined by, and what it is done with, of a prepared engine."""
+    backend = engine.backend
+    return {
+        "backend": backend.name,
+        "precision": backend.arithmetic,
+        "batch": engine.batch,
+        "device": backend.processor,
+        "instructions": backend.instructions,
+        "versions": versions(*backend.packages),
+    }
+
+
+def _generator_of(engine: Engine) -> str:
+    """What draws the noise, in words."""
+    if engine.settings.sound:
+        return "Gaussian rounded to k/255, exactly, from Philox4x64"  # the same on every device
+    return "NumPy SFC64" if engine.device.type == "cpu" else "torch Philox"
+
+
+def without_places(value: Any) -> Any:
+    """`value` with every absolute path in it, at any depth, cut to its name: tables are passed on, and name no folders.
+
+    Example:
+        >>> without_places({"source": "/home/me/zoo.py:net", "arguments": {"weights": "hf:/home/me/vit", "depth": 20}})
+        {'source': 'zoo.py:net', 'arguments': {'weights': 'hf:vit', 'depth': 20}}
+    """
+    if isinstance(value, dict):
+        return {key: without_places(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_places(part) for part in value]
+    found = ABSOLUTE.fullmatch(value) if isinstance(value, str) else None
+    return value if found is None else found["before"] + re.split(r"[/\\]", found["path"].rstrip("/\\"))[-1]
+
+
+def runnable_here(word: str) -> str:
+    """A word of a command without absolute paths: of one in the current folder the rest, of others the name."""
+    found = ABSOLUTE.fullmatch(word)
+    if found is None or not Path(found["path"]).is_relative_to(Path.cwd()):
+        return str(without_places(word))
+    return found["before"] + str(Path(found["path"]).relative_to(Path.cwd()))
+
+
+def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[str, Any]:
+    """What a base classifier is known by, beside its answers, and, where it is known, how it was trained.
+
+    Args:
+        model: as `models.adapt` makes it.
+        identity: what its user calls it.
+
+    Raises:
+        InputError: it has no weights that it could be known by and no name, or the name is none.
+    """
+    if identity is None and (why := models.lacks_weights(model)):
+        raise InputError(f"{why}, so two models could not be told apart: {WAY_ON}")
+    if identity is not None and not (isinstance(identity, str) and 0 < len(identity.strip()) <= LONGEST):
+        raise InputError(f"identity={identity!r:.{LONGEST}} must be some words, at most {LONGEST} characters")
+    called = model.called if identity is None and isinstance(model, ForeignModel) else identity
+    known: dict[str, Any] = {"weights": models.weights_hash(model)} | ({} if called is None else {"called": called})
+    known |= {"notes": list(notes)} if (notes := models.notes_of(model)) else {}
+    inner = model if isinstance(model, ForeignModel) else models.unwrapped(model)
+    if isinstance(inner, Denoised):
+        return known | inner.facts()
+    if isinstance(inner, Classifier):
+        return inner.provenance | known | {"arch": inner.arch} | {key: inner.config[key] for key in ("mean", "std")}
+    ours = isinstance(inner, ForeignModel | models.Around)
+    arch = inner.kind if isinstance(inner, ForeignModel) else type(inner).__qualname__
+    if isinstance(inner, torch.jit.ScriptModule):
+        arch = f"TorchScript {inner.original_name}"
+    elif isinstance(inner, Program):
+        arch = "torch.export program"
+    return (models.provenance_of(inner) if ours else {}) | known | {"arch": arch}
+
+
+def behaviour(engine: Engine, own: Iterable[Tensor] = (), shape: tuple[int, ...] = ()) -> dict[str, str]:
+    """Hashes of the logits of an engine, to the last bit, for made-up images and for some of a run's own.
+
+    Made-up images can be checked without the data set. The run's own distinguish models that give equal logits for all
+    the made-up ones, as two decision trees may.
+
+    Args:
+        own: images (C, H, W) of the run, if any.
+        shape: of the images, where there are none.
+    """
+    own = list(own)
+    shape = shape or tuple(own[0].shape)
+    engine.prepare(shape)
+    asked = {MADE_UP: made_up(shape)} | ({"own images": own} if own else {})
+    return {name: _hash_of(engine.answers(images, "behaviour")) for name, images in asked.items()}
+
+
+def _hash_of(logits: Tensor) -> str:
+    hashed = hashlib.sha256(f"{logits.dtype} {tuple(logits.shape)}\n".encode())
+    hashed.update(logits.contiguous().numpy().tobytes())
+    return f"sha256:{hashed.hexdigest()}"
+
+
+def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
+    """What the noise of each of the images at `indices` depends on (see `noise.address_of`).
+
+    A few images are in memory at a time. Those of a streamed split are decoded for this, and again to be certified.
+
+    Example:
+        >>> from randsmooth import data
+        >>> list(pixel_hashes(data.load("digits"), [3, 5]))
+        [3, 5]
+    """
+    batches = images.batches(torch.tensor(indices).split(TOGETHER))
+    return dict(zip(indices, (address_of(image) for x, _ in batches for image in x), strict=True))
+
+
+def fingerprint(
+    images: Images, indices: Sequence[int], *, labels: bool = True, hashes: Mapping[int, int] | None = None
+) -> str:
+    """A hash of the labels and the pixels of the images at `indices`, which tells two data sets of one name apart.
+
+    Images without labels, or all of them where `labels` is False, are hashed with NO_LABEL.
+    """
+    of = images.labels_at(torch.tensor(indices)) if labels else torch.full((len(indices),), NO_LABEL)
+    hashes = pixel_hashes(images, indices) if hashes is None else hashes
+    return hashed_images(of.numpy().tobytes(), (in_bytes(hashes[index]) for index in indices))
+
+
+def certified_as(table: Certificates) -> CertificationSettings:
+    """The settings that the certified classifier depends on: sigma, sound, backend, precision and batch.
+
+    Raises:
+        InputError: the header lacks one of them or the model (as that of a TSV log does), or names an unknown
+            precision.
+
+    Example:
+        >>> from torch import nn
+        >>> import randsmooth as rs
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> table = rs.certify(model, "digits", sigma=0.25, n=100, take=5)
+        >>> again = rs.SmoothedClassifier(model, certified_as(table))
+        >>> again.sigma, again.engine.backend.name
+        (0.25, 'torch')
+    """
+    header = table.header
+    weights = (header.model or {}).get("weights")
+    recorded = {"sigma": header.sigma, "model's weights": weights, "precision": header.precision}
+    missing = [name for name, value in recorded.items() if value is None]
+    if missing:
+        raise InputError(
+            f"{called(table)} does not say its {missing[0]} (a TSV log?), so it cannot be known which classifier it is "
+            "about: give the Parquet file that `randsmooth certify` wrote"
+        )
+    facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch")}
+    try:
+        return CertificationSettings(**facts, precision=precision_named(header.precision or ""))
+    except InputError as error:
+        raise InputError(f"{called(table)}: {error}") from error
+
+
+def check_same(model: object, table: Certificates, identity: str | None = None) -> None:
+    """Check that `model` has the same name and weights as the table's base classifier.
+
+    It is quick, and meant to come before long work; `check_answers` compares outputs too.
+
+    Raises:
+        InputError: it is another model, or it needs the `identity` under which it was certified.
+
+    Example:
+        >>> from torch import nn
+        >>> import randsmooth as rs
+        >>> model, other = (nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval() for _ in range(2))
+        >>> table = rs.certify(model, "digits", sigma=0.25, n=100, take=5)
+        >>> check_same(model, table)
+        >>> check_same(other, table)
+        Traceback (most recent call last):
+        ...
+        randsmooth.errors.InputError: the table is about another model: weights ...
+    """
+    difference = classifier_difference(table.header, Header(model=describe_model(models.adapt(model), identity)))
+    if difference is not None:
+        raise _another(table, difference.detail)
+
+
+def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -> None:
+    """Check that `engine` gives the same outputs as the table's classifier did, for noisy images of `shape`.
+
+    Call `check_same` first. On another processor, or with another version of a library, the last bits of the logits
+    may differ, and with them the class of a few samples. Since no evidence is mixed here, that is only a `Note`.
+
+    Raises:
+        InputError: the outputs differ, and no difference in the arithmetic explains it.
+
+    Example:
+        >>> from torch import nn
+        >>> import randsmooth as rs
+        >>> model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval()
+        >>> table = rs.certify(model, "digits", sigma=0.25, n=100, take=5)
+        >>> check_answers(rs.SmoothedClassifier(model, certified_as(table)).engine, (1, 8, 8), table)
+    """
+    now = {"behaviour": behaviour(engine, shape=shape)} | _arithmetic(engine)
+    difference = classifier_difference(table.header, table.header.model_copy(update=now))
+    if difference is not None and difference.kind == ANOTHER_MODEL:
+        raise _another(table, difference.detail)
+    if difference is not None:
+        warnings.warn(f"{called(table)} was certified in {': '.join(difference)}", Note, stacklevel=2)
+
+
+def _another(table: Certificates, detail: str) -> InputError:
+    return InputError(f"{called(table)} is about another model: {detail}. Give the model that was certified")
+
+
+def called(table: Certificates) -> str:
+    """The name of a table, for errors."""
+    return table.name or "the table"

@@ -1,0 +1,560 @@
+"""One certification: model, images and settings, opened and tried out once, into a table or a file."""
+
+from __future__ import annotations
+
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from randsmooth import data, models
+from randsmooth.atomic import claimed
+from randsmooth.certificates import (
+    ABSTAIN,
+    Certificates,
+    CertificationSettings,
+    Header,
+    Journal,
+    JournalRow,
+    Machine,
+    Shard,
+    check_same_run,
+    journal_header,
+    precision_named,
+    read_parquet,
+    rule_of,
+    write_parquet,
+)
+from randsmooth.certificates.digest import in_bytes
+from randsmooth.certificates.journal import journal_path, shards_path, table_of
+from randsmooth.certificates.same_run import as_begun
+from randsmooth.certification.algorithm import ImageEvidence, Job, certify_steps, uniform_number
+from randsmooth.certification.backends import Way, check_backend, slow_format
+from randsmooth.certification.checks import check_fit, class_names
+from randsmooth.certification.header import (
+    behaviour,
+    check_same,
+    describe_model,
+    fingerprint,
+    made_with,
+    pixel_hashes,
+    runnable_here,
+)
+from randsmooth.certification.opening import completed, opened
+from randsmooth.certification.scheduler import Scheduler
+from randsmooth.certification.smoothed import SmoothedClassifier
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, setting, unknown
+from randsmooth.frozen_record import check_not_settings, settings_from
+from randsmooth.models.arguments import told
+from randsmooth.progress import Progress, chosen_progress, silent
+from randsmooth.urls import Place, delivered, is_url, place_of
+
+OWN = 16  # of the run's own images, at most, whose answers are hashed
+LARGE_SIGMA = 8.0  # many times what anyone uses, and a quarter of the smallest that is usual in units of 0..255
+ASKED, TOO_FEW = 64, 20  # images that a model is asked about without noise, and so few that they say nothing
+NEAR = 0.15  # share of the errors of guessing that a model avoids which knows hardly more
+OPENED = ("_adapted", "_completed", "images", "base", "smoothed", "selected", "_behaviour")  # the same for every shard
+
+
+def certify(
+    model: object,
+    dataset: Any = None,
+    settings: CertificationSettings | None = None,
+    *,
+    out: Place | None = None,
+    workers: Any = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Progress | bool | None = None,
+    **options: Any,
+) -> Certificates:
+    """Certify images of a data set, with the evidence; the finished table.
+
+    Args:
+        model: where it is, as in `load_model`, or the model itself: any torch module in eval mode that takes images in
+            [0, 1], TorchScript, a `torch.export` program, a scikit-learn estimator, or a function from images
+            (B, C, H, W) to logits (B, K) or labels (B,).
+        dataset: name, folder or file of images, arrays (x, y) or x, or any other form that `data.load` takes; default:
+            the data set that the model was trained on, by its name. A folder named by the model is opened only if you
+            pass it here. Images without labels are certified, too: what is then not known is whether they are right.
+        settings: how to certify: n0, n, alpha, rule, backend, ... (see `CertificationSettings`). Or as keywords, each
+            in place of the one in `settings`. Without sigma, the one that the model folder says.
+        out: the file to write, `something.parquet`, or its URL, such as `s3://bucket/something.parquet`; None: the
+            table is kept in memory alone. While a file is being made, each finished image is on a line of a journal
+            beside it; for a URL both wait on this machine (see `urls.delivered`).
+        workers: who certifies, such as `launch.Processes(4)`, four processes on this machine; default: this process
+            alone. The counts do not depend on it.
+        resume, overwrite: go on with an interrupted run into `out`, or discard what is there. A resumed run keeps
+            the backend and the batch that it had.
+        progress: True shows how far the run is, False does not; default: on a terminal. Or a function like
+            `progress.console`.
+        options: which images, and how they and the model are opened, as in `Run`: split, image_column, label_column,
+            resize, crop, take, skip, shard, device, identity, num_classes, model_args. And the fields of `settings`.
+
+    Raises:
+        InputError: anything that cannot be used, named, before the work starts.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> table = certify(model, "digits", sigma=0.25, n=100, take=5)
+        >>> len(table), table.header.settings.n
+        (5, 100)
+    """
+    run, show = Run.of(model, dataset, settings, **options), chosen_progress(progress)
+    if out is None:
+        if workers is not None or resume or overwrite or run.shard is not None:
+            raise InputError("workers, shard, resume and overwrite are about a file: give out='something.parquet'")
+        return run.table(show)
+    check_parquet(out)
+    out = place_of(out) if run.shard is None else run.shard.file(place_of(out))
+    with delivered(out, resume=resume, overwrite=overwrite) as path:
+        if workers is not None:
+            table: Certificates = workers.certify(run, path, show, resume=resume, overwrite=overwrite)
+            return table
+        check_flags(path, resume=resume, overwrite=overwrite)
+        if shards_path(path).exists() and not overwrite:
+            raise InputError(f"{shards_path(path)} holds a run that was shared out: --workers 1 or more goes on")
+        return (run.like(header_of(path)) if resume else run).into(path, show, overwrite=overwrite)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What is certified: model, images and settings. They are opened, and the model tried out, when first needed.
+
+    It can be pickled if the model and the data set can; their names always can. What was opened stays behind.
+
+    Attributes:
+        model, dataset, settings: as in `certify`.
+        split: train or test.
+        image_column, label_column, resize, crop: as for `data.load`. Images are resized and cropped before any noise is
+            added, and certificates are about the images that result; the header says how.
+        take, skip: certify `take` images evenly spread over the file, or every `skip`-th; default: all.
+        only: positions of the images, and how they were chosen in words, in place of take and skip.
+        shard: certify a share of these images only, such as "3/16": the third of every sixteen. It goes to a file of
+            its own beside `out`, `something-3-of-16.parquet` (or `out`, if it is named so already), and `merge` makes
+            one table of all shards.
+        command: the words of the command line that certifies a shard, but for --shard and --out, for `merge` to repeat.
+        device: auto, cpu, cuda or, of several GPUs, such as cuda:1.
+        identity: a name, given to no other model of yours, for a model that cannot be known by its weights, such as a
+            function (see `models.lacks_weights`).
+        num_classes: K, for a function that answers with labels; default: the number of classes of the data set.
+        model_args: arguments of what opens or makes the model that is named (see `load_model`).
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+        >>> run = Run.of(model, "digits", sigma=0.5, n=100, take=3)
+        >>> run.indices
+        (0, 121, 242)
+        >>> [int(row.counts.sum()) for row in run.rows([0, 121])]
+        [100, 100]
+    """
+
+    model: object
+    dataset: Any = None
+    settings: CertificationSettings = field(default_factory=CertificationSettings)
+    split: str = "test"
+    image_column: str | None = None
+    label_column: str | None = None
+    resize: Any = None
+    crop: Any = None
+    take: int | None = None
+    skip: int | None = None
+    only: tuple[tuple[int, ...], str] | None = None
+    shard: Shard | None = None
+    command: tuple[str, ...] | None = None
+    device: str = "auto"
+    identity: str | None = None
+    num_classes: int | None = None
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, model: object, dataset: Any = None, settings: CertificationSettings | None = None, **options: Any
+    ) -> Self:
+        """The run of these `options`, which are attributes of a run and fields of its settings. Errors as `certify`."""
+        check_not_settings(dataset, "third")
+        own = {each.name for each in fields(cls)}
+        for name in options:
+            if name not in own | {*CertificationSettings.model_fields}:
+                raise unknown("setting", name, own | {*CertificationSettings.model_fields})
+        given = {name: value for name, value in options.items() if name in own and value is not None}
+        given |= {"shard": Shard.parse(given["shard"])} if "shard" in given else {}
+        given |= {"command": tuple(given["command"])} if "command" in given else {}
+        others = {name: value for name, value in options.items() if name not in own}
+        settings = settings_from(CertificationSettings, settings, others)
+        check_backend(settings.backend)
+        return cls(model=model, dataset=dataset, settings=settings, **given)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def like(self, header: Header | None) -> Run:
+        """This run with backend, precision and batch of one that was begun, where its settings leave them open."""
+        if header is None or header.backend is None:
+            return self
+        begun, asked = dict[str, Any](backend=header.backend, batch=header.batch), self.settings
+        if asked.precision == "auto" and header.precision is not None:
+            begun["precision"] = precision_named(header.precision)
+        keep = {name: value for name in begun if (value := getattr(asked, name)) not in (None, "auto")}
+        return replace(self, settings=asked.replace(**begun | keep))
+
+    def of_shard(self, shard: Shard) -> Run:
+        """A shard of this run, for which nothing is opened again."""
+        part = replace(self, shard=shard)
+        vars(part).update({name: vars(self)[name] for name in OPENED if name in vars(self)})
+        return part
+
+    @cached_property
+    def _adapted(self) -> models.BaseClassifier:
+        return opened(self.model, self.model_args, self.num_classes)
+
+    @cached_property
+    def _completed(self) -> tuple[Any, CertificationSettings]:
+        return completed(self.dataset, self.settings, models.provenance_of(self._adapted))
+
+    def _load(self, *, stream: bool) -> data.Images:
+        """The split; images of a stream are decoded when they are needed, and none is kept."""
+        how = {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
+        images = data.load(self._completed[0], self.split, stream=stream, **how)
+        check_fit(self._adapted, images.spec)
+        return images
+
+    @cached_property
+    def images(self) -> data.Images:
+        """The split."""
+        return self._load(stream=(self.take, self.skip, self.only) != (None, None, None))
+
+    @cached_property
+    def base(self) -> models.BaseClassifier:
+        """The base classifier, told the classes of the images."""
+        return self._told(self.images)
+
+    def _told(self, images: data.Images) -> models.BaseClassifier:
+        spec = images.spec
+        return self._adapted if spec.open_ended else models.for_classes(self._adapted, spec.classes)
+
+    @cached_property
+    def smoothed(self) -> SmoothedClassifier:
+        """What certifies."""
+        device = models.pick_device(self.device)
+        return SmoothedClassifier(self.base, self._completed[1], device=device)
+
+    def chosen(self, total: int | None = None) -> tuple[tuple[int, ...], str]:
+        """Positions of the images of all shards, and how they were chosen, in words; the model is asked nothing.
+
+        Args:
+            total: how many images there are; None: the split is looked at, in which no image is kept.
+
+        Raises:
+            InputError: what can be known to be unusable without a GPU and without long work.
+        """
+        total = len(self._load(stream=True)) if total is None else total
+        return self.only or choose(total, self.take, self.skip)
+
+    @cached_property
+    def selected(self) -> tuple[tuple[int, ...], str]:
+        """Positions of the images of all shards, and how they were chosen, in words."""
+        return self.chosen(len(self.images))
+
+    @cached_property
+    def indices(self) -> tuple[int, ...]:
+        """Positions of the images, in the order of the table."""
+        return tuple(self.selected[0] if self.shard is None else self.shard.share(self.selected[0]))
+
+    @cached_property
+    def hashes(self) -> dict[int, int]:
+        """Of the pixels of each image, of which the header's `data` is made."""
+        return pixel_hashes(self.images, self.indices)
+
+    @cached_property
+    def _behaviour(self) -> dict[str, str]:
+        some = torch.tensor(_some(self.selected[0], OWN)).split(1)
+        own = [x for batch, _ in self.images.batches(some) for x in batch]
+        return behaviour(self.smoothed.engine, own, self.images.spec.shape)
+
+    @cached_property
+    def header(self) -> Header:
+        """Of the table that it makes: a resumed run is compared by it with the one that was begun.
+
+        Raises:
+            InputError: the model is not for these images or needs an `identity`, or the settings need labels.
+        """
+        engine, images, settings = self.smoothed.engine, self.images, self.smoothed.settings
+        if settings.label_aware and not images.labelled:
+            raise InputError(
+                "label-aware certification and certified accuracy need images with labels, and these have none"
+            )
+        described = describe_model(self.base, self.identity) | self._source()
+        engine.prepare(images.spec.shape, len(self.indices) * (settings.n0 + settings.n))
+        if isinstance(self.base, models.ForeignModel):
+            described["arch"] = self.base.kind  # which says whether it gives labels, known once it was asked
+        shard: dict[str, Any] = {}
+        if self.shard is not None:
+            shard = {"shard": str(self.shard), "command": self.command and tuple(map(runnable_here, self.command))}
+        return made_with(
+            engine,
+            settings,
+            images.spec.shape,
+            dataset=images.spec.name,
+            split=images.split,
+            selection=self.selected[1],
+            data=fingerprint(images, self.indices, hashes=self.hashes),
+            classes=class_names(self.base, engine.classes, images, self.indices),
+            model=described,
+            behaviour=self._behaviour,
+            **({} if images.spec.fit is None else images.spec.fit.words()),
+            **shard,
+        )
+
+    def _source(self) -> dict[str, Any]:
+        """What made the model, where that is code or was given arguments."""
+        named = isinstance(self.model, str | Path)
+        if not named or not (self.model_args or (":" in str(self.model) and not is_url(self.model))):
+            return {}
+        return {"source": str(self.model)} | ({"arguments": told(self.model_args)} if self.model_args else {})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of the run before it begins."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        header, engine, sigma = self.header, self.smoothed.engine, self.smoothed.sigma
+        if sigma >= LARGE_SIGMA:
+            way = f"if it is meant for pixels in 0..255, give {sigma / 255:.3g}"
+            yield f"sigma={sigma:g} is {sigma:g} times the range of a pixel, which is from 0 to 1: {way}"
+        yield from self._other_training()
+        if engine.settings.chooses:
+            rates = ", ".join(f"{way} {rate:,.0f}" for way, rate in engine.rates.items())
+            why = (
+                f"images per second: {rates}" if rates else "no trial: the run is short, or nothing else can be chosen"
+            )
+            yield f"backend {Way(engine.backend.name, engine.backend.precision)}, batches of {engine.batch} ({why})"
+        slow = slow_format(engine.backend)
+        yield from (*([] if slow is None else [slow]), *models.notes_of(self.base), *header.notes)
+        yield from self._guesses()
+        if not self.images.labelled:
+            yield "the images have no labels, so that accuracy and ACR stay unknown"
+
+    def _other_training(self) -> Iterator[str]:
+        """Where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
+        parts = {"the model was trained with": models.provenance_of(self.base)}
+        if isinstance(self.base, models.Denoised):
+            parts = {"the classifier was trained with": {"dataset": self.base.provenance.get("dataset")}}
+            parts["the denoiser is for"] = self.base.denoiser_is_for
+        now = {"sigma": self.header.sigma, "resize": self.header.resize, "crop": self.header.crop}
+        now |= {"dataset": str(self._completed[0])} if isinstance(self._completed[0], str | Path) else {}
+        for words, known in parts.items():
+            for what in ("dataset", "sigma", "resize", "crop"):
+                if what in now and known.get(what, now[what]) not in (None, now[what]):
+                    yield f"{words} {what} {known[what]}, not {'none' if now[what] is None else now[what]}"
+
+    def _guesses(self) -> Iterator[str]:
+        """A sentence where the model is right without noise about hardly more of the images than guessing is."""
+        if not self.images.labelled or len(self.indices) < TOO_FEW:
+            return
+        some = torch.tensor(_some(self.indices, ASKED))
+        asked = torch.cat([x.cpu() for x, _ in self.images.batches(some.split(1))])
+        answers = self.smoothed.engine.ask(asked).argmax(dim=1).cpu()
+        right, total = int((answers == self.images.labels_at(some)).sum()), len(some)
+        guess = 1 / self.smoothed.engine.classes
+        if right <= (guess + NEAR * (1 - guess)) * total:
+            numbered = ", ".join(f"{place} {shown(name)}" for place, name in enumerate(self.images.spec.classes[:3]))
+            yield (
+                f"without noise the model is right about {right} of {total} of these images, hardly more often than "
+                f"guessing ({guess:.1%}): are its classes numbered as the data's ({numbered}, ...), and does it take "
+                "images in [0, 1]?"
+            )
+
+    def check_model(self, table: Certificates) -> None:
+        """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
+        check_same(self._told(self._load(stream=True)), table, self.identity)
+
+    def rows(self, left: Iterable[int]) -> Iterator[JournalRow]:
+        """The evidence of the images at positions `left`, one after the other in whatever order they are decided.
+
+        A position is taken off `left` when there is room for its image, and all are counted to the end once it is
+        exhausted.
+
+        Raises:
+            InputError: what `Scheduler.run` raises, or an image is no longer what the header is about.
+        """
+        header, seed = self.header, self.smoothed.engine.seed
+        here = None if header.shard is None else Machine.here(header)
+        for job in Scheduler[tuple[int, ImageEvidence]](self.smoothed.engine).run(self._jobs(left)):
+            assert job.result is not None
+            label, found = job.result
+            yield JournalRow(
+                job.number,
+                label,
+                found.counts0,
+                found.counts,
+                found.path,
+                round(job.seconds, 6),
+                machine=here,
+                image=None if header.shard is None else in_bytes(job.address),
+                u=uniform_number(seed, job.address) if header.bound == "randomised" else None,
+            )
+
+    def _jobs(self, left: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
+        """One job an image, made when the scheduler has room for it."""
+        header, rule, taken = self.header, rule_of(self.header), deque[int]()  # whose images are decoded ahead
+
+        def positions() -> Iterator[Tensor]:
+            for index in left:
+                taken.append(index)
+                yield torch.tensor([index])
+
+        def steps(label: int) -> Any:
+            return label, (yield from certify_steps(rule, header.n0 or 0, label if header.label_aware else None))
+
+        for x, y in self.images.batches(positions()):
+            job = Job(taken.popleft(), x[0], steps(int(y[0])))
+            if job.address != self.hashes[job.number]:
+                raise InputError(
+                    f"{self.images.name_of(job.number)} has other pixels than when this run began, so that its table "
+                    "would be about two data sets: put it back and resume, or certify the new ones into another file"
+                )
+            yield job
+
+    def table(self, show: Progress = silent) -> Certificates:
+        """The table, in memory."""
+        found = dict[int, JournalRow]()
+        with show("certify", len(self.indices), "images") as reporter:
+            for note in self.notes:
+                reporter.say(f"note: {note}")
+            for row in self.rows(self.indices):
+                found[row.idx] = row
+                reporter.advance(1)
+        return table_of(self.header, [found[index] for index in self.indices])
+
+    def into(self, out: Path, show: Progress = silent, *, overwrite: bool = False) -> Certificates:
+        """The table, and the file `out`. What a run into it was killed over goes on, unless it is to be overwritten.
+
+        A run that is killed, at whatever moment, loses the few images in hand. What is reported as done was written to
+        the disk before: a power failure does not take it either.
+
+        Raises:
+            InputError: `out` holds a run with another header, or another process writes it; or an image is unusable,
+                or the model's logits are not finite.
+
+        Example:
+            >>> import tempfile
+            >>> model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10)).eval()
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     Run.of(model, "digits", sigma=0.5, n=1000, take=2).into(Path(folder) / "two.parquet").idx
+            array([  0, 182])
+        """
+        if out.exists() and not (overwrite or journal_path(out).exists()):  # also where nothing may be written
+            return self.finished(out)
+        with _writing(out, self.header, overwrite=overwrite) as (journal, check_claim):
+            if journal is None:
+                return self.finished(out)
+            with show(f"certify {out.stem}", len(self.indices), "images") as reporter:
+                for note in () if show is silent else self.notes:
+                    reporter.say(f"note: {note}")
+                done, right = {row.idx for row in journal.rows}, _settled(journal)
+                reporter.skip(len(done))
+                for row in self.rows([index for index in self.indices if index not in done]):
+                    journal.append(row)
+                    safe = journal.settle() if len(journal.rows) < len(self.indices) else journal.sync()
+                    if safe:
+                        right += _settled(journal)
+                        kind = "certified and right" if self.images.labelled else "certified"
+                        reporter.advance(safe, f"{right / len(journal.rows):.1%} {kind}")
+            table = journal.table(self.indices, out.stem)
+            journal.rows.clear()  # the memory of as many counts as the table holds
+            check_claim()
+            write_parquet(table, out)
+        return table
+
+    def finished(self, out: Path) -> Certificates:
+        """The table in the file `out`. InputError where it is of another run."""
+        table = read_parquet(out)
+        several = self.shard is not None or table.header.machines  # rows say which machine made them
+        check_same_run(table.header, as_begun(table.header, self.header) if several else self.header, out)
+        return table
+
+
+@contextmanager
+def _writing(out: Path, header: Header, *, overwrite: bool) -> Iterator[tuple[Journal | None, Callable[[], None]]]:
+    """The journal of a run into `out`, which no other run writes meanwhile; None where the table is there already.
+
+    Once the table is there, the journal is removed; so is one of no image, which is in nobody's way, after an error.
+    With it comes what raises InputError if another run has taken the place of this one.
+    """
+    path = journal_path(out)
+    with claimed(out) as check_claim:  # so that no other run finishes, or begins, meanwhile
+        if overwrite:
+            out.unlink(missing_ok=True)
+            shutil.rmtree(shards_path(out), ignore_errors=True)
+        if out.exists():  # a kill may have come between writing the table and removing the journal
+            yield None, check_claim
+        else:
+            begins = overwrite or not path.exists()
+            with Journal.create(path, header) if begins else Journal.resume(path, header) as journal:
+                try:
+                    yield journal, check_claim
+                except InputError:
+                    if not journal.rows:
+                        path.unlink(missing_ok=True)
+                    raise
+        path.unlink(missing_ok=True)
+
+
+def _settled(journal: Journal) -> int:
+    """How many of the rows since the last call are certified, and right as far as there are labels."""
+    table = journal.judge()
+    return int((table.correct if table.labelled else table.predict != ABSTAIN).sum())
+
+
+def _some(indices: Sequence[int], most: int) -> list[int]:
+    """At most so many of the `indices`, evenly spread."""
+    return torch.tensor(indices)[data.take(len(indices), min(most, len(indices)))].tolist()
+
+
+def choose(total: int, take: int | None, skip: int | None) -> tuple[tuple[int, ...], str]:
+    """Positions of the images to certify, and how they were chosen, in words."""
+    if take is not None and skip is not None:
+        raise InputError(f"take={take} and skip={skip} choose images in two ways: give one of them")
+    if take is not None:
+        return tuple(data.take(total, take).tolist()), f"take {take} of {total}"
+    if skip is not None:
+        return tuple(data.skip(total, skip).tolist()), f"one in {skip} of {total}"
+    return tuple(range(total)), f"all {total}"
+
+
+def check_parquet(out: Place) -> None:
+    """Raise InputError unless `out` ends in .parquet."""
+    if not str(out).endswith(".parquet"):
+        raise InputError(f"{out} must end in .parquet; `randsmooth export` makes a TSV log of such a file")
+
+
+def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Raise InputError for both flags at once, or for neither where `out` or its journal exists."""
+    if resume and overwrite:
+        raise InputError(
+            f"{setting(resume=True)} goes on with a run, {setting(overwrite=True)} discards it: give one of them"
+        )
+    there = next((path for path in (out, journal_path(out), shards_path(out)) if path.exists()), None)
+    if there is not None and not (resume or overwrite):
+        raise InputError(
+            f"{there} exists. To go on with it: {setting(resume=True)}. To begin anew: {setting(overwrite=True)}, or "
+            "another out (--out)"
+        )
+
+
+def header_of(out: Path) -> Header | None:
+    """The header of the run into `out`, finished or not; None where there is none."""
+    if out.exists():
+        return read_parquet(out).header
+    path = journal_path(out)
+    return journal_header(path) if path.exists() else None

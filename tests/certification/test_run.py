@@ -1,0 +1,318 @@
+"""Certifying a data set, in memory and into a file: resumed runs give the uninterrupted table."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+import randsmooth as rs
+from certification.runs import StopAfter, same
+from randsmooth import data, models, read
+from randsmooth.atomic import claimed
+from randsmooth.certificates import Certificates, Header
+from randsmooth.certification import Run, SmoothedClassifier, check_fit
+from randsmooth.certification.header import fingerprint
+from randsmooth.certification.run import choose
+from randsmooth.data import TensorImages
+from randsmooth.errors import InputError
+from randsmooth.models import Classifier
+from randsmooth.progress import Silent
+
+INDICES = (0, 3, 50, 7, 120)
+TEN = [str(i) for i in range(10)]
+
+
+@pytest.fixture(scope="module")
+def images() -> TensorImages:
+    loaded = data.load("digits", "test")
+    assert isinstance(loaded, TensorImages)
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def model() -> Classifier:
+    torch.manual_seed(0)
+    return Classifier(arch="small-cnn", classes=TEN, shape=[1, 8, 8]).eval()
+
+
+def run(model: nn.Module, images: object, out: Path | None, *, stop: int | None = None, **more: Any) -> Certificates:
+    """Certify five digits; with `stop`, until so many are done."""
+    how: dict[str, Any] = {"sigma": 0.5, "seed": 0, "n0": 20, "n": 300, "alpha": 0.01, "only": (INDICES, "some")}
+    how |= {} if stop is None else {"progress": lambda *_: nullcontext(StopAfter(stop))}
+    return rs.certify(model, images, out=out, **how | more)
+
+
+def interrupt(model: nn.Module, images: object, out: Path, stop: int, **more: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(model, images, out, stop=stop, **more)
+
+
+def test_the_table_is_what_the_api_gives(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+    table = run(model, images, tmp_path / "a.parquet")
+    x, y = images.batch(torch.tensor(INDICES))
+    direct = SmoothedClassifier(model, sigma=0.5, seed=0).certify(x, n0=20, n=300, alpha=0.01)
+    assert table.idx.tolist() == [*INDICES] and table.label.tolist() == y.tolist()
+    assert np.array_equal(table.evidence()[1], direct.counts)
+    assert np.array_equal(table.predict, direct.predict) and np.array_equal(table.radius, direct.radius)
+    assert same(read(tmp_path / "a.parquet"), table)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+    in_memory = run(model, images, None)
+    assert same(in_memory, table) and "5 of digits" in str(in_memory)
+    for refused in ({"resume": True}, {"shard": "1/2"}, {"workers": rs.launch.Processes(1)}):
+        with pytest.raises(InputError) as error:
+            run(model, images, None, **refused)
+        assert "give out=" in str(error.value)
+
+
+def test_interrupted_runs_resume_to_the_same_table(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+    whole = run(model, images, None)
+    for stops in ([0], [3], [1, 0, 0], [0, 2]):
+        out = tmp_path / f"{stops}.parquet"
+        for stop in stops:
+            interrupt(model, images, out, stop, resume=True)
+        assert not out.exists()
+        assert same(run(model, images, out, resume=True), whole), stops
+
+
+def test_a_run_is_sent_without_what_it_opened(model: Classifier, images: TensorImages) -> None:
+    whole = Run.of(model, "digits", sigma=0.5, n=100, take=4)
+    assert whole.header.selection == "take 4 of 364" and whole.base is model
+    sent = pickle.loads(pickle.dumps(whole))
+    assert "images" in vars(whole) and "images" not in vars(sent)
+    assert sent.header == whole.header
+    part = whole.of_shard(rs.certificates.Shard.parse("2/2"))
+    assert part.smoothed is whole.smoothed and part.indices == whole.indices[1::2] and part.header.shard == "2/2"
+
+
+def test_images_that_change_on_disk_end_the_run_by_name(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
+    """Each file of a run is replaced once the run has begun; put back, the run resumes to the undisturbed table."""
+    for place, pixels in enumerate(images.pixels[:6, 0].numpy()):
+        Image.fromarray(pixels).save(tmp_path / f"{place}.png")
+    pngs = sorted(tmp_path.glob("*.png"))
+    streamed, arrays = data.load(str(tmp_path), "test", stream=True), [np.array(Image.open(png)) for png in pngs]
+
+    def begun(given: object) -> Run:
+        found = Run.of(model, given, sigma=0.5, n0=20, n=300, alpha=0.01)
+        assert found.header.data  # so that the images are hashed
+        return found
+
+    whole = begun(streamed).into(tmp_path / "whole.parquet")
+    for place, png in enumerate(pngs):
+        running, content = begun(streamed), png.read_bytes()
+        png.write_bytes(pngs[place - 1].read_bytes())
+        with pytest.raises(InputError) as error:
+            running.into(tmp_path / "cut.parquet")
+        assert f"{png} has other pixels than when this run began" in str(error.value)
+        png.write_bytes(content)
+    assert same(begun(streamed).into(tmp_path / "cut.parquet"), whole)
+
+    running = begun(data.load(arrays, "test"))
+    arrays[4][:] = 0
+    with pytest.raises(InputError) as error:
+        running.into(tmp_path / "items.parquet")
+    assert "[4] has other pixels than when this run began" in str(error.value)
+
+
+def test_the_header_tells_everything(model: Classifier, images: TensorImages) -> None:
+    header = run(model, images, None).header
+    assert header.model is not None and header.model["weights"] == models.weights_hash(model)
+    assert header.behaviour is not None and header.behaviour.keys() == {"made-up images", "own images"}
+    assert (header.sigma, header.n0, header.n, header.alpha, header.seed) == (0.5, 20, 300, 0.01, 0)
+    assert (header.dataset, header.split, header.selection) == ("digits", "test", "some")
+    assert (header.device or "").startswith("cpu, ") and "float32" in (header.precision or "")
+    told = {key for key, value in header.model_dump().items() if value is not None}
+    of_other_runs = {"resize", "crop", "source", "shard", "command"}
+    assert told == set(Header.model_fields) - of_other_runs
+    theirs = run(nn.Sequential(nn.Flatten(), nn.Linear(64, 10)).eval(), images, None).header.model
+    assert theirs is not None and (theirs["arch"], *theirs) == ("Sequential", "weights", "arch")
+
+
+def test_resuming_another_run_names_the_difference(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+    interrupt(model, images, tmp_path / "begun.parquet", 2)
+    run(model, images, tmp_path / "finished.parquet")
+    others = images.subset(torch.arange(len(images)).flip(0))
+    table: list[tuple[str, Any, dict[str, Any]]] = [
+        ("n: ", images, {"n": 301}),
+        ("alpha", images, {"alpha": 0.05}),
+        ("seed", images, {"seed": 1}),
+        ("data: ", others, {}),
+        *(("data: ", one_pixel_off(images, index), {}) for index in INDICES),
+    ]
+    for name in ("begun", "finished"):
+        for named, given, change in table:
+            with pytest.raises(InputError) as error:
+                run(model, given, tmp_path / f"{name}.parquet", resume=True, **change)
+            said = str(error.value)
+            assert "begun differently" in said and named in said and "--overwrite" in said, (name, named)
+    not_chosen = one_pixel_off(images, 1)
+    assert len(run(model, not_chosen, tmp_path / "begun.parquet", resume=True)) == len(INDICES)
+
+
+def one_pixel_off(images: TensorImages, index: int) -> TensorImages:
+    pixels = images.pixels.clone()
+    pixels[index, 0, 7, 7] ^= 1
+    return TensorImages(images.spec, images.split, pixels, images.labels)
+
+
+def test_the_fingerprint_is_of_labels_and_pixels_in_their_order(images: TensorImages) -> None:
+    usual, labels = fingerprint(images, INDICES), images.labels.clone()
+    labels[INDICES[-1]] = (labels[INDICES[-1]] + 1) % 10
+    told = TensorImages(images.spec, images.split, images.pixels, labels)
+    many = list(range(200))  # of several pieces
+    assert len({usual, fingerprint(told, INDICES), fingerprint(images, INDICES[::-1]), fingerprint(images, many)}) == 4
+    assert usual == fingerprint(images, INDICES)
+    assert fingerprint(one_pixel_off(images, 199), many) != fingerprint(images, many)
+
+
+def test_an_output_that_exists(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+    out = tmp_path / "a.parquet"
+    first = run(model, images, out)
+    interrupt(model, images, tmp_path / "b.parquet", 1)
+    refused: list[tuple[Path, dict[str, Any], str]] = [
+        (out, {}, "--resume"),
+        (out, {"resume": True, "overwrite": True}, "one of them"),
+        (tmp_path / "b.parquet", {}, "b.parquet.partial exists"),
+    ]
+    for path, flags, said in refused:
+        with pytest.raises(InputError) as error:
+            run(model, images, path, **flags)
+        assert said in str(error.value)
+    assert same(run(model, images, out, resume=True), first)
+    assert run(model, images, out, overwrite=True, n=400).header.n == 400
+
+
+def test_what_a_kill_left_of_a_table_or_behind_one_goes(
+    model: Classifier, images: TensorImages, tmp_path: Path
+) -> None:
+    (tmp_path / ".a.parquet.77.tmp").write_bytes(b"half")
+    run(model, images, tmp_path / "a.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+    (tmp_path / "a.parquet.partial").write_text("left by a kill")
+    run(model, images, tmp_path / "a.parquet", resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_a_journal_is_no_other_runs(model: Classifier, images: TensorImages, tmp_path: Path) -> None:
+    """Neither of a run that writes it now, nor of one whose table is there."""
+    interrupt(model, images, tmp_path / "a.parquet", 2)
+    before = (tmp_path / "a.parquet.partial").read_bytes()
+    with claimed(tmp_path / "a.parquet"), pytest.raises(InputError) as error:
+        run(model, images, tmp_path / "a.parquet", resume=True)
+    assert "another run is writing" in str(error.value)
+    run(model, images, tmp_path / "other.parquet", seed=7)
+    (tmp_path / "other.parquet").rename(tmp_path / "a.parquet")
+    with pytest.raises(InputError) as error:
+        run(model, images, tmp_path / "a.parquet", resume=True)
+    assert "begun differently" in str(error.value)
+    assert (tmp_path / "a.parquet.partial").read_bytes() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="which names the file of a descriptor")
+def test_done_is_what_is_on_the_disk(
+    model: Classifier, images: TensorImages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At every report, the lines of all images that were reported are synced; at the end, the table and its name."""
+    synced: list[tuple[str, int]] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        real(descriptor)
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink().name, os.fstat(descriptor).st_size))
+
+    class Watching(Silent):
+        done = 0
+
+        def advance(self, steps: int, info: str = "") -> None:
+            self.done += steps
+            lines = (tmp_path / "a.parquet.partial").read_bytes()[: dict(synced)["a.parquet.partial"]]
+            assert lines.count(b"\n") == 1 + self.done
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    watching = Watching()
+    run(model, images, tmp_path / "a.parquet", progress=lambda *_: nullcontext(watching))
+    assert watching.done == len(INDICES)
+    names = [name for name, _ in synced]
+    assert names[:2] == ["a.parquet.partial", tmp_path.name]
+    assert names[-2].startswith(".a.parquet.") and names[-1] == tmp_path.name  # the table, before it takes its name
+
+
+class NanOn(torch.nn.Module):
+    """Wraps a network so that it breaks on noisy copies of one image, told by their distance: for little noise."""
+
+    def __init__(self, network: torch.nn.Module, image: torch.Tensor) -> None:
+        super().__init__()
+        self.network = network
+        self.image = image
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        near = (x - self.image).abs().mean(dim=(1, 2, 3)) < 0.1
+        logits: torch.Tensor = self.network(x).masked_fill(near[:, None], float("nan"))
+        return logits
+
+
+def test_a_nan_names_the_image_and_keeps_those_before(images: TensorImages, tmp_path: Path) -> None:
+    broken = Classifier(arch="small-cnn", classes=TEN, shape=[1, 8, 8]).eval()
+    broken.network = NanOn(broken.network, images.batch(torch.tensor([50]))[0][0]).eval()
+    with pytest.raises(InputError) as error:
+        run(broken, images, tmp_path / "a.parquet", sigma=0.05)
+    assert "image 50" in str(error.value)
+    finished = (tmp_path / "a.parquet.partial").read_text().splitlines()[1:]
+    assert len(finished) >= INDICES.index(50) and all('"idx": 50,' not in line for line in finished)
+
+
+def test_what_cannot_be_certified_is_refused_and_leaves_nothing(model: Classifier, tmp_path: Path) -> None:
+    seven = nn.Sequential(nn.Flatten(), nn.Linear(64, 7)).eval()
+    table: list[tuple[str, object, object, dict[str, Any]]] = [
+        ("does not say its sigma", model, "digits", {"sigma": None}),
+        ("does not say its dataset", model, None, {}),
+        ("a.tsv must end in .parquet", model, "digits", {"out": tmp_path / "a.tsv"}),
+        ("one of them", model, "digits", {"take": 3, "skip": 3}),
+        ("auto, cpu, cuda or", model, "digits", {"device": "tpu"}),
+        ("train", model, "digits", {"split": "valid"}),
+        ("did you mean 'image_column'", model, "digits", {"image_colum": "x"}),
+        ("7 logits; digits has 10 classes", seven, "digits", {"take": 2}),
+        ("third argument: settings=", model, rs.CertificationSettings(sigma=0.5), {}),
+        ("needs n >= 10", model, "digits", {"n": 5}),
+    ]
+    for said, base, dataset, options in table:
+        with pytest.raises(InputError) as error:
+            how: dict[str, Any] = {"sigma": 0.5, "out": tmp_path / "a.parquet", "n": 100} | options
+            rs.certify(base, dataset, **how)
+        assert said in str(error.value), said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_for_other_images(images: TensorImages) -> None:
+    for classes, shape, said in ((7, [1, 8, 8], "7 classes and digits has 10"), (10, [1, 28, 28], "(1, 28, 28)")):
+        other = Classifier(arch="small-cnn", classes=TEN[:classes], shape=shape)
+        with pytest.raises(InputError) as error:
+            check_fit(other, images.spec)
+        assert said in str(error.value)
+
+
+def test_choosing() -> None:
+    for take, skip, first, count, words in (
+        (None, None, (0, 1, 2), 100, "all 100"),
+        (5, None, (0, 20, 40), 5, "take 5"),
+        (None, 20, (0, 20, 40), 5, "one in 20 of 100"),
+    ):
+        indices, said = choose(100, take, skip)
+        assert (indices[:3], len(indices)) == (first, count) and words in said
+
+
+def test_a_loaded_data_set_is_certified_as_by_its_name(model: Classifier) -> None:
+    settings = rs.CertificationSettings(sigma=0.5, n=100)
+    loaded = rs.certify(model, data.load("digits", "test"), settings, take=3)
+    named = rs.certify(model, "digits", settings, take=3)
+    assert loaded.header == named.header and np.array_equal(loaded.evidence(), named.evidence())
