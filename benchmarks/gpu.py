@@ -36,7 +36,7 @@ from randsmooth.data import DATASETS, TensorImages
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 from randsmooth.training import TrainingSettings, resolve
-from randsmooth.training.run import new_classifier
+from randsmooth.training.networks import new_classifier
 from training import training
 
 ROOT, ROUNDS = Path(__file__).parents[1], 3

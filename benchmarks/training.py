@@ -43,7 +43,7 @@ from randsmooth.training import Recipe, TrainingSettings, resolve, train
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loggers import LoggedRun, LoggerGroup, open_loggers
 from randsmooth.training.loop import LOG_EVERY, StepLog, Trainer
-from randsmooth.training.run import new_classifier
+from randsmooth.training.networks import new_classifier
 
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M

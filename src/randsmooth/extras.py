@@ -14,14 +14,14 @@ from randsmooth.errors import InputError
 
 # Package, as it is imported -> the extra of randsmooth that installs it, as pyproject.toml lists them.
 EXTRAS = {
-    **dict.fromkeys(("torch", "lightning_fabric", "safetensors", "sklearn", "joblib", "PIL", "mpmath"), "torch"),
+    **dict.fromkeys(("torch", "lightning_fabric", "safetensors", "sklearn", "joblib", "cloudpickle", "PIL"), "torch"),
     **dict.fromkeys(("pandas", "matplotlib", "plotly"), "report"),
     **dict.fromkeys(("datasets", "transformers"), "hub"),
     **dict.fromkeys(("fsspec", "s3fs"), "s3"),
     **dict.fromkeys(("onnxruntime", "onnx", "onnxscript"), "onnx"),
     **{"openvino": "cpu", "nncf": "int8", "diffusers": "diffusion", "timm": "timm", "gradio": "serve"},
     **{name: name for name in ("tensorboard", "mlflow", "wandb")},
-    **{"huggingface_hub": "torch", "ray": "cluster", "distributed": "dask", "submitit": "slurm"},
+    **{"huggingface_hub": "torch", "mpmath": "torch", "ray": "cluster", "distributed": "dask", "submitit": "slurm"},
 }
 VERSIONED = ("randsmooth", "torch", "numpy", "scipy")  # packages that numbers pass through
 

@@ -119,7 +119,8 @@ def _sentence(error: ValidationError, kind: type[FrozenRecord]) -> str:
         return str(unknown(kind.field_is, name, kind.model_fields))
     if first["type"] == "missing":
         return f"{name} is required: give {name}=..."
-    return f"{shown(name)}={shown(repr(first['input']))} is of the wrong type: {first['msg']}"
+    what = "is out of range" if "than" in first["type"] else "is of the wrong type"  # greater_than_equal, ...
+    return f"{shown(name)}={shown(repr(first['input']))} {what}: {first['msg']}"
 
 
 def is_whole(annotation: Any) -> bool:

@@ -112,7 +112,7 @@ def test_resume_asks_the_teacher_that_the_user_names(model: Path, trap: Trap, tm
     train("digits", chosen, out=tmp_path / "run")
     path = tmp_path / "run" / "checkpoint.pt"
     found = checkpoint.load(path)
-    found["recipe"]["hyperparameters"]["teacher"] = str(folder)
+    found.recipe["hyperparameters"]["teacher"] = str(folder)
     checkpoint.save(found, path)
     (tmp_path / "run" / "run.yaml").write_text(f"verb: train\nset: {{teacher: {folder}}}\n")
     whole = models.load(tmp_path / "run")

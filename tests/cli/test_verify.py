@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from randsmooth.cli.verbs.certify import run as certify
     from randsmooth.progress import silent
     from randsmooth.training import train
-    from randsmooth.training.teacher import write_answers
+    from randsmooth.training.predictions import write_answers
 
     folder = tmp_path_factory.mktemp("kinds")
     train("digits", sigma=0.25, epochs=1, take=100, out=folder / "model")

@@ -16,7 +16,7 @@ import yaml
 from cli.run import Run
 from randsmooth import certify, data, training
 from randsmooth.progress import Silent
-from randsmooth.training.resolution import resolve_denoiser
+from randsmooth.training.recipe import resolve_denoiser
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"

@@ -15,6 +15,7 @@ import onnx
 import torch
 import yaml
 from onnx import TensorProto, helper, numpy_helper
+from randsmooth.training.predictions import stored_predictions
 
 from fuzz.containers import inflating, message_bent, rezipped, safetensors_bent
 from fuzz.draw import YAML, Draw, bent, to_json, to_yaml
@@ -34,8 +35,7 @@ from randsmooth.training import checkpoint as checkpoints
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
-from randsmooth.training.run import new_classifier
-from randsmooth.training.teacher import stored_predictions
+from randsmooth.training.networks import new_classifier
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 DIGESTS = WEIGHTS_HASH, DIGEST = "weights", "digest"  # keys of config.json
@@ -292,7 +292,7 @@ class Checkpoint(Reader):
         trainer.restore(found)
         state = {"weights": trainer.weights.state_dict(), "optimizer": trainer.optimizer.state_dict()}
         state |= {"schedule": trainer.schedule.state(), "history": trainer.history, "epoch": trainer.epoch}
-        return state | {"recipe": found["recipe"]}
+        return state | {"recipe": found.recipe}
 
     def fault(self, read: Any) -> str:
         if read is None:

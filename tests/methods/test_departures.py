@@ -9,7 +9,7 @@ import yaml
 
 from randsmooth import methods
 from randsmooth.training import PRESETS
-from randsmooth.training.resolution import split_settings
+from randsmooth.training.recipe import split_settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "departures.md").read_text()

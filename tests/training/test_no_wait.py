@@ -11,7 +11,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve
 from randsmooth.training.devices import make_fabric
 from randsmooth.training.loop import Trainer
-from randsmooth.training.run import new_classifier
+from randsmooth.training.networks import new_classifier
 
 # What needs a value of a tensor on the host, or a size that only the device knows.
 WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "_unique2", "equal", "is_nonzero"}

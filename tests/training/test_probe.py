@@ -24,7 +24,7 @@ from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training import probe as probes
 from randsmooth.training.folder import CHECKPOINT, TEACHER
-from randsmooth.training.probe import make_probe, until_decided
+from randsmooth.training.predictions import make_probe, until_decided
 
 CIFAR = data.DATASETS["cifar10"]
 STREAM = Stream(0, "train/probe").at(3)

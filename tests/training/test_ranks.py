@@ -18,13 +18,12 @@ from randsmooth.methods import Loss
 from randsmooth.noise import Stream
 from randsmooth.progress import Silent
 from randsmooth.training import TrainingSettings, resolve
-from randsmooth.training.devices import make_fabric
+from randsmooth.training.devices import ALONE, Part, Ranks, batch_norms, make_fabric, part_of, reduce_step, synchronised
 from randsmooth.training.folder import SETTINGS
 from randsmooth.training.loggers import LoggerGroup
 from randsmooth.training.loop import Trainer
-from randsmooth.training.probe import make_probe
-from randsmooth.training.ranks import ALONE, Part, Ranks, batch_norms, part_of, reduce_step, synchronised
-from randsmooth.training.run import new_classifier
+from randsmooth.training.networks import new_classifier
+from randsmooth.training.predictions import make_probe
 from training.threads_as_ranks import together
 
 METHODS: dict[str, dict[str, Any]] = {

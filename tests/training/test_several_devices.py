@@ -30,7 +30,7 @@ from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.training import RankLost, TrainingDiverged, TrainingSettings, train
 from randsmooth.training.folder import CHECKPOINT, HISTORY
-from randsmooth.training.teacher import stored_predictions
+from randsmooth.training.predictions import stored_predictions
 from training.test_ranks import METHODS, apart
 
 pytestmark = pytest.mark.slow

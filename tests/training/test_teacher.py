@@ -18,7 +18,7 @@ from randsmooth.progress import Progress, Silent
 from randsmooth.training import TrainingSettings, train
 from randsmooth.training import teacher as teachers
 from randsmooth.training.folder import TEACHER
-from randsmooth.training.teacher import stored_predictions
+from randsmooth.training.predictions import stored_predictions
 
 NOISES, TAKE = 40, 24
 DIGITS = TrainingSettings(sigma=0.5, epochs=2, take=TAKE)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from randsmooth.training.ranks import Ranks
+from randsmooth.training.devices import Ranks
 
 T = TypeVar("T")
 

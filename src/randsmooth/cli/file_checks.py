@@ -23,7 +23,7 @@ def check_checkpoint(path: Path) -> str:
 
 
 def check_teacher(path: Path) -> str:
-    from randsmooth.training.teacher import check_answers
+    from randsmooth.training.predictions import check_answers
 
     return check_answers(path)
 

@@ -11,7 +11,7 @@ REGISTRIES = {
     "arch": "randsmooth.models.registry:ARCHITECTURES",
     "backend": "randsmooth.certification.backends.registry:BACKENDS",
     "dataset": "randsmooth.data.registry:DATASETS",
-    "method": "randsmooth.methods.registry:METHODS",
+    "method": "randsmooth.methods.hyperparameters:METHODS",
     "rule": "randsmooth.rules:RULES",
 }
 # Names that are in no registry.

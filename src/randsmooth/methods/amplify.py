@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -14,16 +14,11 @@ from torch import Tensor, nn
 from randsmooth import bounds
 from randsmooth.attacks import DAMP, Attacked, noisy_logits, sphere_attack
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise, within
-from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
+from randsmooth.methods.base import Loss, LossInputs, Method, Probe, Schedule, attacked_shares, label_loss
 from randsmooth.methods.gaussian import Gaussian
-from randsmooth.methods.hyperparameters import EPOCHS, begins, model_folder
-from randsmooth.methods.label_loss import label_loss
+from randsmooth.methods.hyperparameters import EPOCHS, above, at_least, begins, model_folder, within
 from randsmooth.noise import Gaussian as GaussianNoise
 from randsmooth.noise import Stream
-
-SHOWN = 1000  # images on which lower thresholds are tried where none is left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +33,7 @@ class Amplify(Method):
         E_t: epoch at which the three parts begin, counted from 0: with E_t = 70 they follow 70 epochs of Gaussian
             training.
         discard: at epoch E_t, discard the images whose p_A is below p_t.
-        p_t: that threshold; p_A is estimated as the share of `discard_noises` noisy copies that get the label. An image
-            is asked about only until it is sure which side of p_t this share will be on.
+        p_t: that threshold; p_A is estimated as the share of `discard_noises` noisy copies that get the label.
         p_A_from: folder of a trained model that estimates this p_A (as on ImageNet); None: the model in training.
         p_A_augmented: estimate p_A, for discarding and reweighting, on one randomly augmented (cropped, flipped)
             version of each image, like the authors; False: on the images as they are.
@@ -88,54 +82,28 @@ class Amplify(Method):
         above("eps", self.eps, 0.0)
         if not 0.0 < self.reweight_alpha < 1.0:
             raise InputError(f"reweight_alpha={self.reweight_alpha} must lie in (0, 1); the paper takes 0.1")
-        if self.p_A_from is not None and not self.discard:
-            raise InputError(
-                f"p_A_from={self.p_A_from!r} is only used to discard images: leave it out, or set discard=true"
-            )
         if self.discard and self.E_t == 0 and self.p_A_from is None:
             raise InputError(
-                "E_t=0 discards images before any training: set a larger E_t, or name a model trained at this "
-                "sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
-            )
-        if self.reweight and self.weight == "literal" and self.p_min == 1.0:
-            raise InputError(
-                "p_min=1.0 with weight='literal' gives every image weight 1: lower p_min, or set reweight=False"
+                "E_t=0 discards images before any training: train for at least 2 epochs, set a larger E_t, or name a "
+                "model trained at this sigma to take p_A from, p_A_from=MODEL_DIR (--set on the command line)"
             )
         if self.reweight:
             image_weights(self, torch.tensor([self.reweight_noises]))  # refuses a p_min that certifies nothing
 
-    @classmethod
-    def check_epochs(cls, epochs: int, hyperparameters: Mapping[str, Any], chosen: Collection[str]) -> None:
-        """Refuse a single epoch where images are discarded by what the model has learnt before."""
-        discards = hyperparameters["discard"] and hyperparameters["p_A_from"] is None and hyperparameters["E_t"] > 0
-        if epochs == 1 and discards and "E_t" not in chosen:
-            raise InputError(
-                "amplify needs at least 2 epochs, not 1: it first trains, and then discards the images that the model "
-                "finds hard. Take --epochs 2 or more, or switch that part off: --set discard=false"
-            )
-
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy at the attacked noises, each moved by itself; arguments as for every `Method`."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         walked = self.walk(model, x, y, noise)
         logits = noisy_logits(model, x, walked.points)  # (m, B, K)
-        loss = label_loss(logits, y).mean()
-        figures = p_a_shares(walked.right) | attack_success(walked.right, logits.argmax(dim=-1) == y)
-        return Loss(loss, {"cross_entropy": loss.detach()}, figures, attacks_counted(walked.right))
+        figures = attacked_shares(walked.right, logits.argmax(dim=-1) == y)
+        return Loss.of(figures, cross_entropy=label_loss(logits, y).mean())
 
     def walk(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor) -> Attacked:
         """The noises (m, B, C, H, W) of images x (B, C, H, W) labelled y (B,) after the attack; `right` is (m, B)."""
         m = len(noise)
-        walked = sphere_attack(
-            model,
-            x.repeat(m, 1, 1, 1),
-            y.repeat(m),
-            noise.flatten(0, 1),
-            steps=self.T,
-            eps=self.eps,
-            norm=self.norm,
-            damp=m * DAMP if self.gradient == "damped" else 0.0,
-        )
+        copies = x.repeat(m, 1, 1, 1), y.repeat(m), noise.flatten(0, 1)  # m*B of each
+        damp = m * DAMP if self.gradient == "damped" else 0.0
+        walked = sphere_attack(model, *copies, steps=self.T, eps=self.eps, norm=self.norm, damp=damp)
         return Attacked(walked.points.view_as(noise), walked.right.view(m, -1))
 
     def schedule(self) -> Schedule:
@@ -156,9 +124,7 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         InputError: the radius at p_min is 0, so that no other can be divided by it.
     """
     noises, alpha = method.reweight_noises, method.reweight_alpha
-    least = math.ceil(
-        round(method.p_min * noises, 9)
-    )  # rounded first: a floating-point product a little above 12 must not become 13
+    least = math.ceil(round(method.p_min * noises, 9))  # a product a little above 12 must not become 13
     floor = float(GaussianNoise(1.0).radius(bounds.q_upper(least, noises, alpha)))
     if method.weight == "literal":
         floor = float(special.ndtri(method.p_min))
@@ -169,11 +135,6 @@ def image_weights(method: Amplify, counts: Tensor) -> Tensor:
         )
     radii = GaussianNoise(1.0).radius(bounds.q_upper(counts.numpy(), noises, alpha))
     return torch.from_numpy(radii / floor).clamp_min(1.0)
-
-
-def least_right(method: Amplify) -> int:
-    """Of how many of the `discard_noises` copies an image needs its label to stay: the least share that is p_t."""
-    return next(right for right in range(method.discard_noises + 1) if right / method.discard_noises >= method.p_t)
 
 
 class AmplifySchedule(Schedule):
@@ -195,9 +156,8 @@ class AmplifySchedule(Schedule):
         return self._figures(total)
 
     def copies(self, epoch: int) -> int:
-        enough = least_right(self.method)
-        discard = min(enough, self.method.discard_noises - enough + 1)  # which decide most images
-        return discard * self._discards(epoch) + self.method.reweight_noises * self._reweights(epoch)
+        method = self.method
+        return method.discard_noises * self._discards(epoch) + method.reweight_noises * self._reweights(epoch)
 
     def _discards(self, epoch: int) -> bool:
         return self.method.discard and epoch == self.method.E_t
@@ -213,11 +173,8 @@ class AmplifySchedule(Schedule):
         generator = stream.torch()
         if self.weights is not None:
             return torch.multinomial(self.weights, total, replacement=True, generator=generator)
-        drawn = self.method.with_replacement and epoch >= self.method.E_t
-        if self.kept is None and not drawn:
-            return super().order(epoch, total, stream)
-        kept = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
-        if drawn:
+        kept = self._left(total)
+        if self.method.with_replacement and epoch >= self.method.E_t:
             return kept[torch.randint(len(kept), (total,), generator=generator)]
         passes = -(-total // len(kept))
         return torch.cat([kept[torch.randperm(len(kept), generator=generator)] for _ in range(passes)])[:total]
@@ -230,41 +187,34 @@ class AmplifySchedule(Schedule):
 
     def restore(self, state: Mapping[str, Any], total: int) -> None:
         for name, dtype in (("kept", torch.bool), ("weights", torch.float64)):
-            per_image = state[name]
-            fits = isinstance(per_image, Tensor) and per_image.dtype == dtype and per_image.shape == (total,)
-            if per_image is not None and not (fits and bool((per_image >= 0).all() and per_image.any())):
+            each = state[name]
+            if each is not None and ((each.dtype, each.shape) != (dtype, (total,)) or not (each >= 0).all()):
                 raise InputError(f"{name} is not one {dtype} number, 0 or more, for each of {total} images")
         self.kept, self.weights = state["kept"], state["weights"]
 
     def _discard(self, total: int, probe: Probe) -> Tensor:
-        noises, of, enough = self.method.discard_noises, self.method.p_A_from, least_right(self.method)
-        kept = self._counts(probe, torch.arange(total), noises, of, enough) >= enough
-        if not kept.any():
-            p_a = self._counts(probe, torch.arange(min(total, SHOWN)), noises, of) / noises
-            shares = ", ".join(f"{(p_a >= t).double().mean():.1%} at {t}" for t in (0.1, 0.2, 0.3, 0.4, 0.5))
-            raise InputError(
-                f"p_t={self.method.p_t} would discard every image; of the first {len(p_a)} would be left {shares}"
-            )
-        return kept
+        method, every = self.method, torch.arange(total)
+        counts = probe(every, method.discard_noises, method.p_A_from, augmented=method.p_A_augmented)
+        p_a = counts.double() / method.discard_noises
+        if not (p_a >= method.p_t).any():
+            raise InputError(f"p_t={method.p_t} would discard every image: the largest p_A is {float(p_a.max()):.2f}")
+        return p_a >= method.p_t
+
+    def _left(self, total: int) -> Tensor:
+        """The indices of the images that are kept."""
+        return torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
 
     def _weigh(self, total: int, probe: Probe) -> Tensor:
-        left = torch.arange(total) if self.kept is None else self.kept.nonzero()[:, 0]
+        left = self._left(total)
+        counts = probe(left, self.method.reweight_noises, augmented=self.method.p_A_augmented)
         weights = torch.zeros(total, dtype=torch.float64)
-        weights[left] = image_weights(self.method, self._counts(probe, left, self.method.reweight_noises))
+        weights[left] = image_weights(self.method, counts)
         return weights
-
-    def _counts(
-        self, probe: Probe, indices: Tensor, noises: int, of: str | None = None, enough: int | None = None
-    ) -> Tensor:
-        return probe(indices, noises, of, augmented=self.method.p_A_augmented, enough=enough)
 
     def _figures(self, total: int) -> dict[str, float]:
         figures = {}
         if self.kept is not None:
             figures["discarded_share"] = 1.0 - int(self.kept.sum()) / total
         if self.weights is not None:
-            weights = self.weights[self.weights > 0]
-            levels = image_weights(self.method, torch.arange(self.method.reweight_noises + 1)).unique()
-            figures["mean_weight"] = float(weights.mean())
-            figures |= {f"weight_{level:.3f}_share": float((weights == level).double().mean()) for level in levels}
+            figures["mean_weight"] = float(self.weights[self.weights > 0].mean())
         return figures

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from randsmooth.methods.checks import check_types
+from randsmooth.errors import InputError
+from randsmooth.methods.hyperparameters import check_types
 from randsmooth.noise import Stream
 
 
@@ -22,8 +23,6 @@ class Loss(NamedTuple):
         total: the loss.
         terms: its parts, which add up to it.
         figures: shares that show how training is going: of easy images, of attacks that succeed, ...
-        counted: of how many samples a figure is the mean, by its name, where these are not all of the images. Several
-            devices compute the figures of the whole batch with it.
 
     Example:
         >>> from randsmooth import methods
@@ -37,7 +36,11 @@ class Loss(NamedTuple):
     total: Tensor
     terms: dict[str, Tensor]
     figures: dict[str, Tensor]
-    counted: Mapping[str, Tensor] = MappingProxyType({})
+
+    @classmethod
+    def of(cls, figures: dict[str, Tensor], **terms: Tensor) -> Loss:
+        """The sum of the `terms`."""
+        return cls(torch.stack([*terms.values()]).sum(), {name: term.detach() for name, term in terms.items()}, figures)
 
 
 class LossInputs(NamedTuple):
@@ -59,6 +62,13 @@ class LossInputs(NamedTuple):
     target: Tensor | None = None
     sigma: float | None = None
     classifier: nn.Module | None = None
+
+    def given(self, name: str) -> Any:
+        """The part `name`; InputError if it is None: for a loss that needs it."""
+        value = getattr(self, name)
+        if value is None:
+            raise InputError(f"this loss needs inputs.{name}: pass loss(..., inputs=LossInputs({name}=...))")
+        return value
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,18 +109,6 @@ class Method(ABC):
     def check(self) -> None:  # noqa: B027 a method without such ranges need not override it
         """Raise InputError for hyperparameters out of range; their types have been checked already."""
 
-    @classmethod  # noqa: B027 most methods can train in a single epoch
-    def check_epochs(cls, epochs: int, hyperparameters: Mapping[str, Any], chosen: Collection[str]) -> None:
-        """Raise InputError if `epochs` are too few for this method.
-
-        Called before the hyperparameters that count epochs are scaled to the length of the run.
-
-        Args:
-            epochs: the length of the run.
-            hyperparameters: all of them by name, with the values for a run of the preset's length.
-            chosen: the names of those that the user set, which are not scaled.
-        """
-
     @abstractmethod
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) in [0, 1], y (B,) and noise (m, B, C, H, W): a mean over the images.
@@ -122,6 +120,13 @@ class Method(ABC):
             InputError: the method needs a part of `inputs` that is None.
         """
 
+    def check_noise(self, x: Tensor, noise: Tensor) -> None:
+        """Raise InputError unless noise (m, B, C, H, W) holds the method's m noises for each of x (B, C, H, W)."""
+        if noise.shape != (wanted := (self.m, *x.shape)):
+            raise InputError(
+                f"noise of shape {tuple(noise.shape)} does not fit: m={self.m} noises of each image have shape {wanted}"
+            )
+
     def schedule(self) -> Schedule:
         """A fresh schedule for one training run."""
         return Schedule(self)
@@ -131,16 +136,14 @@ class Probe(Protocol):
     """Counts how often a model classifies noisy copies of training images correctly.
 
     Example:
-        >>> def always_right(indices, m, of=None, *, augmented=False, enough=None):
+        >>> def always_right(indices, m, of=None, *, augmented=False):
         ...     return torch.full((len(indices),), m)
         >>> probe: Probe = always_right
         >>> probe(torch.arange(3), m=16)
         tensor([16, 16, 16])
     """
 
-    def __call__(
-        self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
-    ) -> Tensor:
+    def __call__(self, indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
         """(M,) int64: of m noisy copies of each image at `indices` (M,), how many are classified correctly.
 
         Args:
@@ -148,8 +151,6 @@ class Probe(Protocol):
             m: noisy copies of each image.
             of: folder of another model to use instead of the one in training.
             augmented: copy one randomly augmented version of each image instead of the image itself.
-            enough: ask about an image only until so many copies were classified correctly, or cannot be any more. Its
-                count is then at least `enough` if and only if that of all m is, and otherwise says no more.
         """
 
 
@@ -232,3 +233,24 @@ class Ramp(Schedule):
         share = min(1.0, (epoch + 1) / self.warmup)
         scaled = {name: getattr(self.method, name) * share for name in self.names}
         return dataclasses.replace(self.method, **scaled)
+
+
+def label_loss(logits: Tensor, y: Tensor) -> Tensor:
+    """(m, B) cross-entropies of logits (m, B, K) with labels (B,)."""
+    m, images = logits.shape[:2]
+    return F.cross_entropy(logits.flatten(0, 1), y.repeat(m), reduction="none").view(m, images)
+
+
+def p_a_shares(right: Tensor) -> dict[str, Tensor]:
+    """Shares of easy (p_A > 0.5) and hard (p_A < 0.5) images; p_A is the share of m noises at which right (m, B)."""
+    p_a = right.float().mean(dim=0)
+    return {"easy_share": (p_a > 0.5).float().mean(), "hard_share": (p_a < 0.5).float().mean()}
+
+
+def attacked_shares(before: Tensor, after: Tensor) -> dict[str, Tensor]:
+    """`p_a_shares` before an attack, and of the samples (m, B) that were right then, the share that is wrong after it.
+
+    Before an attack this is known from the network in eval mode, after it from the network in training mode: with
+    batch normalisation the two differ a little even if the attack does nothing.
+    """
+    return p_a_shares(before) | {"attack_success": (before & ~after).sum() / before.sum().clamp_min(1)}

@@ -12,11 +12,8 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import DAMP, ball_attack, divergence, noisy_logits
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher
-from randsmooth.methods.checks import above, at_least, check_noise, given
-from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS, model_folder
-from randsmooth.methods.label_loss import label_loss
+from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, Teacher, attacked_shares, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import EPOCHS, above, at_least, model_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,25 +65,13 @@ class CatRS(Method):
         at_least("eps_doubled_from", self.eps_doubled_from, 0)
         above("eps", self.eps, 0.0)
         if not 0.0 < self.p0 <= 1.0:
-            raise InputError(
-                f"p0={self.p0} must lie in (0, 1]; for the loss without p0 (eq. 6) take a tiny value such as 1e-20"
-            )
+            raise InputError(f"p0={self.p0} must lie in (0, 1]; for the loss without it (eq. 6) take 1e-20")
         if self.variant == "released" and self.teacher is None:
-            raise InputError(
-                "variant='released' learns from a teacher: train one with --method gaussian --sigma 0.25 and name its "
-                "folder, teacher=MODEL_DIR (--set on the command line)"
-            )
-        if self.variant == "paper" and self.teacher is not None:
-            raise InputError(f"teacher={self.teacher!r} is used only by variant='released': set that too")
-        if self.variant == "paper" and (self.confidence == "teacher" or self.eps_doubled_from):
-            raise InputError(
-                f"confidence={self.confidence!r} and eps_doubled_from={self.eps_doubled_from} are of "
-                "variant='released': set that too, with its teacher"
-            )
+            raise InputError("variant='released' learns from a teacher: name its folder, teacher=MODEL_DIR (--set ...)")
+        if self.variant == "paper" and (self.teacher or self.confidence == "teacher" or self.eps_doubled_from):
+            raise InputError("teacher, confidence='teacher' and eps_doubled_from are of variant='released': set it too")
         if not (self.low or self._high):
-            raise InputError(
-                "low=False with high='off' or lbd=0 leaves nothing to train on: switch one of the two losses on"
-            )
+            raise InputError("low=False with high='off' or lbd=0 leaves nothing to train on: switch one loss on")
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """L_low + lbd * 1[all m right] * L_high (eq. 10), means over the images; arguments as for every `Method`.
@@ -95,21 +80,20 @@ class CatRS(Method):
             InputError: inputs.u is None, which the low loss and the released variant's mask need, or inputs.target,
                 which the released variant's high loss needs.
         """
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
         right = logits.argmax(dim=-1) == y
         terms, figures = {}, p_a_shares(right)
         if self.low:
             terms["low"] = self._low(logits, y, self._k(right, y, inputs))
         if self._high:
-            target = y if self.variant == "paper" else given("cat-rs, variant 'released',", "target", inputs.target)
+            target = y if self.variant == "paper" else inputs.given("target")
             losses, after = self._attacked(model, x, y, target, noise)
             sure = right.all(dim=0) if self.variant == "paper" else self._k(right, y, inputs) == self.m
             worst = losses.amax(dim=0) if self.high == "max" else losses.mean(dim=0)
             terms["high"] = self.lbd * (torch.where(sure, worst, 0.0) if self.mask else worst).mean()
-            figures |= attack_success(right, after) | {"sure_share": sure.float().mean()}
-        total = torch.stack(list(terms.values())).sum()
-        return Loss(total, {name: term.detach() for name, term in terms.items()}, figures, attacks_counted(right))
+            figures |= attacked_shares(right, after) | {"sure_share": sure.float().mean()}
+        return Loss.of(figures, **terms)
 
     def schedule(self) -> Schedule:
         """The same loss in every epoch, in the released variant with a teacher's predictions."""
@@ -123,8 +107,8 @@ class CatRS(Method):
         """(B,) how many noises of each image count in full (the paper's K), drawn given which are right (m, B)."""
         share = right.double().mean(dim=0)
         if self.confidence == "teacher":
-            share = given("cat-rs, confidence 'teacher',", "target", inputs.target).gather(1, y[:, None])[:, 0].double()
-        return _binomial(share, self.m, given("cat-rs", "u", inputs.u))
+            share = inputs.given("target").gather(1, y[:, None])[:, 0].double()
+        return _binomial(share, self.m, inputs.given("u"))
 
     def _low(self, logits: Tensor, y: Tensor, k: Tensor) -> Tensor:
         """Eq. 7: the max(1, K) smallest cross-entropies of an image, and by how much the others exceed -log p0."""
@@ -137,17 +121,10 @@ class CatRS(Method):
     def _attacked(self, model: nn.Module, x: Tensor, y: Tensor, target: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """(m, B) losses at the attacked noises, and (m, B) where the model is right nevertheless."""
         m = len(noise)
-        repeated, released = target.repeat(m, *(1,) * (target.dim() - 1)), self.variant == "released"
-        found = ball_attack(
-            model,
-            x.repeat(m, 1, 1, 1),
-            repeated,
-            noise.flatten(0, 1),
-            steps=self.T,
-            eps=self.eps,
-            damp=m * DAMP if released else 0.0,
-            rms=released,
-        )
+        copies = x.repeat(m, 1, 1, 1), target.repeat(m, *(1,) * (target.dim() - 1)), noise.flatten(0, 1)  # m*B of each
+        released = self.variant == "released"
+        damp = m * DAMP if released else 0.0
+        found = ball_attack(model, *copies, steps=self.T, eps=self.eps, damp=damp, rms=released)
         logits = noisy_logits(model, x, found.points.view_as(noise))
         losses = divergence(target, logits) if released else label_loss(logits, target)
         return losses, logits.argmax(dim=-1) == y

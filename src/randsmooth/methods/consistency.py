@@ -10,11 +10,8 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits, pgd
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
-from randsmooth.methods.checks import at_least, check_noise
-from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS
-from randsmooth.methods.label_loss import label_loss
+from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import EPOCHS, at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +48,15 @@ class Consistency(Method):
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Cross-entropy + lbd * KL(mean || p_i) + eta * H(mean), or another form; arguments as for every `Method`."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         before = None
         if self.eps > 0.0:
             x, before = pgd(model, x, y, noise, steps=self.T, step=2.0 * self.eps / self.T, eps=self.eps)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        loss = label_loss(logits, y).mean()
         disagreement, entropy = self._regulariser(logits.log_softmax(dim=-1))
         right = logits.argmax(dim=-1) == y
-        figures = p_a_shares(right) if before is None else p_a_shares(before) | attack_success(before, right)
-        terms = {"cross_entropy": loss, "consistency": disagreement, "entropy": entropy}
-        detached = {name: term.detach() for name, term in terms.items()}
-        return Loss(loss + disagreement + entropy, detached, figures, {} if before is None else attacks_counted(before))
+        figures = p_a_shares(right) if before is None else attacked_shares(before, right)
+        return Loss.of(figures, cross_entropy=label_loss(logits, y).mean(), consistency=disagreement, entropy=entropy)
 
     def schedule(self) -> Schedule:
         """eps grows linearly over `warmup` epochs."""

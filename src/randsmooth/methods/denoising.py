@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from randsmooth.attacks import at_least_float32, noisy_logits
 from randsmooth.methods.base import Loss, LossInputs, Method
-from randsmooth.methods.checks import at_least, check_noise, given
+from randsmooth.methods.hyperparameters import at_least
 
 SOURCE = 'Salman, Sun, Yang, Kapoor & Kolter, "Denoised Smoothing", NeurIPS 2020'
 
@@ -34,10 +34,9 @@ class MeanSquaredError(Method):
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The objective on x (B, C, H, W) and noise (m, B, C, H, W), with a denoiser as the model; y is not used."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         denoised = at_least_float32(model((x[None] + noise).flatten(0, 1)))  # (m*B, C, H, W)
-        loss = F.mse_loss(denoised, x.repeat(self.m, 1, 1, 1))
-        return Loss(loss, {"mse": loss.detach()}, {})
+        return Loss.of({}, mse=F.mse_loss(denoised, x.repeat(self.m, 1, 1, 1)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +62,13 @@ class DenoisedStability(Method):
         Raises:
             InputError: inputs.classifier is None.
         """
-        check_noise(self, x, noise)
-        classifier = given("stability", "classifier", inputs.classifier)
+        self.check_noise(x, noise)
+        classifier = inputs.given("classifier")
         with torch.no_grad():
             own = classifier(x).argmax(dim=-1)  # (B,)
         logits = noisy_logits(nn.Sequential(model, classifier), x, noise)  # (m, B, K)
-        loss = F.cross_entropy(logits.flatten(0, 1), own.repeat(self.m))
         agreement = (logits.argmax(dim=-1) == own).float().mean()
-        return Loss(loss, {"stability": loss.detach()}, {"agreement": agreement})
+        return Loss.of({"agreement": agreement}, stability=F.cross_entropy(logits.flatten(0, 1), own.repeat(self.m)))
 
 
 # By the names that users give.

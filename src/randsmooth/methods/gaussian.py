@@ -8,10 +8,8 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
-from randsmooth.methods.base import Loss, LossInputs, Method
-from randsmooth.methods.checks import at_least, check_noise
-from randsmooth.methods.figures import p_a_shares
-from randsmooth.methods.label_loss import label_loss
+from randsmooth.methods.base import Loss, LossInputs, Method, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +28,6 @@ class Gaussian(Method):
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy over the m * B noisy images; arguments as for every `Method`."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         logits = noisy_logits(model, x, noise)  # (m, B, K)
-        loss = label_loss(logits, y).mean()
-        return Loss(loss, {"cross_entropy": loss.detach()}, p_a_shares(logits.argmax(dim=-1) == y))
+        return Loss.of(p_a_shares(logits.argmax(dim=-1) == y), cross_entropy=label_loss(logits, y).mean())

@@ -11,10 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.attacks import noisy_logits
-from randsmooth.methods.base import Loss, LossInputs, Method, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise, given
-from randsmooth.methods.figures import p_a_shares
-from randsmooth.methods.hyperparameters import begins
+from randsmooth.methods.base import Loss, LossInputs, Method, Schedule, p_a_shares
+from randsmooth.methods.hyperparameters import above, at_least, begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +54,16 @@ class Macer(Method):
         Raises:
             InputError: inputs.sigma is None.
         """
-        check_noise(self, x, noise)
-        sigma = given("macer", "sigma", inputs.sigma)
+        self.check_noise(x, noise)
+        sigma = inputs.given("sigma")
         logits = noisy_logits(model, x, noise)  # (k, B, K)
         classified = self.beta * logits if self.beta_in == "both" else logits
         log_mean = classified.log_softmax(dim=-1).logsumexp(dim=0) - math.log(len(noise))
         classification = -log_mean.gather(1, y[:, None]).mean()
         hinge = self._hinge((self.beta * logits).softmax(dim=-1).mean(dim=0), y)
         robustness = self.lbd * sigma / 2.0 * hinge.mean()
-        terms = {"classification": classification.detach(), "robustness": robustness.detach()}
-        return Loss(classification + robustness, terms, p_a_shares(logits.argmax(dim=-1) == y))
+        figures = p_a_shares(logits.argmax(dim=-1) == y)
+        return Loss.of(figures, classification=classification, robustness=robustness)
 
     def schedule(self) -> Schedule:
         """lbd is 0 before epoch `lbd_from`."""

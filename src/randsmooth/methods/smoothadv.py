@@ -9,11 +9,8 @@ from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, ddn, gradient_free, noisy_logits, pgd
 from randsmooth.errors import InputError
-from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise
-from randsmooth.methods.figures import attack_success, attacks_counted, p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS
-from randsmooth.methods.label_loss import label_loss
+from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, attacked_shares, label_loss
+from randsmooth.methods.hyperparameters import EPOCHS, above, at_least
 
 DDN = ("ddn", "ddn-released")
 
@@ -53,13 +50,11 @@ class SmoothAdv(Method):
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """Mean cross-entropy at the attacked images under the same noises; arguments as for every `Method`."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         attacked = self._attack(model, x, y, noise)
         logits = noisy_logits(model, attacked.points, noise)  # (m, B, K)
-        loss = label_loss(logits, y).mean()
-        success = attack_success(attacked.right, logits.argmax(dim=-1) == y)
-        figures = p_a_shares(attacked.right) | success
-        return Loss(loss, {"cross_entropy": loss.detach()}, figures, attacks_counted(attacked.right))
+        figures = attacked_shares(attacked.right, logits.argmax(dim=-1) == y)
+        return Loss.of(figures, cross_entropy=label_loss(logits, y).mean())
 
     def schedule(self) -> Schedule:
         """eps grows linearly over `warmup` epochs."""

@@ -9,11 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from randsmooth.attacks import Attacked, divergence, noisy_logits, pgd, within_ball
-from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule
-from randsmooth.methods.checks import above, at_least, check_noise, given
-from randsmooth.methods.figures import p_a_shares
-from randsmooth.methods.hyperparameters import EPOCHS
-from randsmooth.methods.label_loss import label_loss
+from randsmooth.methods.base import Loss, LossInputs, Method, Ramp, Schedule, label_loss, p_a_shares
+from randsmooth.methods.hyperparameters import EPOCHS, above, at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,18 +52,17 @@ class SmoothMix(Method):
         Raises:
             InputError: inputs.u is None.
         """
-        check_noise(self, x, noise)
-        share = given("smoothmix", "u", inputs.u)[:, None] / 2.0  # (B, 1) the attacked image's share in the mixture
+        self.check_noise(x, noise)
+        share = inputs.given("u")[:, None] / 2.0  # (B, 1) the attacked image's share in the mixture
         x0, attacked = self._ends(model, x, y, noise)
         clean = noisy_logits(model, x0, noise)  # (m, B, K)
-        loss = label_loss(clean, y).mean()
         mean = clean.softmax(dim=-1).mean(dim=0).clamp_min(torch.finfo(clean.dtype).tiny)  # KL's gradient at 0 is NaN
         target = (1.0 - share) * mean + share / mean.shape[1]
         mixed = noisy_logits(model, torch.lerp(x0, attacked.points, share[:, :, None, None]), noise)
         counted = (mean.argmax(dim=-1) == y).to(mean.dtype)
         mixing = self.eta * (counted * divergence(target, mixed)).mean()
-        terms = {"cross_entropy": loss.detach(), "mixed": mixing.detach()}
-        return Loss(loss + mixing, terms, p_a_shares(attacked.right) | {"mixed_share": counted.mean()})
+        figures = p_a_shares(attacked.right) | {"mixed_share": counted.mean()}
+        return Loss.of(figures, cross_entropy=label_loss(clean, y).mean(), mixed=mixing)
 
     def schedule(self) -> Schedule:
         """eta and start grow linearly over `warmup` epochs."""

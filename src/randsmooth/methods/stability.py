@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth.attacks import at_least_float32, noisy_logits
-from randsmooth.methods.base import Loss, LossInputs, Method
-from randsmooth.methods.checks import at_least, check_noise
-from randsmooth.methods.figures import p_a_shares
+from randsmooth.methods.base import Loss, LossInputs, Method, p_a_shares
+from randsmooth.methods.hyperparameters import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +34,9 @@ class Stability(Method):
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """CE(clean, y) + lbd * mean over the noises of CE(softmax(clean), noisy); arguments as for every `Method`."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         clean = at_least_float32(model(x))  # (B, K)
         noisy = noisy_logits(model, x, noise)  # (m, B, K)
-        loss = F.cross_entropy(clean, y)
         agreement = -(clean.softmax(dim=-1) * noisy.log_softmax(dim=-1)).sum(dim=-1).mean()
-        terms = {"cross_entropy": loss.detach(), "stability": self.lbd * agreement.detach()}
-        return Loss(loss + self.lbd * agreement, terms, p_a_shares(noisy.argmax(dim=-1) == y))
+        figures = p_a_shares(noisy.argmax(dim=-1) == y)
+        return Loss.of(figures, cross_entropy=F.cross_entropy(clean, y), stability=self.lbd * agreement)

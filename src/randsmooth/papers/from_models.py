@@ -202,7 +202,7 @@ def soft_against_hard(context: Context, rows: list[PaperRow]) -> Output:
 def _gradients(context: Context, row: PaperRow) -> GradientNorms:
     from randsmooth import methods
     from randsmooth.training.gradients import gradient_norms
-    from randsmooth.training.teacher import stored_predictions
+    from randsmooth.training.predictions import stored_predictions
 
     model, images, indices = _model_and_images(context, row)
     named, hyper = (model.provenance.get(key) for key in ("method", "hyperparameters"))

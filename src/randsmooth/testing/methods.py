@@ -155,7 +155,7 @@ def _check_needs(contract: Contract, method: Method) -> None:
         except InputError as error:
             contract.require(part in str(error), f"does not name inputs.{part}, which it needs: {error}")
         except Exception as error:
-            contract.require(False, f"raises {error!r} without inputs.{part}: see randsmooth.methods.checks.given")
+            contract.require(False, f"raises {error!r} without inputs.{part}: take it by inputs.given({part!r})")
 
 
 def _check_schedule(contract: Contract, method: Method) -> None:
@@ -186,9 +186,7 @@ def _check_state(contract: Contract, method: Method, schedule: Schedule) -> None
     contract.require(same, "has a schedule whose state() differs after restore()")
 
 
-def _probe(
-    indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False, enough: int | None = None
-) -> Tensor:
+def _probe(indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
     """A model that is right about every second noisy copy."""
     return torch.full((len(indices),), m // 2)
 

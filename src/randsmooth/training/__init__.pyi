@@ -1,10 +1,10 @@
-from .denoiser import train_denoiser as train_denoiser
+from .devices import RankLost as RankLost
 from .loop import TrainingDiverged as TrainingDiverged
 from .presets import PRESETS as PRESETS
 from .presets import Preset as Preset
-from .ranks import RankLost as RankLost
 from .recipe import Recipe as Recipe
-from .resolution import resolve as resolve
+from .recipe import resolve as resolve
 from .run import train as train
+from .run import train_denoiser as train_denoiser
 from .settings import DenoiserSettings as DenoiserSettings
 from .settings import TrainingSettings as TrainingSettings

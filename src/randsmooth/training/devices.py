@@ -1,74 +1,57 @@
-"""On which devices a run is trained, and the processes that train it together: one for each device.
+"""On which devices a run is trained, and the processes that share its batches: one for each device, the ranks.
 
-torchrun or srun start them, or torch's own launcher from the process that was asked to train.
+torchrun starts them on several machines; on this one torch.multiprocessing does, from the process that was asked to
+train.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import pickle
 import signal
 import socket
 import sys
 import tempfile
-import threading
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any, TypeVar, cast
 
 import torch
 import torch.distributed
 from lightning_fabric import Fabric
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
-from lightning_fabric.plugins.environments.slurm import SLURMEnvironment
+from torch import Tensor, nn
+from torch.multiprocessing.spawn import spawn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from randsmooth import models
+from randsmooth.atomic import write_atomically
 from randsmooth.documents import shown
-from randsmooth.errors import InputError, Note, setting
-from randsmooth.escape import say
-from randsmooth.training.ranks import RankLost, Ranks, ended
+from randsmooth.errors import InputError, setting
 from randsmooth.training.recipe import Recipe
 
+T = TypeVar("T")
+
 WAITING = timedelta(hours=2)  # for a rank that is busy with something else, such as a callback
-MEANING = {"devices": "how many of each machine train together", "nodes": "how many machines train together"}
+PATIENCE = 10.0  # seconds in which the others end, when one has: loggers are told so
+MEET = "RANDSMOOTH_RANKS_MEET"  # the variable that tells a rank which we started where all of them meet
 
 
-class Started(NamedTuple):
-    """Which of `number` ranks a launcher started this process as, and where all of them meet."""
-
-    rank: int
-    local: int  # among those of this machine
-    number: int
-    meet: str  # `init_method` of torch.distributed
-
-
-def started_as() -> Started | None:
-    """Which rank torchrun or srun started this process as; None if it was started by itself.
+class RankLost(RuntimeError):
+    """Another process of the run ended before its work was done.
 
     Example:
-        >>> started_as() is None
-        True
+        >>> raise RankLost("rank 1 of 2 on node-7 was killed by SIGKILL")
+        Traceback (most recent call last):
+        randsmooth.training.devices.RankLost: rank 1 of 2 on node-7 was killed by SIGKILL
     """
-    here = os.environ
-    if "TORCHELASTIC_RUN_ID" in here:
-        rank, local, number = (int(here[name]) for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))
-        meet = "env://"
-    elif int(here.get("SLURM_STEP_NUM_TASKS", 1)) > 1 and "SLURM_PROCID" in here:  # srun alone says so, not sbatch
-        rank, local, number = (int(here[name]) for name in ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS"))
-        hosts = here.get("SLURM_STEP_NODELIST") or here.get("SLURM_NODELIST") or "127.0.0.1"
-        job, step = (int(here.get(name) or 0) for name in ("SLURM_JOB_ID", "SLURM_STEP_ID"))
-        port = here.get("MASTER_PORT") or 15_000 + (100 * job + step) % 45_000  # which other steps do not take
-        meet = f"tcp://{here.get('MASTER_ADDR') or SLURMEnvironment.resolve_root_node_address(hosts)}:{port}"
-    else:
-        return None
-    return Started(rank, local, number, meet) if number > 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +62,7 @@ class Placement:
         device: "auto", "cpu", "cuda" or "cuda:1".
         devices: of each machine that take part; on the CPU, processes.
         nodes: machines.
-        sync_batch_norm: normalise by the whole batch's statistics, not on each device by those of its part.
+        sync_batch_norm: normalise by the whole batch's statistics, not on each GPU by those of its part.
     """
 
     device: str = "auto"
@@ -88,45 +71,30 @@ class Placement:
     sync_batch_norm: bool = False
 
     @property
-    def ranks(self) -> int:
+    def number(self) -> int:
         """How many processes train the run."""
         return self.devices * self.nodes
 
     @property
-    def started(self) -> Started | None:
-        """Which of the run's ranks this process is; None where it is none of several."""
-        return started_as() if self.ranks > 1 else None
-
-    @property
-    def leads(self) -> bool:
-        """Whether this process writes and reports: the first rank, or the one that starts the ranks."""
-        return self.started is None or self.started.rank == 0
-
-    @property
     def own_device(self) -> torch.device:
-        """The device of this process. Where srun gives each process a GPU of its own, it sees no other."""
+        """The device of this process."""
         kind = models.pick_device(self.device)
-        if self.started is None or kind.type == "cpu":
-            return kind
-        return torch.device("cuda", self.started.local if torch.cuda.device_count() > 1 else 0)
-
-    def folder(self, opened: AbstractContextManager[Path]) -> AbstractContextManager[Path]:
-        """`opened`, the folder of the run, for the first rank; the others open and write none."""
-        return opened if self.leads else nullcontext(Path(os.devnull))
+        return torch.device("cuda", int(os.environ["LOCAL_RANK"])) if started() and kind.type == "cuda" else kind
 
     def notes(self) -> list[str]:
         """What the user may want to know about it, where there are several devices."""
-        if self.ranks == 1:
-            return []
         kind = "processes on the CPU" if models.pick_device(self.device).type == "cpu" else "GPUs"
-        machines = f" of each of {self.nodes} machines" if self.nodes > 1 else ""
-        return [f"{self.devices} {kind}{machines} share every batch"]
+        return [f"{self.number} {kind} share every batch"] if self.number > 1 else []
 
-    def in_file(self) -> dict[str, object]:
-        """What a file of settings must say beside the device, so that it repeats the run."""
-        usual = Placement()
-        names = ("devices", "nodes", "sync_batch_norm")
-        return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+
+def started() -> bool:
+    """Whether this process is one of several ranks, which torchrun or `launch` started."""
+    return "TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ
+
+
+def leads() -> bool:
+    """Whether this process writes and reports: the first rank, or one that is no rank."""
+    return not started() or os.environ["RANK"] == "0"
 
 
 def placed(
@@ -138,71 +106,160 @@ def placed(
         InputError: this machine has no such devices, or nobody started the processes on the other machines.
 
     Example:
-        >>> placed("cpu", 2).ranks
+        >>> placed("cpu", 2).number
         2
         >>> placed("cpu", 0)
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: devices=0 must be a whole number above 0: how many of each machine train together
+        randsmooth.errors.InputError: devices=0 must be a whole number above 0
     """
-    started, by_torchrun = started_as(), "TORCHELASTIC_RUN_ID" in os.environ
+    here = {name: int(os.environ[name]) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") if started()}
     if devices is None:
-        devices = int(os.environ.get("LOCAL_WORLD_SIZE", 1)) if by_torchrun else 1
-        nodes = started.number // devices if started and by_torchrun and nodes == 1 else nodes
+        devices = here.get("LOCAL_WORLD_SIZE", 1)
+        nodes = here.get("WORLD_SIZE", nodes) // devices if nodes == 1 else nodes
     for name, value in (("devices", devices), ("nodes", nodes)):
         if type(value) is not int or value < 1:
-            raise InputError(f"{name}={shown(repr(value))} must be a whole number above 0: {MEANING[name]}")
-    ranks = devices * nodes
-    if started is not None and started.number != ranks and (ranks > 1 or by_torchrun):
+            raise InputError(f"{name}={shown(repr(value))} must be a whole number above 0")
+    if here.get("WORLD_SIZE", devices) != devices * nodes:
         raise InputError(
-            f"devices={devices} on nodes={nodes} are {ranks} processes, and {started.number} were started: let "
-            "torchrun or srun start as many as there are devices"
+            f"devices={devices} on nodes={nodes} are {devices * nodes} processes, of which {here.get('WORLD_SIZE', 1)} "
+            f"were started: `torchrun --nnodes {nodes} --nproc-per-node {devices} -m randsmooth ...` on each node does"
         )
-    if nodes > 1 and started is None:
-        raise InputError(
-            f"nodes={nodes} needs a launcher that runs this command on each of them: `torchrun --nnodes {nodes} "
-            f"--nproc-per-node {devices} -m randsmooth ...`, or `srun --nodes {nodes} --ntasks-per-node {devices} "
-            "randsmooth ...`"
-        )
-    if ranks > 1:
-        _check_devices(device, devices, nodes)
-    return Placement(device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm)
-
-
-def _check_devices(device: str, devices: int, nodes: int) -> None:
-    """Raise InputError unless this machine has the devices."""
-    kind, seen = models.pick_device(device), torch.cuda.device_count()
-    if ":" in device:
-        raise InputError(
-            f"device={device!r} names one GPU, and devices={devices} on nodes={nodes} asks for several: take "
-            "device='cuda' (--device cuda)"
-        )
-    if kind.type == "cuda" and seen < devices and not (started_as() is not None and seen == 1):
+    kind, seen = models.pick_device(device).type, torch.cuda.device_count()
+    if devices > 1 and ":" in device:
+        raise InputError(f"device={device!r} names one GPU of several: take device='cuda' (--device cuda)")
+    if devices > 1 and kind == "cuda" and seen < devices:
         raise InputError(
             f"devices={devices} asks for {devices} GPUs, and torch sees {seen}: {setting(devices=seen)}, or processes "
             f"on the CPU: {setting(device='cpu')}"
         )
-
-
-def leads(settings: Mapping[str, Any]) -> bool:
-    """Whether this process is the first rank of a run with these `settings`, which writes and reports for all."""
-    return placed(**{name: settings[name] for name in ("device", "devices", "nodes")}).leads
+    if devices > 1 and kind == "cpu" and sync_batch_norm:
+        raise InputError("sync_batch_norm=True needs GPUs, as torch's SyncBatchNorm does: leave it out on the CPU")
+    return Placement(device=device, devices=devices, nodes=nodes, sync_batch_norm=sync_batch_norm)
 
 
 def make_fabric(recipe: Recipe, placement: Placement | None = None) -> Fabric:
-    """The device and precision that this process trains with; several ranks are brought together by `joined`.
-
-    Raises InputError if this machine has no such device.
-    """
-    precision = {"32": "32-true", "bf16-mixed": "bf16-mixed"}[recipe.precision]
+    """The device and precision that this process trains with. Raises InputError if this machine has no such device."""
     device = (placement or Placement(device=recipe.device)).own_device
     # The plugin keeps Fabric from looking for a launcher, and from asking for srun wherever Slurm is installed.
     return Fabric(
         accelerator=device.type,
         devices=1 if device.index is None else [device.index],
-        precision=precision,  # type: ignore[arg-type]
+        precision="32-true" if recipe.precision == "32" else "bf16-mixed",
         plugins=[LightningEnvironment()],
     )
+
+
+class Ranks:
+    """The processes of a run, of which this one has the number `rank`: the first, 0, alone writes and reports."""
+
+    def __init__(self, rank: int = 0, number: int = 1, device: torch.device | str = "cpu") -> None:
+        self.rank, self.number, self.device = rank, number, torch.device(device)
+
+    @property
+    def alone(self) -> bool:
+        return self.number == 1
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def rows(self, total: int) -> slice:
+        """Which images of a batch of `total` this rank takes.
+
+        Example:
+            >>> [Ranks(rank, 3).rows(8) for rank in range(3)]
+            [slice(0, 2, None), slice(2, 5, None), slice(5, 8, None)]
+        """
+        return slice(self.rank * total // self.number, (self.rank + 1) * total // self.number)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """The sum of the `values` of all ranks, on the device. They may be overwritten."""
+        if self.alone:
+            return values
+        there = values.to(self.device)
+        _together(lambda: torch.distributed.all_reduce(there))
+        return there
+
+    @torch.no_grad()
+    def join_step(self, model: nn.Module, logged: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+        """The means over the whole batch of what is `logged`; the gradients become those of the whole batch, too.
+
+        DistributedDataParallel would sum them during the backward pass, but it refuses the gradients by the input that
+        attacks take.
+
+        Args:
+            model: with gradients of the loss times `share`. Running statistics of batch normalisation become their
+                weighted mean, so that all ranks have the same.
+            logged: means over this rank's part of the batch.
+            share: of the batch's images, this rank's.
+        """
+        if self.alone:
+            return logged
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+        statistics = [each for module in batch_norms(model) for each in (module.running_mean, module.running_var)]
+        weighted = [torch.stack([*logged.values()]), *(each for each in statistics if each is not None)]
+        pieces = [*gradients, *(each.mul_(share) for each in weighted)]
+        summed = self.sum(torch.cat([piece.flatten() for piece in pieces])).split([piece.numel() for piece in pieces])
+        for piece, total in zip(pieces, summed, strict=True):
+            piece.copy_(total.view_as(piece))
+        return dict(zip(logged, weighted[0], strict=True))
+
+    def first(self, act: Callable[[], T]) -> T:
+        """What `act` gives to the first rank, which alone calls it, for all ranks; its error is raised by all of them.
+
+        Before the others have joined, this is `act` itself.
+        """
+        if self.alone:
+            return act()
+        told: list[tuple[T | None, Exception | None]] = [(None, None)]
+        if self.is_first:
+            try:
+                told = [(act(), None)]
+            except Exception as error:
+                told = [(None, error if isinstance(error, InputError | OSError) else RuntimeError(str(error)))]
+        _together(lambda: torch.distributed.broadcast_object_list(told, src=0))
+        result, failed = told[0]
+        if failed is not None:
+            raise failed
+        return cast(T, result)
+
+    def check_alike(self, facts: Mapping[str, str]) -> None:
+        """Raise InputError, on all ranks, unless they agree on `facts`, by name: a version, a hash."""
+        if self.alone:
+            return
+        told: list[tuple[str, Mapping[str, str]]] = [("", {})] * self.number
+        _together(lambda: torch.distributed.all_gather_object(told, (socket.gethostname(), dict(facts))))
+        (first, expected), *_ = told
+        for rank, (host, theirs) in enumerate(told):
+            differ = [
+                f"{name} {theirs[name]}, and not {expected[name]}" for name in theirs if theirs[name] != expected[name]
+            ]
+            if differ:
+                raise InputError(
+                    f"rank {rank} on {host} has {'; '.join(differ)}, as rank 0 on {first}: all need the same"
+                )
+
+
+ALONE = Ranks()
+
+
+def batch_norms(model: nn.Module) -> list[_BatchNorm]:
+    """The modules of `model` that normalise by a batch's statistics."""
+    return [module for module in model.modules() if isinstance(module, _BatchNorm)]
+
+
+def _together(act: Callable[[], object]) -> None:
+    """Do what all ranks do at once. Raises RankLost if one of them is gone."""
+    try:
+        act()
+    except (RuntimeError, ValueError) as error:
+        raise RankLost(ended("another rank", "lost")) from error
+
+
+def ended(who: str, how: str) -> str:
+    """The sentence for the end of a run whose rank `who` ended early."""
+    return f"{who} was {how}, and the run ended with it; to go on after its last checkpoint: {setting(resume=True)}"
 
 
 @contextmanager
@@ -213,144 +270,97 @@ def joined(placement: Placement) -> Iterator[Ranks]:
         InputError: this process belongs to a process group already.
         RankLost: the others did not come.
     """
-    started, device = placement.started, placement.own_device
-    if started is None:
-        yield Ranks()
+    if not started():
+        yield ALONE
         return
     if torch.distributed.is_initialized():
         raise InputError("this process has a process group of torch.distributed already: destroy it before training")
-    group: dict[str, Any] = {"init_method": started.meet, "rank": started.rank, "world_size": started.number}
+    device, rank = placement.own_device, int(os.environ["RANK"])
+    where: dict[str, Any] = {"init_method": os.environ.get(MEET, "env://"), "rank": rank, "timeout": WAITING}
     if device.type == "cuda":
         torch.cuda.set_device(device)
     try:
-        torch.distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=WAITING, **group)
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        torch.distributed.init_process_group(backend, world_size=placement.number, **where)
     except (RuntimeError, ValueError) as error:
-        raise RankLost(f"the {started.number} ranks of the run did not find each other: {error}") from error
+        raise RankLost(f"the {placement.number} ranks of the run did not find each other: {error}") from error
     try:
-        yield Ranks(started.rank, started.number, device)
+        yield Ranks(rank, placement.number, device)
     finally:
         torch.distributed.destroy_process_group()
 
 
-def launch(number: int, work: Callable[[], object]) -> None:
-    """Let `number` processes do `work`; torch's own launcher starts and watches them, and ends all when one fails.
+def launch(number: int, work: Callable[[], object], callback: object) -> None:
+    """Let `number` processes do `work`; when one fails, all end.
 
-    They run no script again: a notebook or a script without `if __name__ == "__main__"` can start them.
+    They run no script again: a notebook, or a script without `if __name__ == "__main__"`, can start them.
 
     Raises:
-        InputError: `work` cannot be given to another process.
+        InputError: `work`, which calls the user's `callback`, cannot be given to another process.
         RankLost: one of them ended early; the sentence says which and how. Any error that one of them met is raised
             here.
     """
-    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+    import cloudpickle  # takes closures, and what a notebook defines, too
 
-    with tempfile.TemporaryDirectory(prefix="randsmooth-ranks-") as place, _launcher_quiet():
-        _write_work(Path(place), number, work)
-        config = LaunchConfig(
-            min_nodes=1,
-            max_nodes=1,
-            nproc_per_node=number,
-            run_id=Path(place).name,
-            rdzv_backend="c10d",
-            rdzv_endpoint="127.0.0.1:0",
-            local_addr="127.0.0.1",
-            max_restarts=0,
-            logs_specs=DefaultLogsSpecs(log_dir=place),
-        )
-        code = f"import sys; sys.path[:] = {sys.path!r}; from randsmooth.training import devices; devices.be_a_rank("
-        try:
-            elastic_launch(config, sys.executable)("-c", f"{code}{place!r}, {os.getpid()})")
-        except ChildFailedError as failed:
-            raise _reason(Path(place), number, failed.failures) from None
-        except SignalException as stopped:
-            raise (KeyboardInterrupt if stopped.sigval == signal.SIGINT else SystemExit(128 + stopped.sigval)) from None
-
-
-def _write_work(place: Path, number: int, work: Callable[[], object]) -> None:
     try:
-        (place / "work").write_bytes(pickle.dumps(work))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise InputError(f"the run cannot be given to {number} processes ({error}): {_ANOTHER_WAY}") from error
-
-
-_ANOTHER_WAY = (
-    "let a module define what it is told, such as the callback, start the script by torchrun, or train on one device"
-)
+        told = cloudpickle.dumps((warnings.formatwarning, work))
+    except Exception as error:  # whatever an object raises that cannot be copied
+        raise InputError(
+            f"the run, with callback={shown(repr(callback))}, cannot be given to {number} processes "
+            f"({shown(error)}): let it hold no files, locks or generators, or train on one device"
+        ) from error
+    with tempfile.TemporaryDirectory(prefix="randsmooth-ranks-") as place:
+        with _no_script():
+            context = spawn(be_a_rank, (number, place, told), number, join=False)
+        ranks, codes = context.processes, [0] * number
+        try:
+            while (alive := [rank for rank in ranks if rank.is_alive()]) and not any(rank.exitcode for rank in ranks):
+                wait([rank.sentinel for rank in alive])
+            for rank in ranks:
+                rank.join(PATIENCE)
+            codes = [rank.exitcode or 0 for rank in ranks]
+        finally:
+            for rank in ranks:
+                rank.kill()
+                rank.join()
+        _raise_failure(Path(place), codes)
 
 
 @contextmanager
-def _launcher_quiet() -> Iterator[None]:
-    """Keep torch's launcher from printing what is told in a sentence, and give back what it sets."""
-    names = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")  # which of them a system has differs
-    before = {each: signal.getsignal(each) for name in names if (each := getattr(signal, name, None)) is not None}
-    disabled = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)  # each logger of torch's has a level of its own
+def _no_script() -> Iterator[None]:
+    """Let the main module be one without a file, which a started process would run again."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
-        logging.disable(disabled)
-        os.environ.pop("TORCHELASTIC_SIGNALS_TO_HANDLE", None)
-        if threading.current_thread() is threading.main_thread():
-            for each, handler in before.items():
-                signal.signal(each, handler)
+        sys.modules["__main__"] = main
 
 
-def _reason(place: Path, number: int, failures: Mapping[int, Any]) -> BaseException:
-    """Why the ranks ended early: the error that one of them told, or else how the first of them was ended."""
-    told = {rank: pickle.loads(path.read_bytes()) for rank in failures if (path := place / f"error-{rank}").exists()}
-    for error in told.values():
-        if not isinstance(error, RankLost):
-            return error  # type: ignore[no-any-return]
-    # The launcher itself ends the others by SIGTERM.
-    silent = [rank for rank in failures if rank not in told]
-    rank = min(silent, key=lambda rank: failures[rank].exitcode == -signal.SIGTERM, default=0)
-    code = failures[rank].exitcode
-    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return RankLost(ended(f"rank {rank} of {number} on {socket.gethostname()}", how))
-
-
-def be_a_rank(place: str, launcher: int) -> None:
-    """Do the work that `launch` left in the folder `place`, and leave there how it failed, if it did."""
-    local = os.environ["LOCAL_RANK"]
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_DFL)  # at once, wherever this process waits; the launcher tells the user
-    threading.Thread(target=_end_with, args=(launcher, local), daemon=True).start()
-    if local != "0":
+def be_a_rank(local: int, number: int, place: str, told: bytes) -> None:
+    """Do the work that `launch` gives to the rank `local`, and leave in the folder `place` how it failed, if it did."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once, wherever it waits; on Linux the launcher's end sends it too
+    numbers = {"RANK": local, "LOCAL_RANK": local, "WORLD_SIZE": number, "LOCAL_WORLD_SIZE": number}
+    os.environ.update({name: str(value) for name, value in numbers.items()}, **{MEET: Path(place, "meet").as_uri()})
+    warnings.formatwarning, work = pickle.loads(told)  # by our own process
+    torch.set_num_threads(max(1, torch.get_num_threads() // number))
+    if local:
         warnings.simplefilter("ignore")  # the first rank gives them
-    usual = warnings.formatwarning
-    warnings.formatwarning = lambda message, category, *where, **line: (
-        f"note: {message}\n" if issubclass(category, Note) else usual(message, category, *where, **line)
-    )
     try:
-        _work(Path(place))()
+        work()
     except BaseException as error:
         error.add_note(traceback.format_exc())
-        try:
-            told = pickle.dumps(error)
-        except Exception:  # an error of another package that cannot be carried
-            told = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
-        path = Path(place) / f"error-{local}"
-        path.with_suffix(".part").write_bytes(told)
-        path.with_suffix(".part").replace(path)  # whole, should the launcher end this process meanwhile
-        sys.stderr.flush()
-        os._exit(1)
+        write_atomically(Path(place) / f"error-{local}", pickle.dumps(error))
+        sys.exit(1)
 
 
-def _work(place: Path) -> Callable[[], object]:
-    try:
-        work: Callable[[], object] = pickle.loads((place / "work").read_bytes())  # of our own process
-    except (AttributeError, ImportError) as error:
-        raise InputError(f"the run cannot be given to another process ({error}): {_ANOTHER_WAY}") from error
-    return work
-
-
-def _end_with(launcher: int, local: str) -> None:
-    """End this process when the one that started it is gone: nothing would be left to train for."""
-    while os.getppid() == launcher:
-        time.sleep(0.5)
-    if local == "0":
-        how = "the process that started the run is gone, and its ranks end with it"
-        say(f"randsmooth: {how}; to go on after the last checkpoint: {setting(resume=True)}", file=sys.stderr)
-    os._exit(1)
+def _raise_failure(place: Path, codes: list[int]) -> None:
+    """Raise why ranks ended early, if they did: the error that one of them told, or else how the first was ended."""
+    errors = [pickle.loads(path.read_bytes()) for path in sorted(place.glob("error-*"))]
+    for error in errors:
+        if not isinstance(error, RankLost):
+            raise error
+    for rank, code in sorted(enumerate(codes), key=lambda each: each[1] == 1):  # so ends a rank that tells an error
+        if code:
+            how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+            raise RankLost(ended(f"rank {rank} of {len(codes)} on {socket.gethostname()}", how))

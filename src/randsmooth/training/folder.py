@@ -9,7 +9,8 @@ from pathlib import Path
 from randsmooth.atomic import is_scrap
 from randsmooth.errors import InputError, setting
 from randsmooth.training.checkpoint import Checkpoint, load
-from randsmooth.training.recipe import READING, Change, Recipe
+from randsmooth.training.recipe import Change, Recipe
+from randsmooth.training.settings import READING
 
 CHECKPOINT = "checkpoint.pt"
 HISTORY = "history.csv"
@@ -20,22 +21,9 @@ TEACHER = "teacher.safetensors"
 METRICS = "metrics"
 TRACKED = "loggers.json"  # which loggers the run was begun with, and as what their trackers know it
 FIRST = (SETTINGS, EVENTS, METRICS, TRACKED, TEACHER)  # may exist before the first checkpoint
-GIVEN = (
-    "dataset",
-    *READING,
-    "method",
-    "sigma",
-    "arch",
-    "objective",
-    "epochs",
-    "take",
-    "precision",
-    "seed",
-    "batch_norm_devices",
-)  # settings with options of their own
-OPTIONS = {"batch_norm_devices": "devices"}  # of settings that have another name in a recipe
 # Settings that a resumed run cannot change: the weights or the state of its schedule would no longer fit.
 LASTING = ("dataset", *READING, "take", "arch", "method", "seed")
+ANEW = f"To begin anew: {setting(overwrite=True)}, or another out (--out)"
 OWN = (CHECKPOINT, HISTORY, *FIRST, *MODEL)
 
 
@@ -62,24 +50,15 @@ def check(
         checkpoint = load(folder / CHECKPOINT)
         return checkpoint, _changes(folder / CHECKPOINT, checkpoint, recipe, accept_changes)
     present = sorted(path.name for path in folder.iterdir() if not _is_scrap(path)) if folder.is_dir() else []
-    begun = set(present) <= set(FIRST)  # killed before its first checkpoint
+    begun = {*present} <= {*FIRST}  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
+        what = "a trained model" if {*MODEL} <= {*present} else present[0]
         on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
-        raise InputError(
-            f"{folder} holds {_content(present)}. {on}. To begin anew: {setting(overwrite=True)}, or another out "
-            "(--out)"
-        )
-    foreign = [name for name in present if name not in OWN]
-    if foreign:
-        raise InputError(f"{folder} holds {foreign[0]}, which no training run wrote; use another --out")
+        raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
+    for name in present:
+        if name not in OWN:
+            raise InputError(f"{folder} holds {name}, which no training run wrote; use another --out")
     return None, []
-
-
-def _content(present: list[str]) -> str:
-    """What the files `present` in a folder are, in words."""
-    if set(MODEL) <= {*present}:
-        return "a trained model"
-    return "an unfinished run" if CHECKPOINT in present else present[0]
 
 
 def check_there(folder: Path) -> None:
@@ -109,32 +88,17 @@ def _remove(paths: Iterable[Path]) -> None:
 
 def _changes(path: Path, checkpoint: Checkpoint, recipe: Recipe, accept: bool) -> list[Change]:
     """The settings in which `recipe` differs from the checkpoint's; InputError unless `accept` allows all of them."""
-    changes = recipe.changes(checkpoint["recipe"])
+    changes = recipe.changes(checkpoint.recipe)
     fixed = [change.setting for change in changes if change.setting in LASTING]
-    if changes and (fixed or not accept):
-        way = "" if fixed else f". To change them on the way: {setting(resume=True, accept_changes=True)}"
-        lasting = f"; {', '.join(fixed)} cannot change on the way" if fixed else ""
-        raise InputError(
-            f"{path} was begun differently ({'; '.join(map(str, _chosen(changes)))}). To go on with it: "
-            f"{_way_on(checkpoint, changes)}{way}{lasting}. To begin anew: {setting(overwrite=True)}, or another "
-            "out (--out)"
-        )
-    return changes
-
-
-def _chosen(changes: list[Change]) -> list[Change]:
-    """The changes without that of the learning rate's drops where it follows from another number of epochs."""
-    follows = any(change.setting == "epochs" for change in changes)
-    return [change for change in changes if not (follows and change.setting == "lr_milestones")]
-
-
-def _way_on(checkpoint: Checkpoint, changes: list[Change]) -> str:
-    """How to go on with the checkpoint: its settings that have options, and which others must be as in it."""
-    given = {change.setting: checkpoint["recipe"].get(change.setting) for change in changes if change.setting in GIVEN}
-    given = {name: value for name, value in given.items() if value is not None}
-    rest = [change.setting for change in _chosen(changes) if change.setting not in given]
-    given = {OPTIONS.get(name, name): value for name, value in given.items()}
-    return setting(**given, resume=True) + (f", with {', '.join(rest)} as there" if rest else "")
+    if not changes or (accept and not fixed):
+        return changes
+    way = f"{setting(resume=True, accept_changes=True)} changes them on the way"
+    raise InputError(
+        f"{path} was begun differently ({'; '.join(map(str, changes))}). To go on with it: {setting(resume=True)} with "
+        f"the settings in {path.with_name(SETTINGS)}; "
+        + (f"{', '.join(fixed)} cannot change on the way" if fixed else way)
+        + f". {ANEW}"
+    )
 
 
 def _is_scrap(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from randsmooth.methods import LossInputs, Method
 from randsmooth.methods.amplify import Amplify
 from randsmooth.methods.gaussian import Gaussian
 from randsmooth.noise import Stream, draw
-from randsmooth.training.probe import make_probe
+from randsmooth.training.predictions import make_probe
 
 Floats = NDArray[np.float64]
 
@@ -77,42 +78,21 @@ def gradient_norms(
     """
     if not len(indices):
         raise InputError("no image given: name at least one position in the training split")
-    chosen = torch.as_tensor(indices)
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        stream = Stream(seed, "gradients")
-        probe = make_probe(model, images, sigma, stream.at(0), images.device)
-        p_a = probe(chosen, noises).double().numpy() / noises
-        norms = []
-        for index in chosen:
-            target = None if targets is None else targets[index][None].to(images.device)
-            own = stream.at(1, int(index))
-            norms.append(_norm(model, method, *images.batch(index[None]), sigma, own, attack, target))
-    finally:
-        for module, training in modes.items():
-            module.training = training
-    return GradientNorms(p_a, np.array(norms))
-
-
-def _norm(
-    model: nn.Module,
-    method: Method,
-    x: Tensor,
-    y: Tensor,
-    sigma: float,
-    stream: Stream,
-    attack: Amplify | None,
-    target: Tensor | None,
-) -> float:
-    noise = draw((method.m, *x.shape), sigma, stream=stream, device=x.device)
-    if attack is not None:
-        noise = attack.walk(model, x, y, noise).points
-    u = torch.rand(1, generator=stream.at(1).torch()).to(x.device)
-    loss = method.loss(model, x, y, noise, LossInputs(u=u, target=target, sigma=sigma)).total
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-    return float(torch.stack([g.double().square().sum() for g in gradients if g is not None]).sum().sqrt())
+    chosen, network, stream = torch.as_tensor(indices), copy.deepcopy(model).eval(), Stream(seed, "gradients")
+    p_a = make_probe(network, images, sigma, stream.at(0), images.device)(chosen, noises)
+    norms = []
+    for index in chosen:
+        x, y = images.batch(index[None])
+        own = stream.at(1, int(index))
+        noise = draw((method.m, *x.shape), sigma, stream=own, device=x.device)
+        if attack is not None:
+            noise = attack.walk(network, x, y, noise).points
+        u = torch.rand(1, generator=own.at(1).torch()).to(x.device)
+        target = None if targets is None else targets[index][None].to(images.device)
+        loss = method.loss(network, x, y, noise, LossInputs(u=u, target=target, sigma=sigma)).total
+        gradients = torch.autograd.grad(loss, [*network.parameters()], allow_unused=True)
+        norms.append(float(torch.stack([g.double().square().sum() for g in gradients if g is not None]).sum().sqrt()))
+    return GradientNorms(p_a.double().numpy() / noises, np.array(norms))
 
 
 def before_and_after(

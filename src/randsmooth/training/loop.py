@@ -12,26 +12,27 @@ import numpy as np
 import pandas as pd
 import torch
 from lightning_fabric import Fabric
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import SGD, Adam, Optimizer
 
 from randsmooth.atomic import write_atomically
 from randsmooth.attacks import frozen
 from randsmooth.data import Images
+from randsmooth.data.images import Place
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.methods import LossInputs, Method, Probe, Schedule
 from randsmooth.models.stored_model import StoredModel
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Reporter
-from randsmooth.training.checkpoint import Checkpoint, check_like, checked_state, save
+from randsmooth.training.checkpoint import UNFIT, Checkpoint, restore_optimiser, save
+from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import CHECKPOINT, HISTORY, check_there
 from randsmooth.training.loggers import LoggerGroup
-from randsmooth.training.probe import make_probe
-from randsmooth.training.ranks import ALONE, Ranks, reduce_step
+from randsmooth.training.predictions import make_probe
 from randsmooth.training.recipe import Recipe
 
-PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
 BETA_2 = 0.999  # of Adam; its other beta is the recipe's momentum
 LOG_EVERY = 50  # steps; training waits for the device only then
 
@@ -51,17 +52,14 @@ class TrainingDiverged(RuntimeError):
 
 
 class StepLog:
-    """Collects the scalars of an epoch's steps; only `flush` waits for the device.
-
-    All values that it reports are means over images.
-    """
+    """Collects the scalars of an epoch's steps, means over images; only `flush` waits for the device."""
 
     def __init__(self, epoch: int, epochs: int, steps: int, loggers: LoggerGroup) -> None:
         self.epoch, self.epochs, self.steps, self.loggers = epoch, epochs, steps, loggers
         self.names: list[str] = []
         self.waiting: list[Tensor] = []  # (names,) of each step since the last flush
+        self.rows: list[NDArray[np.float64]] = []  # of each step before
         self.images: list[int] = []  # number of images in each step so far
-        self.sums = np.zeros(0)
 
     def add(self, scalars: dict[str, Tensor], images: int) -> None:
         """Add the scalars of one step on so many `images`: without gradient, all on one device."""
@@ -75,24 +73,22 @@ class StepLog:
         Raises:
             TrainingDiverged: a step's loss is not finite; the message names the first such step.
         """
-        rows = torch.stack(self.waiting).double().cpu().numpy()
-        first = len(self.images) - len(rows)
-        for step, row in enumerate(rows, start=first):
+        first = len(self.rows)
+        self.rows += [*torch.stack(self.waiting).double().cpu().numpy()]
+        self.waiting.clear()
+        for step, row in enumerate(self.rows[first:], start=first):
             if not np.isfinite(row).all():
                 values = ", ".join(f"{name} {value:.4g}" for name, value in zip(self.names, row, strict=True))
                 raise TrainingDiverged(f"the loss is not finite in epoch {self.epoch} (from 0), step {step}: {values}")
-        images = np.array(self.images[first:])
-        self.sums = images @ rows + (self.sums if first else 0.0)
-        self.waiting.clear()
-        means = dict(zip(self.names, images @ rows / images.sum(), strict=True))
+        means = self.means(first)
         at = self.epoch * self.steps + len(self.images) - 1
         self.loggers.log_metrics({f"step/{name}": value for name, value in means.items()}, at)
-        values = "  ".join(f"{name} {value:.4f}" for name, value in means.items())
-        return f"epoch {self.epoch + 1}/{self.epochs}  {values}"
+        return "  ".join([f"epoch {self.epoch + 1}/{self.epochs}", *(f"{name} {means[name]:.4f}" for name in means)])
 
-    def means(self) -> dict[str, float]:
-        """Name -> mean over the images of all steps that were flushed."""
-        return dict(zip(self.names, (self.sums / sum(self.images)).tolist(), strict=True))
+    def means(self, first: int = 0) -> dict[str, float]:
+        """Name -> mean over the images of the steps from `first` on that were flushed."""
+        means = np.average(self.rows[first:], axis=0, weights=self.images[first : len(self.rows)])
+        return dict(zip(self.names, means.tolist(), strict=True))
 
 
 class Trainer:
@@ -115,14 +111,11 @@ class Trainer:
         ranks: Ranks = ALONE,
     ) -> None:
         self.recipe, self.images, self.folder = recipe, images, folder
-        self.fabric, self.reporter = fabric, reporter
-        self.ranks = ranks
+        self.fabric, self.reporter, self.ranks, self.schedule = fabric, reporter, ranks, schedule
         self.weights: StoredModel = model.to(fabric.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-        optimizer = make_optimiser(recipe, model.parameters())
         # Not set up by Fabric, whose wrapper refuses the gradients with respect to the input that attacks need.
         self.model = cast(nn.Module, torch.compile(model)) if recipe.compile else model
-        self.optimizer = cast(Optimizer, fabric.setup_optimizers(optimizer))
-        self.schedule = schedule
+        self.optimizer = cast(Optimizer, fabric.setup_optimizers(make_optimiser(recipe, model.parameters())))
         self.classifier = None if classifier is None else classifier.to(fabric.device)
         self.history: list[dict[str, float]] = []
         self.epoch = 0
@@ -131,12 +124,6 @@ class Trainer:
     def steps_per_epoch(self) -> int:
         return math.ceil(len(self.images) / self.recipe.images_per_step)
 
-    def go_on_from(self, checkpoint: Checkpoint) -> None:
-        """`restore` the checkpoint, and report how far it is."""
-        self.restore(checkpoint)
-        self.reporter.say(f"resumed after epoch {self.epoch} of {self.recipe.epochs}")
-        self.reporter.skip(sum(work(self.schedule, epoch, len(self.images)) for epoch in range(self.epoch)))
-
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from the checkpoint.
 
@@ -144,22 +131,13 @@ class Trainer:
             InputError: its weights or momenta are those of another network, or its schedule is that of another run.
         """
         path = self.folder / CHECKPOINT
-        weights = self.weights.state_dict()
-        if checkpoint["model"].keys() != weights.keys():
-            raise InputError(f"{path} does not fit: its weights have other names than those of {self.recipe.arch}")
-        for name, tensor in weights.items():
-            check_like(path, name, tensor, checkpoint["model"][name])
-        self.weights.load_state_dict(checkpoint["model"])
-        settings = self.optimizer.state_dict()[
-            "param_groups"
-        ]  # taken from the recipe, as the user may have changed them
-        kept = checked_state(path, self.recipe, [*self.weights.parameters()], checkpoint["optimizer"])
-        self.optimizer.load_state_dict({"state": kept, "param_groups": settings})
+        restore_optimiser(path, self.recipe, self.optimizer, checkpoint.optimizer)
         try:
-            self.schedule.restore(checkpoint["schedule"], len(self.images))
-        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
-            raise InputError(f"{path} does not fit: its schedule is another run's ({shown(error)})") from error
-        self.history, self.epoch = checkpoint["history"], checkpoint["epoch"]
+            self.weights.load_state_dict(checkpoint.model)
+            self.schedule.restore(checkpoint.schedule, len(self.images))
+        except UNFIT as error:
+            raise InputError(f"{path} does not fit: it is of another network or run ({shown(error)})") from error
+        self.history, self.epoch = checkpoint.history, checkpoint.epoch
 
     @property
     def steps_taken(self) -> int:
@@ -173,9 +151,7 @@ class Trainer:
             TrainingDiverged: the loss or the logits became NaN or infinite.
             InputError: the method cannot train with its settings (all images would be discarded, say).
         """
-        if (
-            self.history and self.ranks.is_first
-        ):  # the run may have been killed after the last checkpoint and before this file
+        if self.history and self.ranks.is_first:  # the run may have been killed after its last checkpoint
             self._write_history()
         for epoch in range(self.epoch, self.recipe.epochs):
             row = self._one_epoch(epoch, loggers)
@@ -198,27 +174,21 @@ class Trainer:
         try:
             figures = self._train(epoch, loggers)
         except (TrainingDiverged, InputError) as error:
-            raise type(error)(f"{error}. {self._remedy(error)}") from error
+            kept = (
+                f"{self.epoch} epochs are kept: --resume --accept-changes goes on from them" if epoch else "--overwrite"
+            )
+            way = f"a lower learning rate (--set lr=..., now {self.recipe.lr:g}) or other settings"
+            raise type(error)(f"{error}. Try {way}; {kept}") from error
         seconds = round(time.perf_counter() - start, 3)
         return {"epoch": epoch, "lr": self.recipe.lr_at(epoch), **figures, "seconds": seconds}
 
     def _write_history(self) -> None:
-        check_there(self.folder)
         write_atomically(self.folder / HISTORY, pd.DataFrame(self.history).to_csv(index=False).encode())
-
-    def _remedy(self, error: Exception) -> str:
-        """What the user can do about a run that cannot go on."""
-        way = "with other settings"
-        if isinstance(error, TrainingDiverged):
-            way += f", such as a lower learning rate (--set lr=..., now {self.recipe.lr:g})"
-        if self.epoch == 0:
-            return f"No epoch was finished: start anew {way}: --overwrite"
-        epochs = f"{self.epoch} epoch{'s' * (self.epoch > 1)}"
-        return f"The checkpoint of {epochs} is kept: go on from it {way}: --resume --accept-changes"
 
     def _train(self, epoch: int, loggers: LoggerGroup) -> dict[str, float]:
         """Train one epoch; returns the means of what its steps logged, and the schedule's figures."""
-        figures = self._advance(epoch)
+        with self.fabric.autocast():
+            figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch))
         loggers.log_histograms(self.schedule.histograms(), self.steps_taken)
         objective = self.schedule.objective(epoch)
         for group in self.optimizer.param_groups:
@@ -234,26 +204,6 @@ class Trainer:
                 self._check_logits(epoch, x)
         return log.means() | figures
 
-    def _advance(self, epoch: int) -> dict[str, float]:
-        """Let the schedule prepare the epoch, and report what it asks the model about as images of training."""
-        expected, copies, done = work(self.schedule, epoch, len(self.images)) - len(self.images), 0, 0
-        here = f"epoch {epoch + 1}/{self.recipe.epochs}"
-
-        def told(answered: int) -> None:
-            nonlocal copies, done
-            copies += answered * self.ranks.number
-            now = min(expected, copies // (PASSES * self.schedule.method.m))
-            if now > done:
-                self.reporter.advance(
-                    now - done, f"epoch {epoch + 1}/{self.recipe.epochs}  asking which images are easy"
-                )
-            done = max(done, now)
-
-        figures = self.schedule.advance(epoch, len(self.images), self._probe(epoch, told))
-        if expected:
-            self.reporter.advance(expected - done, here)
-        return figures
-
     def _images_in(self, step: int) -> int:
         """Of how many images the batch of a step is, on all ranks together."""
         return min(self.recipe.images_per_step, len(self.images) - step * self.recipe.images_per_step)
@@ -264,12 +214,12 @@ class Trainer:
         if not self.images.streams:
             order = order.to(self.fabric.device)  # all at once, so that no step waits for its indices
         wholes = order.split(self.recipe.images_per_step)
-        parts = [self.ranks.part(len(whole)) for whole in wholes]
-        chunks = [whole[part.rows] for whole, part in zip(wholes, parts, strict=True)]
+        rows = [self.ranks.rows(len(whole)) for whole in wholes]
+        chunks = [whole[mine] for whole, mine in zip(wholes, rows, strict=True)]
         batches = self.images.batches(
             chunks,
             augment_for=lambda step: self._stream("augment", epoch, step).torch(self.fabric.device),
-            place_for=lambda step: parts[step].place,
+            place_for=lambda step: Place(rows[step].start, len(wholes[step])),
         )
         for indices, (x, y) in zip(chunks, batches, strict=True):
             yield indices, x, y
@@ -282,23 +232,21 @@ class Trainer:
         Random numbers are drawn for the whole batch: those of an image do not depend on how many ranks share it.
         """
         device = self.fabric.device
-        part = self.ranks.part(len(x) if self.ranks.alone else self._images_in(step))
-        self.ranks.standing_in = part.weight == 0.0
-        shape = objective.m, part.total, *x.shape[1:]
-        noise = draw(shape, self.recipe.sigma, stream=self._stream("noise", epoch, step), device=device)
-        noise = noise[:, part.rows]
-        generator = self._stream("aside", epoch, step).torch(
-            device
-        )  # this name must stay: the numbers of seeded runs depend on it
-        u = torch.rand(part.total, generator=generator, device=device)[part.rows]
-        inputs = LossInputs(
-            u=u, target=self.schedule.target(indices), sigma=self.recipe.sigma, classifier=self.classifier
-        )
+        total = len(x) if self.ranks.alone else self._images_in(step)
+        rows = self.ranks.rows(total)
+        stream = self._stream("noise", epoch, step)
+        noise = draw((objective.m, total, *x.shape[1:]), self.recipe.sigma, stream=stream, device=device)[:, rows]
+        # The name "aside" must stay: the numbers of seeded runs depend on it.
+        u = torch.rand(total, generator=self._stream("aside", epoch, step).torch(device), device=device)[rows]
+        target = self.schedule.target(indices)
+        inputs = LossInputs(u=u, target=target, sigma=self.recipe.sigma, classifier=self.classifier)
         with self.fabric.autocast():
             loss = objective.loss(self.model, x, y, noise, inputs)
         self.optimizer.zero_grad()
-        self.fabric.backward(loss.total if self.ranks.alone else loss.total * part.weight)
-        logged = reduce_step(self.ranks, self.weights, loss, part)
+        share = len(x) / total
+        self.fabric.backward(loss.total if self.ranks.alone else loss.total * share)
+        logged = {name: value.float() for name, value in (loss.terms | loss.figures).items()}
+        logged = self.ranks.join_step(self.weights, logged, share)
         self.optimizer.step()
         return logged
 
@@ -313,17 +261,9 @@ class Trainer:
     def _stream(self, name: str, *position: int) -> Stream:
         return Stream(self.recipe.seed, f"train/{name}").at(*position)
 
-    def _probe(self, epoch: int, told: Callable[[int], object]) -> Probe:
-        return make_probe(
-            self.weights,
-            self.images,
-            self.recipe.sigma,
-            self._stream("probe", epoch),
-            self.fabric.device,
-            self.ranks,
-            precision="32" if self.recipe.precision == "32" else "bf16",
-            told=told,
-        )
+    def _probe(self, epoch: int) -> Probe:
+        stream = self._stream("probe", epoch)
+        return make_probe(self.weights, self.images, self.recipe.sigma, stream, self.fabric.device, self.ranks)
 
     def _checkpoint(self) -> Checkpoint:
         return Checkpoint(
@@ -342,12 +282,6 @@ def make_optimiser(recipe: Recipe, parameters: Iterable[nn.Parameter]) -> Optimi
         betas = (recipe.momentum, BETA_2)
         return Adam(parameters, recipe.lr, betas=betas, weight_decay=recipe.weight_decay, fused=True)
     return SGD(parameters, recipe.lr, recipe.momentum, weight_decay=recipe.weight_decay, fused=True)
-
-
-def work(schedule: Schedule, epoch: int, images: int) -> int:
-    """How many images of training `epoch` is as much work as: its own, and what the schedule asks before it."""
-    copies = schedule.copies(epoch)
-    return images + (images * copies // (PASSES * schedule.method.m) if copies else 0)
 
 
 def _as_logged(row: dict[str, float]) -> dict[str, float]:

@@ -1,7 +1,8 @@
-"""Everything that decides the weights of a training run, of a classifier or a denoiser."""
+"""Everything that decides the weights of a training run: what a user chose, and what the preset supplies."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -9,17 +10,19 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from randsmooth import methods
-from randsmooth.methods import Method
-from randsmooth.methods.denoising import OBJECTIVES
-from randsmooth.methods.hyperparameters import Noise, model_folders
-from randsmooth.training.schedule import Optimisation
-from randsmooth.training.settings import TrainingPrecision
+from randsmooth.data import DatasetSpec
+from randsmooth.errors import InputError, unknown
+from randsmooth.methods import METHODS, Method
+from randsmooth.methods.denoising import OBJECTIVES, SOURCE
+from randsmooth.methods.hyperparameters import Noise, beginnings, in_epochs, model_folders
+from randsmooth.training.presets import Preset, find
+from randsmooth.training.schedule import Optimisation, scaled
+from randsmooth.training.settings import READING, DenoiserSettings, TrainingPrecision, TrainingSettings
 
 # Settings that change how fast a run is, not what it computes: a resumed run may use others.
 HOW = ("device", "compile")
-READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
-
-
+WITHOUT_NOISE = "gaussian"  # the method that can train at sigma 0
+DENOISER = "denoised-smoothing"  # the method of every denoiser
 ABSENT = "nothing"  # stands for a setting that one of two recipes does not have
 
 
@@ -72,9 +75,7 @@ class Recipe(Optimisation):
     seed: int
     device: str = "auto"
     compile: bool = False
-    threads: int | None = (
-        None  # of the CPU; a resumed run uses as many, since with another number sums are rounded differently
-    )
+    threads: int | None = None  # of the CPU; with another number, sums are rounded differently
     batch_norm_devices: int | None = None  # that normalise a part of each batch on their own; None: none does
     asked: dict[str, str] = Field(default_factory=dict)  # hyperparameter -> weights hash of the model it names
     changed: tuple[str, ...] = ()  # settings that were changed when the run was resumed, and after which epoch
@@ -100,7 +101,7 @@ class Recipe(Optimisation):
 
     def folders(self) -> Mapping[str, Noise | None]:
         """The settings that name folders of other models, and the noise under which these predict, if any."""
-        return model_folders(methods.METHODS[self.method])
+        return model_folders(METHODS[self.method])
 
     def flat(self) -> dict[str, Any]:
         """What decides the weights, by name on one level, without what is not set."""
@@ -115,9 +116,6 @@ class Recipe(Optimisation):
         keys = sorted((mine.keys() | theirs.keys()) - {*HOW, *self.folders(), "changed", "threads"})
         changed = (key for key in keys if mine.get(key) != theirs.get(key))  # an older one lacks settings that are off
         return [Change(key, theirs.get(key, ABSENT), mine.get(key, ABSENT)) for key in changed]
-
-
-DENOISER = "denoised-smoothing"  # the method of every denoiser
 
 
 class DenoiserRecipe(Recipe):
@@ -153,3 +151,122 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     flat = {key: value for key, value in settings.items() if key not in ("hyperparameters", "asked")}
     asked = {f"weights of {key}": weights[:19] for key, weights in settings.get("asked", {}).items()}
     return flat | dict(settings.get("hyperparameters", {})) | asked
+
+
+def resolve(
+    dataset: str, settings: TrainingSettings, spec: DatasetSpec, *, device: str = "auto"
+) -> tuple[Recipe, list[str]]:
+    """The recipe of a run on `dataset`, which `spec` describes, and notes for the user: first the preset's source.
+
+    Settings override the preset. If they ask for fewer or more epochs than the preset, everything that is measured in
+    epochs is compressed or stretched accordingly, except what they set explicitly.
+
+    Raises:
+        InputError: an unknown or impossible setting.
+
+    Example:
+        >>> from randsmooth import data
+        >>> settings = TrainingSettings(method="gaussian", sigma=0.25, epochs=2)
+        >>> recipe, notes = resolve("digits", settings, data.describe("digits"))
+        >>> recipe.method, recipe.sigma, recipe.epochs, recipe.arch
+        ('gaussian', 0.25, 2, 'small-cnn')
+    """
+    preset = find(settings.method, spec.name, settings.preset, anywhere=settings.anywhere)
+    sigma = preset.usual_sigma() if settings.sigma is None else settings.sigma
+    if sigma == 0.0 and preset.method != WITHOUT_NOISE:
+        raise InputError(
+            f"sigma=0 trains without noise, and {preset.method} needs some: take method={WITHOUT_NOISE!r} (--method "
+            f"{WITHOUT_NOISE}), or a sigma above 0"
+        )
+    arch = settings.arch or preset.arch or spec.arch
+    schedule = preset.schedule(spec.name, arch)
+    usual = schedule.model_dump() | _hyperparameters(preset, sigma, schedule.epochs, schedule.epochs)
+    epochs = settings.epochs or schedule.epochs
+    own, steps = _split(preset.method, settings.set)
+    method = methods.create(preset.method, **_hyperparameters(preset, sigma, epochs, schedule.epochs) | own)
+    recipe = Recipe(
+        **settings.model_dump(include={"take", "precision", "seed", "compile", *READING}),
+        **schedule.stretched(epochs).model_dump() | steps,
+        dataset=dataset,
+        device=device,
+        arch=arch,
+        method=preset.method,
+        hyperparameters=dataclasses.asdict(method),
+        preset=preset.name,
+        sigma=sigma,
+    )
+    _check(recipe, method.m)
+    notes = _notes(preset, spec, recipe, {"arch": preset.arch or spec.arch, **usual})
+    return recipe, [*notes, *[f"sigma={sigma:g}, as none was named"] * (settings.sigma is None)]
+
+
+def _hyperparameters(preset: Preset, sigma: float, epochs: int, usual: int) -> dict[str, Any]:
+    """All hyperparameters, from `preset` or else the method's defaults, in a run of `epochs`, not `usual`."""
+    kind, factor = METHODS[preset.method], epochs / (preset.reference_epochs or usual)
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    values = {name: value for name, value in defaults.items() if value is not dataclasses.MISSING}
+    values |= preset.hyperparameters(sigma)
+    first_of_parts = dict(beginnings(kind))
+    for name in in_epochs(kind):
+        if values.get(name):  # epoch 0 stays the first at any length
+            values[name] = min(epochs - (name in first_of_parts), scaled(values[name], factor))
+    return values
+
+
+def _split(method: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The values of `--set` that belong to the method, and those that belong to the optimisation."""
+    own = {field.name for field in dataclasses.fields(METHODS[method])}
+    steps = {*Optimisation.model_fields} - {"epochs"}
+    for key in settings:
+        if key not in own | steps:
+            raise unknown(f"setting of {method}", key, own | steps)
+    of_steps = {key: value for key, value in settings.items() if key not in own}
+    Optimisation(epochs=1, **{"lr": 1.0} | of_steps)  # refuses what is out of range
+    return {key: value for key, value in settings.items() if key in own}, of_steps
+
+
+def _check(recipe: Recipe, m: int) -> None:
+    """Raise InputError for settings with which no run can be trained."""
+    if recipe.batch < m or recipe.batch % m:
+        raise InputError(f"batch={recipe.batch} must be a multiple of m={m}: it holds m noises of batch / m images")
+    for name, parts in beginnings(METHODS[recipe.method]):
+        begins = recipe.hyperparameters[name]
+        what = " and ".join(part for key, part in parts.items() if recipe.hyperparameters.get(key))
+        if what and begins >= recipe.epochs:
+            raise InputError(
+                f"{name}={begins} lies beyond the last of {recipe.epochs} epochs, which count from 0: {what} would "
+                f"never begin. Train longer or set a smaller {name} (--set {name}=...)"
+            )
+
+
+def _notes(preset: Preset, spec: DatasetSpec, recipe: Recipe, usual: Mapping[str, Any]) -> list[str]:
+    """The preset's source; where it was not published for this data set or sigma; and what is not as in it."""
+    notes = [f"{preset.name}: {preset.source}"]
+    if not preset.serves(spec.name):
+        notes.append(f"published for {', '.join(preset.datasets)}, not for {spec.name}")
+    nearest, flat = preset.nearest(recipe.sigma), recipe.flat()
+    if nearest != recipe.sigma and (values := ", ".join(preset.by_sigma[nearest])):
+        notes.append(f"{preset.name} has no values for sigma={recipe.sigma}: {values} of sigma={nearest}")
+    now = {key: flat.get(key, () if key == "lr_milestones" else None) for key in usual}
+    words = {key: (_word(usual[key]), _word(now[key])) for key in usual}
+    different = ", ".join(f"{key} {before} -> {after}" for key, (before, after) in words.items() if before != after)
+    return [*notes, *([f"unlike the preset: {different}"] if different else [])]
+
+
+def _word(value: Any) -> str:
+    return str([*value]) if isinstance(value, list | tuple) else str(value)
+
+
+def resolve_denoiser(dataset: str, settings: DenoiserSettings, spec: DatasetSpec, *, device: str) -> DenoiserRecipe:
+    """The recipe of a denoiser's run on `dataset`, which `spec` describes."""
+    # After a third and two thirds of the run, as in the authors' code: 30 and 60 of 90 epochs.
+    thirds = {third * settings.epochs // 3 for third in (1, 2)} - {0}
+    return DenoiserRecipe(
+        **settings.model_dump(),
+        lr_milestones=tuple(sorted(thirds)),
+        dataset=dataset,
+        device=device,
+        method=DENOISER,
+        hyperparameters=dataclasses.asdict(OBJECTIVES[settings.objective]()),
+        preset=SOURCE,
+    )

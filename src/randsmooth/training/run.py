@@ -1,12 +1,13 @@
-"""Train a base classifier: from a data set and settings to a model folder; and how long that will take."""
+"""Train a classifier or a denoiser: from a data set and settings to a model folder; and how long that will take."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,28 +15,25 @@ from typing import Any
 import torch
 from lightning_fabric.loggers.logger import Logger
 
-from randsmooth import data, methods, models
+from randsmooth import data
 from randsmooth.data import Images, TensorImages
 from randsmooth.data.dataset_spec import IN_MEMORY_BYTES
 from randsmooth.errors import InputError
-from randsmooth.extras import versions
 from randsmooth.frozen_record import check_not_settings, settings_from
 from randsmooth.methods import Method
-from randsmooth.methods.hyperparameters import Noise, model_folders
-from randsmooth.models import Classifier
-from randsmooth.noise import Stream, check_sigma
+from randsmooth.models import Classifier, Denoiser
 from randsmooth.progress import Progress, Silent
-from randsmooth.training import threads
-from randsmooth.training.devices import make_fabric, placed
-from randsmooth.training.execution import Job, Options, carry_out, training_images
-from randsmooth.training.loop import Callback, Trainer, work
-from randsmooth.training.recipe import Recipe
-from randsmooth.training.resolution import resolve
-from randsmooth.training.settings import TrainingSettings
+from randsmooth.training.devices import leads, make_fabric, placed
+from randsmooth.training.execution import Options, Run, carry_out, training_images
+from randsmooth.training.loop import Callback, Trainer
+from randsmooth.training.networks import its_classifier, new_classifier, new_denoiser, weights_of_other_models
+from randsmooth.training.recipe import Recipe, resolve, resolve_denoiser
+from randsmooth.training.settings import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, delivered_folder
 
 TOGETHER = 256  # images that are read at once
 STEPS = 6  # that are timed for an estimate
+PASSES = 3  # forward passes that a noisy copy costs in training, where its gradient is taken too
 
 
 def train(
@@ -69,9 +67,9 @@ def train(
         devices: how many devices of this machine share every batch: GPUs or, with device="cpu", processes, which this
             one starts and ends. Batch, noise, order and augmentation do not depend on their number. Default: as many as
             torchrun started, else one.
-        nodes: machines with so many devices each; torchrun or srun must have started this call on all of them.
-        sync_batch_norm: normalise by the statistics of the whole batch, as one device does; False: each device by those
-            of its part, as usual in the literature.
+        nodes: machines with so many devices each; torchrun must have started this call on all of them.
+        sync_batch_norm: normalise by the statistics of the whole batch, as one device does, with torch's SyncBatchNorm,
+            which needs GPUs; False: each device by those of its part, as usual in the literature.
         resume: go on with an interrupted run in the folder. On the same number of devices it ends with the weights of
             an uninterrupted one, bit for bit on the CPU; a finished run is returned as it is.
         overwrite: discard an earlier run in the folder.
@@ -81,8 +79,8 @@ def train(
             name that a resumed run was begun with; for a new run TensorBoard, where it is installed.
         callback: called as `callback(metrics, model)` after every epoch, once its checkpoint is written: with its row
             of `history.csv`, and the model so far in eval mode, to certify it by a `SmoothedClassifier`, say, which
-            takes a copy. Whatever it raises ends the run, which can be resumed. With several `devices` it is called in
-            the first of their processes, so it must be a function of a module, and what it changes stays there.
+            takes a copy. Whatever it raises ends the run, which can be resumed. With several `devices` a copy of it is
+            called in the first of their processes, and what it changes stays there.
         progress: True shows how the run is progressing, False does not; default: on a terminal. Or a function like
             `progress.console`.
         fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, method="amplify"`.
@@ -108,26 +106,92 @@ def train(
         ('gaussian', 10, ['cross_entropy', 'easy_share', 'epoch', 'hard_share', 'lr', 'seconds'])
     """
     check_not_settings(dataset, "second")
-    options = Options.checked(
-        resume=resume,
-        overwrite=overwrite,
-        accept_changes=accept_changes,
-        logger=logger,
-        callback=callback,
-        progress=progress,
-    )
+    flags = {"resume": resume, "overwrite": overwrite, "accept_changes": accept_changes}
+    options = Options.checked(logger, callback, progress, **flags)
     chosen = settings_from(TrainingSettings, settings, fields)
     placement = placed(device, devices, nodes, sync_batch_norm)
-    name, source, reading = named(dataset, chosen.reading)
-    spec = data.describe(source, **reading)
-    require_labels(spec)
-    recipe, notes = resolve(name, chosen, spec, device=device)
+    recipe, notes, spec, own = _resolved(dataset, chosen, device)
     recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
     written = {"verb": "train", **chosen.model_dump(mode="json", exclude_none=True)}
-    own = None if isinstance(source, str) else source
-    with placement.folder(delivered_folder(out, resume=resume, overwrite=overwrite)) as folder:
-        job = Job(recipe, spec, placement, folder, written, options, new_classifier, notes=tuple(notes), own=own)
-        return carry_out(job)
+    with _folder(out, options) as folder:
+        return carry_out(Run(recipe, spec, placement, folder, written, options, new_classifier, notes=notes, own=own))
+
+
+def train_denoiser(
+    dataset: str,
+    settings: DenoiserSettings | None = None,
+    *,
+    out: Place,
+    device: str = "auto",
+    devices: int | None = None,
+    nodes: int = 1,
+    sync_batch_norm: bool = False,
+    resume: bool = False,
+    overwrite: bool = False,
+    accept_changes: bool = False,
+    logger: str | Logger | Sequence[str | Logger] | None = None,
+    callback: Callback | None = None,
+    progress: Progress | bool | None = None,
+    **fields: Any,
+) -> Denoiser:
+    """Train a denoiser on `dataset` into the folder `out`, and return it in eval mode (Salman et al., NeurIPS 2020).
+
+    A folder is written as by `train`, and read by `models.load_denoiser`. On `objective="mse"` it learns clean images,
+    and serves any classifier. On `objective="stability"` it learns what keeps the class that `classifier` gives to the
+    clean image; the classifier stays as it is. Salman et al. go on with this from a denoiser that was trained on "mse":
+    `start=`.
+
+    Args:
+        dataset: a name, or the path of a folder of images or of Parquet files. Labels are not used.
+        settings: how to train.
+        out: the folder of the run, or its URL, as for `train`.
+        device, devices, nodes, sync_batch_norm, resume, overwrite, accept_changes, logger, callback, progress: as for
+            `train`.
+        fields: settings as keywords, instead of `settings` or in place of some of them: `sigma=0.5, epochs=5`.
+
+    Raises:
+        InputError: settings, data or models that cannot be used, or a folder that must not be written to.
+        TrainingDiverged: the loss became NaN or infinite.
+        RankLost: a process on another device ended early; it says which and why.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     denoiser = train_denoiser(
+        ...         "digits", sigma=0.25, arch="dncnn-3x4", take=64, epochs=1, out=f"{folder}/denoiser"
+        ...     )
+        >>> denoiser.sigma, denoiser.provenance["objective"]
+        (0.25, 'mse')
+    """
+    check_not_settings(dataset, "second")
+    flags = {"resume": resume, "overwrite": overwrite, "accept_changes": accept_changes}
+    options = Options.checked(logger, callback, progress, **flags)
+    chosen = settings_from(DenoiserSettings, settings, fields)
+    placement = placed(device, devices, nodes, sync_batch_norm)
+    spec = data.describe(dataset)
+    recipe = resolve_denoiser(dataset, chosen, spec, device=device)
+    recipe = recipe.model_copy(update={"asked": weights_of_other_models(recipe, spec)})
+    written = {"verb": "train-denoiser", **chosen.model_dump(mode="json", exclude_none=True)}
+    with _folder(out, options) as folder:
+        return carry_out(Run(recipe, spec, placement, folder, written, options, new_denoiser, its_classifier))
+
+
+def _folder(out: Place, options: Options) -> AbstractContextManager[Path]:
+    """The folder of the run, for the first rank; the others open and write none."""
+    if not leads():
+        return nullcontext(Path(os.devnull))
+    return delivered_folder(out, resume=options.resume, overwrite=options.overwrite)
+
+
+def _resolved(
+    dataset: Any, settings: TrainingSettings, device: str
+) -> tuple[Recipe, tuple[str, ...], data.DatasetSpec, Images | None]:
+    """The recipe, notes on it for the user, the data set's facts, and the images themselves if they have no path."""
+    name, source, reading = named(dataset, settings.reading)
+    spec = data.describe(source, **reading)
+    require_labels(spec)
+    recipe, notes = resolve(name, settings, spec, device=device)
+    return recipe, tuple(notes), spec, None if isinstance(source, str) else source
 
 
 def named(dataset: Any, reading: dict[str, Any]) -> tuple[str, Any, dict[str, Any]]:
@@ -174,78 +238,6 @@ def _digest(images: Images) -> str:
     return hashed.hexdigest()
 
 
-def weights_of_other_models(recipe: Recipe, spec: data.DatasetSpec) -> dict[str, str]:
-    """Hyperparameter -> weights hash of the model in the folder that it names.
-
-    Raises:
-        InputError: there is no model, or it was trained for other images or with a sigma that does not fit.
-    """
-    weights = {}
-    for key, noise in model_folders(methods.METHODS[recipe.method]).items():
-        source = recipe.hyperparameters[key]
-        if source:
-            weights[key] = models.weights_hash(_other_model(key, source, noise, recipe, spec))
-    return weights
-
-
-def _other_model(key: str, source: str, noise: Noise, recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
-    try:
-        other = models.load(source)
-    except InputError as error:
-        raise InputError(f"{key}: {error}") from error
-    unlike = _difference(other, spec)
-    if unlike:
-        theirs = other.provenance.get("dataset", "other data")
-        raise InputError(
-            f"{key}={source!r} was made for {theirs}, and {unlike} in {recipe.dataset}: name a model trained on "
-            f"{recipe.dataset}"
-        )
-    sigma = other.provenance.get("sigma")
-    if noise == "of the model" and sigma is None:
-        raise InputError(
-            f"{key}={source!r} does not record at which sigma it was trained: name a model made by `train`"
-        )
-    if sigma is not None:
-        _check_sigma(key, source, sigma)
-    if noise == "of the run" and sigma not in (None, recipe.sigma):
-        raise InputError(f"{key}={source!r} was trained at sigma={sigma}, this run is at sigma={recipe.sigma}")
-    return other
-
-
-def _check_sigma(key: str, source: str, sigma: object) -> None:
-    try:
-        check_sigma(sigma)  # type: ignore[arg-type]
-    except InputError as error:
-        raise InputError(f"{key}={source!r} records an impossible sigma: {error}") from error
-
-
-def _difference(other: Classifier, spec: data.DatasetSpec) -> str:
-    """How the images and classes of `other` differ from those of `spec`; empty if they do not."""
-    if other.shape != tuple(spec.shape):
-        return f"its images have the shape {other.shape}, not {tuple(spec.shape)} as"
-    if other.num_classes != len(spec.classes):
-        return f"it has {other.num_classes} classes, not {len(spec.classes)} as"
-    for k, (theirs, ours) in enumerate(zip(other.classes, spec.classes, strict=True)):
-        if theirs != ours:
-            return f"its class {k} is {theirs!r}, not {ours!r} as"
-    return ""
-
-
-def new_classifier(recipe: Recipe, spec: data.DatasetSpec) -> Classifier:
-    """The untrained network of `recipe`, initialised from its seed, with the recipe as its provenance."""
-    provenance = recipe.model_dump(mode="json") | {"versions": versions()}
-    with torch.random.fork_rng(devices=[]):  # architectures take their initial weights from torch's global generator
-        torch.default_generator.manual_seed(Stream(recipe.seed, "train/init").torch().initial_seed())
-        return Classifier(
-            arch=recipe.arch,
-            classes=list(spec.classes),
-            shape=list(spec.shape),
-            mean=None if spec.mean is None else list(spec.mean),
-            std=None if spec.std is None else list(spec.std),
-            provenance=provenance,
-        )
-
-
 def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = "auto") -> float:
     """The seconds that `train` with these settings is expected to take.
 
@@ -262,26 +254,18 @@ def expected_seconds(dataset: Any, settings: TrainingSettings, *, device: str = 
         >>> 0 < seconds < 60
         True
     """
-    name, source, reading = named(dataset, settings.reading)
-    spec = data.describe(source, **reading)
-    require_labels(spec)
-    recipe, _ = resolve(name, settings, spec, device=device)
+    recipe, _, spec, own = _resolved(dataset, settings, device)
     fabric = make_fabric(recipe)
-    images = training_images(recipe, fabric.device, None if isinstance(source, str) else source)
-    schedule = recipe.build_method().schedule()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        threads.using(threads.pick(recipe, spec, fabric.device, new_classifier)),
-    ):
+    images, schedule = training_images(recipe, fabric.device, own), recipe.build_method().schedule()
+    with tempfile.TemporaryDirectory() as folder:
         model = new_classifier(recipe, spec)
         trainer = Trainer(recipe, images, model, schedule, Path(folder), fabric, Silent())
         objectives = [schedule.objective(epoch) for epoch in range(recipe.epochs)]
-        epochs = Counter(type(objective) for objective in objectives)
         latest = {type(objective): objective for objective in objectives}
-        seconds_per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
-    steps = trainer.steps_per_epoch * sum(seconds_per_step[kind] * number for kind, number in epochs.items())
-    asked = sum(work(schedule, epoch, len(images)) - len(images) for epoch in range(recipe.epochs))
-    return steps + asked / recipe.images_per_step * min(seconds_per_step.values())  # of the objective without attack
+        per_step = {kind: _seconds_per_step(trainer, objective) for kind, objective in latest.items()}
+    steps = trainer.steps_per_epoch * sum(per_step[type(objective)] for objective in objectives)
+    copies = sum(schedule.copies(epoch) for epoch in range(recipe.epochs)) / (PASSES * schedule.method.m)
+    return steps + trainer.steps_per_epoch * copies * min(per_step.values())  # of the objective without attack
 
 
 def _seconds_per_step(trainer: Trainer, objective: Method) -> float:

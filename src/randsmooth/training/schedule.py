@@ -89,8 +89,8 @@ class Optimisation(LearningRate):
     @model_validator(mode="after")
     def _in_range(self) -> Self:
         for name in ("epochs", "batch"):
-            if (value := getattr(self, name)) > MOST:
-                raise InputError(f"{name}={value} must be at most {MOST:,}")
+            if not 1 <= (value := getattr(self, name)) <= MOST:
+                raise InputError(f"{name}={value} must lie from 1 to {MOST:,}")
         for name, most in (("momentum", 1.0), ("weight_decay", math.inf)):
             if not 0.0 <= (value := getattr(self, name)) < most:
                 raise InputError(f"{name}={value} must lie in [0, {most})")

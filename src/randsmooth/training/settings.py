@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
@@ -17,11 +16,22 @@ from randsmooth.training import presets, schedule
 
 TrainingPrecision = Literal["32", "bf16-mixed"]
 Objective = Literal["mse", "stability"]
+READING = ("image_column", "label_column", "resize", "crop")  # arguments of `data.load`
 
 
 def _size(name: str, value: Any) -> str | None:
     """A size as it is written in files, of whatever a user gave."""
     return written(parse_size(name, value))
+
+
+def _said(default: Any, description: str, *, ge: int | None = None) -> Any:
+    return Field(default=default, description=description, ge=ge)
+
+
+TAKE = _said(None, "Train on this many images, evenly spread over the file. (default: all)")
+PRECISION = _said("32", "Arithmetic: 32 or bf16-mixed.")
+COMPILE = _said(False, "Compile the network with torch.compile.")
+SEED = _said(0, "Seed of initialisation, order, augmentation and noise.", ge=0)
 
 
 class TrainingSettings(FrozenRecord):
@@ -52,58 +62,36 @@ class TrainingSettings(FrozenRecord):
         randsmooth.errors.InputError: unknown setting 'epoch': did you mean 'epochs'? Expected one of: ...
     """
 
-    method: str | None = Field(
-        default=None, description="Training method; see `randsmooth methods`. (default: the preset's, or gaussian)"
+    method: str | None = _said(None, "Training method; see `randsmooth methods`. (default: the preset's, or gaussian)")
+    sigma: float | None = _said(None, "Standard deviation of the noise, for pixels in [0, 1]. (default: the preset's)")
+    arch: str | None = _said(
+        None,
+        "Architecture: small-cnn, lenet, resnet20 (6n+2), wrn28-10 (6n+4), densenet40, resnet50. (default: the data's)",
     )
-    sigma: float | None = Field(
-        default=None,
-        description="Standard deviation of the noise, for pixels in [0, 1]. (default: the preset's, or the middle one)",
-    )
-    arch: str | None = Field(
-        default=None,
-        description="Architecture: small-cnn, lenet, resnet20 (any 6n+2), wrn28-10 (any 6n+4), densenet40, resnet50. "
-        "(default: the data set's)",
-    )
-    preset: str | None = Field(
-        default=None,
-        description="Published settings; see `randsmooth methods --presets`. (default: the method's usual ones)",
-    )
-    anywhere: bool = Field(
-        default=False, description="Use the preset on a data set that it was not published for, too."
-    )
-    epochs: int | None = Field(
-        default=None,
-        description="Epochs; the preset's schedule is compressed or stretched to them. (default: the preset's)",
-    )
+    preset: str | None = _said(None, "Published settings; see `randsmooth methods --presets`. (default: the method's)")
+    anywhere: bool = _said(False, "Use the preset on a data set that it was not published for, too.")
+    epochs: int | None = _said(None, "Epochs, to which the preset's schedule is fitted. (default: the preset's)", ge=1)
     set: dict[str, Any] = Field(
         default_factory=dict,
         description="Override a setting of the method (m, E_t, p_t, ...) or of the optimisation (lr, batch, ...).",
     )
-    take: int | None = Field(
-        default=None, description="Train on this many images, evenly spread over the file. (default: all)"
+    take: int | None = TAKE
+    precision: TrainingPrecision = PRECISION
+    compile: bool = COMPILE
+    image_column: str | None = _said(None, "Column, array or extension of the images. (default: image, img, x, ...)")
+    label_column: str | None = _said(None, "Column, array or extension of the labels. (default: label, y, target, ...)")
+    resize: Annotated[str | None, BeforeValidator(partial(_size, "resize"))] = _said(
+        None, "Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)"
     )
-    precision: TrainingPrecision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
-    compile: bool = Field(default=False, description="Compile the network with torch.compile.")
-    image_column: str | None = Field(
-        default=None, description="Column, array or extension that holds the images. (default: image, img, x, ...)"
+    crop: Annotated[str | None, BeforeValidator(partial(_size, "crop"))] = _said(
+        None, "Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)"
     )
-    label_column: str | None = Field(
-        default=None, description="Column, array or extension that holds the labels. (default: label, y, target, ...)"
-    )
-    resize: Annotated[str | None, BeforeValidator(partial(_size, "resize"))] = Field(
-        default=None,
-        description="Scale every image: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)",
-    )
-    crop: Annotated[str | None, BeforeValidator(partial(_size, "crop"))] = Field(
-        default=None,
-        description="Cut the centre of every image, after scaling: a side's pixels, or HEIGHTxWIDTH. (default: all)",
-    )
-    seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
+    seed: int = SEED
 
     @property
     def reading(self) -> dict[str, Any]:
         """How the images are read: arguments of `data.load` and `data.describe`."""
-        return {name: getattr(self, name) for name in ("image_column", "label_column", "resize", "crop")}
+        return {name: getattr(self, name) for name in READING}
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -113,10 +101,6 @@ class TrainingSettings(FrozenRecord):
             METHODS.check(self.method)
         if self.preset is not None:
             presets.named(self.preset)
-        if self.epochs is not None and self.epochs < 1:
-            raise InputError(f"epochs={self.epochs} must be at least 1")
-        if self.seed < 0:
-            raise InputError(f"seed={self.seed} must be 0 or more")
         return self
 
 
@@ -133,46 +117,29 @@ class DenoiserSettings(FrozenRecord):
         >>> DenoiserSettings(sigma=0.5, objective="stability")
         Traceback (most recent call last):
         ...
-        randsmooth.errors.InputError: objective='stability' is about what a classifier says: name one ...
+        randsmooth.errors.InputError: objective='stability' with classifier=None: ...
     """
 
     sigma: float = Field(description="Standard deviation of the noise to remove, for pixels in [0, 1].")
-    objective: Objective = Field(
-        default="mse",
-        description="mse: the clean image back. stability: a classifier's class of the clean image back.",
-    )
-    classifier: str | None = Field(
-        default=None, description="Model folder of the classifier that the objective stability is about; it is kept."
-    )
-    start: str | None = Field(
-        default=None, description="Folder of a denoiser to begin with, such as one trained on mse. (default: untrained)"
-    )
-    arch: str = Field(default="dncnn-17x64", description="The network: dncnn-DEPTHxWIDTH.")
-    epochs: int = Field(default=90, description="Epochs; the learning rate drops x0.1 after one and two thirds.")
-    batch: int = Field(default=256, description="Images per step.")
-    lr: float = Field(default=1e-3, description="Learning rate of Adam.")
-    take: int | None = Field(
-        default=None, description="Train on this many images, evenly spread over the file. (default: all)"
-    )
-    precision: TrainingPrecision = Field(default="32", description="Arithmetic: 32 or bf16-mixed.")
-    compile: bool = Field(default=False, description="Compile the network with torch.compile.")
-    seed: int = Field(default=0, description="Seed of initialisation, order, augmentation and noise.")
+    objective: Objective = _said("mse", "mse: the clean image back. stability: a classifier's class of it back.")
+    classifier: str | None = _said(None, "Model folder of the classifier that stability is about; it is kept.")
+    start: str | None = _said(None, "Folder of a denoiser to begin with, such as one of mse. (default: untrained)")
+    arch: str = _said("dncnn-17x64", "The network: dncnn-DEPTHxWIDTH.")
+    epochs: int = _said(90, "Epochs; the learning rate is multiplied by 0.1 after one and two thirds.")
+    batch: int = _said(256, "Images per step.")
+    lr: float = _said(1e-3, "Learning rate of Adam.")
+    take: int | None = TAKE
+    precision: TrainingPrecision = PRECISION
+    compile: bool = COMPILE
+    seed: int = SEED
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         check_sigma(self.sigma)
-        for name in ("epochs", "batch"):
-            if not 1 <= (value := getattr(self, name)) <= schedule.MOST:
-                raise InputError(f"{name}={value} must lie from 1 to {schedule.MOST:,}")
-        if not (math.isfinite(self.lr) and self.lr > 0):
-            raise InputError(f"lr={self.lr} must be a finite number above 0")
-        if self.seed < 0:
-            raise InputError(f"seed={self.seed} must be 0 or more")
-        if self.objective == "stability" and self.classifier is None:
+        schedule.Optimisation(epochs=self.epochs, lr=self.lr, batch=self.batch)  # refuses what is out of range
+        if (self.objective == "stability") != (self.classifier is not None):
             raise InputError(
-                "objective='stability' is about what a classifier says: name one (--classifier FOLDER on the command "
-                "line)"
+                f"objective={self.objective!r} with classifier={self.classifier!r}: stability, and it alone, is about "
+                "what a classifier says (--classifier FOLDER on the command line)"
             )
-        if self.objective == "mse" and self.classifier is not None:
-            raise InputError("objective='mse' asks no classifier: leave it out, or choose objective='stability'")
         return self

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 
 from randsmooth.attacks import noisy_logits
 from randsmooth.methods import Loss, LossInputs, Method
-from randsmooth.methods.checks import at_least, check_noise, within
+from randsmooth.methods.hyperparameters import at_least, within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class CleanAndNoisy(Method):
 
     def loss(self, model: nn.Module, x: Tensor, y: Tensor, noise: Tensor, inputs: LossInputs = LossInputs()) -> Loss:
         """The mixed cross-entropy; arguments as for every `Method`."""
-        check_noise(self, x, noise)
+        self.check_noise(x, noise)
         noisy = noisy_logits(model, x, noise).flatten(0, 1)  # (m*B, K)
         clean = self.share * cross_entropy(model(x), y)
         rest = (1.0 - self.share) * cross_entropy(noisy, y.repeat(self.m))
-        return Loss(clean + rest, {"clean": clean.detach(), "noisy": rest.detach()}, {})
+        return Loss.of({}, clean=clean, noisy=rest)

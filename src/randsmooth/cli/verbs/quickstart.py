@@ -74,7 +74,7 @@ def _left(settings: Quickstart, method: str) -> Left:
     from randsmooth.certificates.journal import journal_path
     from randsmooth.certification.run import check_flags
     from randsmooth.training.folder import check
-    from randsmooth.training.resolution import resolve
+    from randsmooth.training.recipe import resolve
 
     table = _table_path(settings, method)
     flags = {"resume": settings.resume, "overwrite": settings.overwrite}
@@ -82,7 +82,7 @@ def _left(settings: Quickstart, method: str) -> Left:
     checkpoint, _ = check(settings.out / method, recipe, **flags)
     check_flags(table, **flags)
     certified = settings.resume and table.exists() and not journal_path(table).exists()
-    trained = checkpoint["epoch"] / recipe.epochs if checkpoint is not None else 0.0
+    trained = checkpoint.epoch / recipe.epochs if checkpoint is not None else 0.0
     return Left(training=1.0 - trained, certification=0.0 if certified else 1.0)
 
 

@@ -60,7 +60,7 @@ def train(settings: Train) -> None:
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
-    if leads(values):
+    if leads():
         say(printable(f"model in {values['out']}; certify it with: randsmooth certify {_to_certify(settings, values)}"))
 
 

@@ -50,7 +50,7 @@ def train_denoiser(settings: TrainDenoiser) -> None:
 
     values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
     run(**values, progress=console)
-    if leads(values):
+    if leads():
         say(printable(f"denoiser in {values['out']}: randsmooth certify CLASSIFIER --denoiser {values['out']}"))
 
 

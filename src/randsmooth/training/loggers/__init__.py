@@ -6,8 +6,6 @@ A logger of ours is a file here and a line in `LOGGERS`.
 from __future__ import annotations
 
 import json
-import pkgutil
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,17 +18,23 @@ from lightning_fabric.loggers.tensorboard import TensorBoardLogger
 from torch import Tensor
 
 from randsmooth.atomic import write_atomically
-from randsmooth.errors import InputError, Note, unknown
+from randsmooth.documents import shown
+from randsmooth.errors import InputError, Note
 from randsmooth.extras import MissingPackage, needs
-from randsmooth.training.folder import EVENTS, TRACKED
+from randsmooth.registry import Registry
+from randsmooth.training.folder import TRACKED
 
 # Each is opened with a `LoggedRun`. Those whose `version` is not empty go on with it when the run is resumed.
-LOGGERS = {
-    "tensorboard": "tensorboard_logger:RunEvents",
-    "csv": "csv_logger:RunMetrics",
-    "mlflow": "mlflow_logger:MLflowRun",
-    "wandb": "wandb_logger:WandbRun",
-}
+LOGGERS: Registry[Callable[[LoggedRun], Logger]] = Registry(
+    "logger",
+    "randsmooth.loggers",
+    {
+        "tensorboard": f"{__name__}.tensorboard_logger:RunEvents",
+        "csv": f"{__name__}.csv_logger:RunMetrics",
+        "mlflow": f"{__name__}.mlflow_logger:MLflowRun",
+        "wandb": f"{__name__}.wandb_logger:WandbRun",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -71,26 +75,22 @@ def check_loggers(loggers: str | Logger | Sequence[str | Logger] | None) -> list
     """
     if loggers is None:
         return None
-    listed = list(loggers) if isinstance(loggers, Sequence) and not isinstance(loggers, str) else [loggers]
-    names = [logger for logger in listed if not isinstance(logger, Logger)]
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(
-                f"logger is a {type(name).__name__}; expected one of {', '.join(LOGGERS)}, or a Logger of Lightning"
-            )
-        if name not in LOGGERS:
-            raise unknown("logger", name, LOGGERS)
-        if names.count(name) > 1:
-            raise InputError(f"logger {name!r} is given twice")
-        _kind(name)
+    listed: list[Any] = list(loggers) if isinstance(loggers, list | tuple) else [loggers]
+    for logger in listed:
+        if isinstance(logger, str):
+            _kind(logger)
+            if listed.count(logger) > 1:
+                raise InputError(f"logger {logger!r} is given twice")
+        elif not isinstance(logger, Logger):
+            kinds = f"one of {', '.join(LOGGERS)}, or a Logger of Lightning"
+            raise InputError(f"logger is a {type(logger).__name__}; expected {kinds}")
     return listed
 
 
 def _kind(name: str) -> Callable[[LoggedRun], Logger]:
     """The class of the logger `name`. Raises MissingPackage unless what it imports is installed."""
     with needs(f"the logger {name}"):
-        kind: Callable[[LoggedRun], Logger] = pkgutil.resolve_name(f"{__name__}.{LOGGERS[name]}")
-    return kind
+        return LOGGERS[name]
 
 
 @contextmanager
@@ -104,7 +104,6 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
 
     Raises:
         InputError: one of them cannot be opened.
-        OSError: something could not be written; `filename` says where.
 
     Example:
         >>> import tempfile
@@ -115,88 +114,58 @@ def open_loggers(loggers: Sequence[str | Logger] | None, run: LoggedRun) -> Iter
         ['loggers.json', 'metrics']
     """
     path = run.folder / TRACKED
-    tracked = _read(path) if path.exists() else {}
-    chosen: list[str | Logger] = list(loggers if loggers is not None else tracked or usual())
-    with _told_once(run.folder / EVENTS):
-        opened = [_open(logger, run, tracked) for logger in chosen]
-        ids = {
-            name: str(logger.version or "")
-            for name, logger in zip(chosen, opened, strict=True)
-            if isinstance(name, str)
-        }
-        if loggers is not None:
-            write_atomically(path, json.dumps(tracked | ids).encode())
-        group, status = LoggerGroup(opened), "failed"
-        try:
-            yield group
-            status = "success"
-        except KeyboardInterrupt:
-            status = "aborted"
-            raise
-        finally:
-            group.finalize(status)
-
-
-@contextmanager
-def _told_once(events: Path) -> Iterator[None]:
-    """Name the folder of `events` in an OSError without a file: TensorBoard's, whose thread shall not print it, too."""
-    before = threading.excepthook
-    threading.excepthook = lambda failed: None if isinstance(failed.exc_value, OSError) else before(failed)
     try:
-        yield
-    except OSError as error:
-        if is_of_the_disk(error):
-            error.filename = error.filename or str(events)
+        tracked: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
+    except ValueError:
+        raise InputError(f"{path} is damaged: remove it, and the resumed run is tracked as a new one") from None
+    chosen: list[str | Logger] = list(loggers if loggers is not None else tracked or usual())
+    opened = [_open(logger, run, tracked) for logger in chosen]
+    pairs = zip(chosen, opened, strict=True)
+    ids = {name: str(logger.version or "") for name, logger in pairs if isinstance(name, str)}
+    if loggers is not None:
+        write_atomically(path, json.dumps(tracked | ids).encode())
+    group, status = LoggerGroup(opened), "failed"
+    try:
+        yield group
+        status = "success"
+    except KeyboardInterrupt:
+        status = "aborted"
         raise
     finally:
-        threading.excepthook = before
+        group.finalize(status)
 
 
 def usual() -> list[str]:
     """The loggers of a run for which none are named: TensorBoard, where it is installed."""
-    try:
+    with suppress(MissingPackage):
         _kind("tensorboard")
-    except MissingPackage:
-        return []
-    return ["tensorboard"]
+        return ["tensorboard"]
+    return []
 
 
 def _open(logger: str | Logger, run: LoggedRun, tracked: Mapping[str, str]) -> Logger:
     """The logger, told the run's hyperparameters."""
     try:
         if isinstance(logger, str):
-            opened = _kind(logger)(replace(run, tracked_as=tracked.get(logger) or None))
-        else:
-            opened = logger
+            logger = _kind(logger)(replace(run, tracked_as=tracked.get(logger) or None))
         with suppress(NotImplementedError):  # Fabric's own CSVLogger has no place for them
-            opened.log_hyperparams(dict(run.hyperparameters))
+            logger.log_hyperparams(dict(run.hyperparameters))
+    except InputError:
+        raise
     except Exception as error:  # whatever the client of a tracker raises
-        if isinstance(error, InputError) or is_of_the_disk(error):
-            raise
         name = logger if isinstance(logger, str) else type(logger).__name__
         raise InputError(
-            f"the logger {name} cannot be started ({type(error).__name__}: {' '.join(str(error).split())}); the run "
-            "can go without it: name other loggers"
+            f"the logger {name} cannot be started ({type(error).__name__}: {shown(error)}); the run can go without it: "
+            "name other loggers"
         ) from error
-    return opened
-
-
-def _read(path: Path) -> dict[str, str]:
-    """The names of the loggers that the run was begun with -> the ids under which they know it."""
-    try:
-        found = json.loads(path.read_bytes())
-        if isinstance(found, dict) and all(name in LOGGERS and isinstance(id, str) for name, id in found.items()):
-            return found
-    except ValueError:
-        pass
-    raise InputError(f"{path} is damaged: remove it, and the resumed run is tracked as a new one")
+    return logger
 
 
 class LoggerGroup:
     """Passes metrics on to each of its loggers.
 
     A logger that fails on the way is left out from then on, with a `Note`: hours of training are worth more than
-    its curves. A disk that cannot be written to stops the run, as the checkpoint could not be written either.
+    its curves.
 
     Example:
         >>> LoggerGroup([]).log_metrics({"epoch/loss": 0.5}, step=3)
@@ -233,20 +202,6 @@ class LoggerGroup:
             try:
                 act(logger)
             except Exception as error:  # whatever the client of a tracker raises, and a logger of the user's own
-                if is_of_the_disk(error):
-                    raise
                 self.loggers.remove(logger)
-                what = f"{type(logger).__name__} failed ({type(error).__name__}: {' '.join(str(error).split())})"
+                what = f"{type(logger).__name__} failed ({type(error).__name__}: {shown(error)})"
                 warnings.warn(f"{what}: the run goes on without it", Note, stacklevel=3)
-
-
-def is_of_the_disk(error: Exception) -> bool:
-    """Whether the system refused to write a file; trackers' clients raise an OSError for a lost connection, too.
-
-    Example:
-        >>> is_of_the_disk(OSError(28, "No space left on device")), is_of_the_disk(ConnectionError(111, "refused"))
-        (True, False)
-    """
-    return (
-        isinstance(error, OSError) and error.errno is not None and not isinstance(error, ConnectionError | TimeoutError)
-    )

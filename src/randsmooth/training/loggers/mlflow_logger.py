@@ -13,12 +13,12 @@ from mlflow.entities import Metric, Param
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
+from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.training.loggers import LoggedRun
 
 EXPERIMENT = "randsmooth"  # where MLFLOW_EXPERIMENT_NAME names none
 STATUS = {"success": "FINISHED", "failed": "FAILED", "aborted": "KILLED"}
-AT_ONCE = 100  # parameters that MLflow takes in one request
 FORBIDDEN = re.compile(r"[^\w\-. :/]")  # in the name of a metric
 
 
@@ -28,13 +28,11 @@ class MLflowRun(Logger):
     Where and under which experiment is said by MLflow's own variables, MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME.
     """
 
+    name = EXPERIMENT
+
     def __init__(self, run: LoggedRun) -> None:
         self.client = MlflowClient()
         self.id = self._begin(run.folder.resolve().name) if run.tracked_as is None else self._go_on(run.tracked_as)
-
-    @property
-    def name(self) -> str:
-        return EXPERIMENT
 
     @property
     def version(self) -> str:
@@ -50,8 +48,7 @@ class MLflowRun(Logger):
         """As parameters. MLflow does not let those of a resumed run be changed, so these are told by a tag."""
         known = self.client.get_run(self.id).data.params
         new = [Param(name, str(value)) for name, value in params.items() if name not in known]
-        for first in range(0, len(new), AT_ONCE):
-            self.client.log_batch(self.id, params=new[first : first + AT_ONCE])
+        self.client.log_batch(self.id, params=new)
         changed = [f"{name}={value}" for name, value in params.items() if known.get(name, str(value)) != str(value)]
         if changed:
             self.client.set_tag(self.id, "changed when resumed", ", ".join(changed))
@@ -70,7 +67,7 @@ class MLflowRun(Logger):
             self.client.update_run(id, status="RUNNING")
         except MlflowException as error:
             raise InputError(
-                f"the run was tracked by MLflow as {id}, which is not in its store ({' '.join(str(error).split())}): "
-                "set MLFLOW_TRACKING_URI to the store that has it, or resume with other loggers"
+                f"the run was tracked by MLflow as {id}, which is not in its store ({shown(error)}): set "
+                "MLFLOW_TRACKING_URI to the store that has it, or resume with other loggers"
             ) from error
         return id

@@ -20,6 +20,8 @@ class WandbRun(Logger):
     W&B's own variables say where: WANDB_PROJECT, WANDB_ENTITY, WANDB_DIR, and WANDB_MODE=offline for no network.
     """
 
+    name = "wandb"
+
     def __init__(self, run: LoggedRun) -> None:
         self.run = wandb.init(
             id=run.tracked_as,
@@ -28,10 +30,6 @@ class WandbRun(Logger):
             settings=wandb.Settings(console="off"),
         )
         self.run.define_metric("*", step_metric=STEP)
-
-    @property
-    def name(self) -> str:
-        return str(self.run.project)
 
     @property
     def version(self) -> str:

@@ -8,16 +8,7 @@ from randsmooth.errors import InputError, unknown
 from randsmooth.training.presets import acr, cat_rs, jeong, macer
 from randsmooth.training.presets.base import SIGMAS, Preset, usual_optimisation
 
-__all__ = [
-    "PAPERS",
-    "PRESETS",
-    "SIGMAS",
-    "Preset",
-    "default",
-    "find",
-    "named",
-    "usual_optimisation",
-]
+__all__ = ["PAPERS", "PRESETS", "SIGMAS", "Preset", "default", "find", "named", "usual_optimisation"]
 
 # The paper that the first part of a preset's name stands for.
 PAPERS = {
@@ -33,30 +24,26 @@ GREY = ("digits", "mnist", "fashion-mnist")
 
 
 def _borrowed(preset: Preset, datasets: tuple[str, ...] = ()) -> Preset:
-    """The values of `preset` on other data sets; what is measured in epochs is scaled to their schedules."""
+    """The values of `preset` on other data sets; what is measured in epochs is scaled to their schedules.
+
+    MACER is deferred to a third of the schedule, and takes 64 images a step: without this beginning, or with the 16
+    images of a usual batch, small networks became constant classifiers.
+    """
     assert preset.optimisation is not None
+    source = f"not from a paper: {preset.name} of {preset.datasets[0]} on the data set's usual schedule"
     borrowed = replace(
         preset,
         name=f"randsmooth/{preset.method}",
-        source=f"not from a paper: {preset.name} of {preset.datasets[0]} on the data set's usual schedule",
+        source=source,
         datasets=datasets,
         optimisation=None,
         reference_epochs=preset.optimisation.epochs,
     )
-    return _deferred(borrowed) if preset.method == "macer" else borrowed
-
-
-def _deferred(preset: Preset) -> Preset:
-    """MACER with Gaussian training for the first third of the schedule, and 64 images per step.
-
-    Without this beginning, or with the 16 images of a usual batch, small networks became constant classifiers.
-    """
-    return replace(
-        preset,
-        source=f"{preset.source}, deferred, 64 images per step",
-        batch=macer.OWN.batch,
-        by_sigma={sigma: {**values, "lbd_from": 50} for sigma, values in preset.by_sigma.items()},
-    )
+    if preset.method != "macer":
+        return borrowed
+    deferred = {sigma: {**values, "lbd_from": 50} for sigma, values in preset.by_sigma.items()}
+    source = f"{source}, deferred, 64 images per step"
+    return replace(borrowed, source=source, batch=macer.OWN.batch, by_sigma=deferred)
 
 
 BORROWED = (
@@ -66,7 +53,7 @@ BORROWED = (
     _borrowed(acr.AMPLIFY),
 )
 
-# The first preset for a data set and a method is the default there, unless it is a variation.
+# The first preset for a data set and a method is the default there, unless it is a variation. The last needs a teacher.
 PRESETS = (
     *acr.PRESETS,
     *cat_rs.PRESETS,
@@ -74,7 +61,7 @@ PRESETS = (
     *jeong.PRESETS,
     *acr.BASELINES,
     *BORROWED,
-    cat_rs.ON_IMAGENET,  # needs a teacher, and so is no default
+    cat_rs.ON_IMAGENET,
 )
 
 
@@ -86,11 +73,12 @@ def default(method: str, dataset: str) -> Preset:
     Raises:
         InputError: all presets of the method are for other data sets.
     """
-    for preset in PRESETS:
-        if preset.method == method and preset.serves(dataset) and preset.main:
+    of_method = [preset for preset in PRESETS if preset.method == method]
+    for preset in of_method:
+        if preset.serves(dataset) and preset.main:
             return preset
-    if all(preset.method != method for preset in PRESETS):
-        return Preset(name=f"defaults/{method}", method=method, source="the defaults of the method, not from a paper")
+    if not of_method:
+        return Preset(f"defaults/{method}", method, "the defaults of the method, not from a paper")
     raise InputError(f"no preset trains {method!r} on {dataset!r}; see `randsmooth methods --presets`")
 
 
@@ -112,7 +100,13 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     for candidate in candidates:
         if candidate.serves(dataset):
             return candidate
-    _check_accounts(preset, dataset)
+    versions = [p for p in PRESETS if p.base == preset and p.main and p.variation and p.serves(dataset)]
+    if versions:
+        choices = " or ".join(f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)" for p in versions)
+        raise InputError(
+            f"preset {preset!r} on {dataset} is ambiguous: the paper's text gives one schedule, the figures of its "
+            f"table come from another. Choose {choices}"
+        )
     if anywhere:
         return candidates[0]
     served = ", ".join(sorted({name for p in candidates for name in p.datasets}))
@@ -122,17 +116,6 @@ def find(method: str | None, dataset: str, preset: str | None = None, *, anywher
     )
 
 
-def _check_accounts(name: str, dataset: str) -> None:
-    """Raise InputError if `name` has two versions: by the text of the paper, and by the figures of its table."""
-    accounts = [p for p in PRESETS if p.base == name and p.main and p.variation and p.serves(dataset)]
-    if accounts:
-        choices = " or ".join(f"--preset {p.name} ({p.schedule(dataset, '').epochs} epochs)" for p in accounts)
-        raise InputError(
-            f"preset {name!r} on {dataset} is ambiguous: the paper's text gives one schedule, the figures of its table "
-            f"come from another. Choose {choices}"
-        )
-
-
 def named(name: str) -> list[Preset]:
     """The presets called `name`, each for other data sets.
 
@@ -140,12 +123,7 @@ def named(name: str) -> list[Preset]:
         InputError: there are none.
     """
     presets = [p for p in PRESETS if p.name == name]
-    if not presets:
-        raise unknown("preset", name, _like(name))
+    if not presets:  # all variations of its preset are suggested, or all main presets
+        variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
+        raise unknown("preset", name, variations or {p.name for p in PRESETS if p.main})
     return presets
-
-
-def _like(name: str) -> set[str]:
-    """The names to suggest instead of an unknown one: all variations of its preset, or all main presets."""
-    variations = {p.name for p in PRESETS if name.startswith(f"{p.base}/")}
-    return variations or {p.name for p in PRESETS if p.main}

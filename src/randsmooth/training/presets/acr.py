@@ -18,35 +18,22 @@ PAPER = "Sun et al., ICML 2025"
 ARXIV = f"{PAPER}, arXiv version"
 
 GAUSSIAN = Preset(
-    name="acr/gaussian",
-    method="gaussian",
-    source=f"{PAPER}, table 2 and appendix A.1",
-    datasets=CIFAR10,
-    optimisation=CIFAR,
-    fixed={"m": 4},
-    by_sigma=each(),
+    "acr/gaussian", "gaussian", f"{PAPER}, table 2 and appendix A.1", CIFAR10, CIFAR, {"m": 4}, by_sigma=each()
 )
-GAUSSIAN_IMAGENET = replace(
-    GAUSSIAN, source=f"{PAPER}, appendix A.1", datasets=("imagenet",), optimisation=IMAGENET, fixed={"m": 1}
+GAUSSIAN_IMAGENET = Preset(
+    "acr/gaussian", "gaussian", f"{PAPER}, appendix A.1", ("imagenet",), IMAGENET, {"m": 1}, by_sigma=each()
 )
 AMPLIFY = Preset(
-    name="acr/amplify",
-    method="amplify",
-    source=f"{PAPER}, table 2, appendix A.1 and table 6",
-    datasets=CIFAR10,
-    optimisation=CIFAR,
+    "acr/amplify", "amplify", f"{PAPER}, table 2, appendix A.1 and table 6", CIFAR10, CIFAR,
     fixed={"m": 4, "gradient": "damped"},
     by_sigma=each(E_t=(60, 70, 60), p_t=(0.5, 0.4, 0.4), T=(3, 6, 4), eps=(0.25, 0.25, 0.5)),
-)
+)  # fmt: skip
+WITH_MODEL = f"{PAPER}, appendix A.1 and table 7; needs a trained model: --set p_A_from=MODEL_DIR"
 AMPLIFY_IMAGENET = Preset(
-    name="acr/amplify",
-    method="amplify",
-    source=f"{PAPER}, appendix A.1 and table 7; needs a trained model: --set p_A_from=MODEL_DIR",
-    datasets=("imagenet",),
-    optimisation=IMAGENET,
+    "acr/amplify", "amplify", WITH_MODEL, ("imagenet",), IMAGENET,
     fixed={"E_t": 0, "reweight": False, "discard_noises": 50, "gradient": "damped", "with_replacement": True},
     by_sigma=each(m=(1, 1, 2), p_t=(0.2, 0.2, 0.1), T=(2, 2, 1), eps=(0.5, 1.0, 2.0)),
-)
+)  # fmt: skip
 
 PARTS = ("discard", "reweight", "attack")
 SOME = (*((part,) for part in PARTS), ("discard", "reweight"), ("discard", "attack"), ("reweight", "attack"))

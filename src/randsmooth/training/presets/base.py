@@ -34,26 +34,24 @@ def usual_optimisation(dataset: str, arch: str) -> Optimisation:
 PROSE, TABLE = "prose", "table1"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Preset:
     """One method on some data sets, with the hyperparameters that may depend on sigma.
 
     Attributes:
         name: paper/method; paper/method/variation for a row of an ablation table, or for one of two versions of a row.
         method: its registered name.
+        source: paper and table or appendix.
         datasets: names it was published for; empty: any data set.
-        arch: architecture; None: the data set's.
         optimisation: the training schedule; None: the one usual for the data set.
-        batch: noisy samples per step, instead of the schedule's.
         fixed: hyperparameters that are the same at every sigma.
         by_sigma: hyperparameters at each sigma, in addition to the fixed ones; empty: none depends on sigma.
+        batch: noisy samples per step, instead of the schedule's.
+        arch: architecture; None: the data set's.
         reference_epochs: the length of run for which hyperparameters that count epochs are given; None: the schedule's.
-        source: paper and table or appendix.
 
     Example:
-        >>> preset = Preset(
-        ...     name="mine/gaussian", method="gaussian", source="an example", datasets=("mnist",), fixed={"m": 2}
-        ... )
+        >>> preset = Preset("mine/gaussian", "gaussian", "an example", ("mnist",), fixed={"m": 2})
         >>> preset.serves("cifar10"), preset.hyperparameters(0.5)
         (False, {'m': 2})
     """
@@ -62,11 +60,11 @@ class Preset:
     method: str
     source: str
     datasets: tuple[str, ...] = ()
-    arch: str | None = None
     optimisation: Optimisation | None = None
-    batch: int | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     by_sigma: Mapping[float, Mapping[str, Any]] = field(default_factory=dict)
+    batch: int | None = None
+    arch: str | None = None
     reference_epochs: int | None = None
 
     @property
@@ -116,24 +114,10 @@ def each(*, sigmas: tuple[float, ...] = SIGMAS, **columns: tuple[Any, ...]) -> d
     return {sigma: {key: column[i] for key, column in columns.items()} for i, sigma in enumerate(sigmas)}
 
 
-def row(
-    main: Preset,
-    variation: str,
-    source: str,
-    *,
-    sigmas: Iterable[float] | None = None,
-    optimisation: Optimisation | None = None,
-    **changes: Any,
-) -> Preset:
+def row(main: Preset, variation: str, source: str, *, sigmas: Iterable[float] = (), **changes: Any) -> Preset:
     """`main` with some hyperparameters changed as in a row of a table, at the table's `sigmas`."""
     by_sigma = {sigma: {**main.by_sigma.get(sigma, {}), **changes} for sigma in sigmas or main.by_sigma}
-    return replace(
-        main,
-        name=f"{main.base}/{variation}",
-        source=source,
-        by_sigma=by_sigma,
-        optimisation=optimisation or main.optimisation,
-    )
+    return replace(main, name=f"{main.base}/{variation}", source=source, by_sigma=by_sigma)
 
 
 def rows(

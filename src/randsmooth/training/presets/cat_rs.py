@@ -29,6 +29,7 @@ from randsmooth.training.presets.base import (
     rows,
 )
 from randsmooth.training.presets.macer import K16
+from randsmooth.training.schedule import Optimisation
 
 PAPER = "Jeong et al., AAAI 2023, submission"
 TABLE_1, TABLE_2 = f"{PAPER}, table 1 and appendix B.2", f"{PAPER}, table 2 and appendix B.2"
@@ -37,42 +38,34 @@ BY_LOGS = f"{PAPER}, table 1 as its figures' logs were made"
 MACER_BATCH = 256 * 16
 
 
-def _mnist(method: str, **settings: Any) -> Preset:
-    usual: dict[str, Any] = {"source": TEXT, "datasets": ("mnist",), "optimisation": MNIST, "by_sigma": each()}
-    return Preset(**{"name": f"cat-rs/{method}/{PROSE}", "method": method} | usual | settings)
+def _mnist(method: str, fixed: dict[str, Any], by_sigma: Any = None, schedule: Optimisation = MNIST) -> Preset:
+    return Preset(f"cat-rs/{method}/{PROSE}", method, TEXT, ("mnist",), schedule, fixed, by_sigma or each())
+
+
+def _cifar(method: str, fixed: dict[str, Any], by_sigma: Any = None, schedule: Optimisation = CIFAR) -> Preset:
+    return Preset(f"cat-rs/{method}", method, TABLE_2, CIFAR10, schedule, fixed, by_sigma or each())
 
 
 def _logged(prose: Preset, **changes: Any) -> Preset:
     """The version with which the table's figures were made, from the one of the text."""
     assert prose.optimisation is not None
-    return row(prose, TABLE, BY_LOGS, optimisation=LOGGED.replace(batch=prose.optimisation.batch), **changes)
+    return replace(row(prose, TABLE, BY_LOGS, **changes), optimisation=LOGGED.replace(batch=prose.optimisation.batch))
 
 
-def _cifar(method: str, **settings: Any) -> Preset:
-    usual: dict[str, Any] = {"source": TABLE_2, "datasets": CIFAR10, "optimisation": CIFAR, "by_sigma": each()}
-    return Preset(name=f"cat-rs/{method}", method=method, **usual | settings)
+GAUSSIAN_MNIST = _mnist("gaussian", {"m": 1})
+CONSISTENCY_MNIST = _mnist("consistency", {"m": 2, "eta": 0.5}, each(lbd=(10.0, 5.0, 5.0)))
+SMOOTHMIX_MNIST = _mnist("smoothmix", {"m": 4, "alpha": 1.0, "eta": 5.0}, each(T=(2, 4, 8)))
+SMOOTHADV_MNIST = _mnist("smoothadv", {"m": 4, "eps": 1.0, "T": 10})
+MACER_MNIST = _mnist("macer", K16, each(lbd=(16.0, 16.0, 6.0)), MNIST.replace(batch=MACER_BATCH))
+CAT_RS_MNIST = Preset(
+    "cat-rs/cat-rs", "cat-rs", TABLE_1, ("mnist",), MNIST,
+    {"m": 4, "T": 4, "eps": 1.0, "lbd": 1.0, "p0": 0.2}, each(),
+)  # fmt: skip
 
-
-GAUSSIAN_MNIST = _mnist("gaussian", fixed={"m": 1})
-CONSISTENCY_MNIST = _mnist("consistency", fixed={"m": 2, "eta": 0.5}, by_sigma=each(lbd=(10.0, 5.0, 5.0)))
-SMOOTHMIX_MNIST = _mnist("smoothmix", fixed={"m": 4, "alpha": 1.0, "eta": 5.0}, by_sigma=each(T=(2, 4, 8)))
-SMOOTHADV_MNIST = _mnist("smoothadv", fixed={"m": 4, "eps": 1.0, "T": 10})
-MACER_MNIST = _mnist(
-    "macer", fixed=K16, by_sigma=each(lbd=(16.0, 16.0, 6.0)), optimisation=MNIST.replace(batch=MACER_BATCH)
-)
-CAT_RS_MNIST = _mnist(
-    "cat-rs", name="cat-rs/cat-rs", source=TABLE_1, fixed={"m": 4, "T": 4, "eps": 1.0, "lbd": 1.0, "p0": 0.2}
-)
-
+STABILITY_MNIST = _mnist("stability", {"m": 1, "lbd": 2.0})
 ON_MNIST = (
-    GAUSSIAN_MNIST,
-    _mnist("stability", fixed={"m": 1, "lbd": 2.0}),
-    SMOOTHADV_MNIST,
-    MACER_MNIST,
-    CONSISTENCY_MNIST,
-    SMOOTHMIX_MNIST,
-    CAT_RS_MNIST,
-)
+    GAUSSIAN_MNIST, STABILITY_MNIST, SMOOTHADV_MNIST, MACER_MNIST, CONSISTENCY_MNIST, SMOOTHMIX_MNIST, CAT_RS_MNIST,
+)  # fmt: skip
 
 # The commands have --epsilon 255, out of 256, and --deferred, which leaves the robustness term out while epoch <= 30.
 EPS_255 = 255 / 256
@@ -80,32 +73,18 @@ DEFERRED = 31
 CHANGED: dict[str, dict[str, Any]] = {"smoothadv": {"eps": EPS_255}, "macer": {"lbd_from": DEFERRED}}
 AS_LOGGED = tuple(_logged(p, **CHANGED.get(p.method, {})) for p in ON_MNIST if p.method != "cat-rs")
 
-GAUSSIAN_CIFAR = _cifar("gaussian", fixed={"m": 1})
-SMOOTHADV_CIFAR = _cifar("smoothadv", fixed={"T": 10}, by_sigma=each(eps=(1.0, 2.0, 2.0), m=(4, 2, 2)))
-CONSISTENCY_CIFAR = _cifar("consistency", fixed={"m": 2, "eta": 0.5}, by_sigma=each(lbd=(20.0, 10.0, 10.0)))
-SMOOTHMIX_CIFAR = _cifar(
-    "smoothmix",
-    fixed={"m": 2, "T": 4, "eta": 5.0},
-    by_sigma=each(alpha=(0.5, 1.0, 2.0), start=(0.0, 1.0, 2.0)),  # the one-step adversary is used from sigma 0.5 on
-)
-CAT_RS_CIFAR = _cifar(
-    "cat-rs", fixed={"m": 4, "T": 4, "eps": 1.0}, by_sigma=each(lbd=(0.5, 2.0, 2.0), p0=(0.05, 0.1, 0.1))
-)
-
+GAUSSIAN_CIFAR = _cifar("gaussian", {"m": 1})
+STABILITY_CIFAR = _cifar("stability", {"m": 1}, each(lbd=(2.0, 2.0, 1.0)))
+SMOOTHADV_CIFAR = _cifar("smoothadv", {"T": 10}, each(eps=(1.0, 2.0, 2.0), m=(4, 2, 2)))
+MACER_SIGMAS = each(lbd=(12.0, 4.0, 12.0), lbd_from=(0, 0, CIFAR.lr_milestones[0]))
+MACER_CIFAR = _cifar("macer", K16, MACER_SIGMAS, CIFAR.replace(batch=MACER_BATCH))
+CONSISTENCY_CIFAR = _cifar("consistency", {"m": 2, "eta": 0.5}, each(lbd=(20.0, 10.0, 10.0)))
+ONE_STEP = each(alpha=(0.5, 1.0, 2.0), start=(0.0, 1.0, 2.0))  # the one-step adversary is used from sigma 0.5 on
+SMOOTHMIX_CIFAR = _cifar("smoothmix", {"m": 2, "T": 4, "eta": 5.0}, ONE_STEP)
+CAT_RS_CIFAR = _cifar("cat-rs", {"m": 4, "T": 4, "eps": 1.0}, each(lbd=(0.5, 2.0, 2.0), p0=(0.05, 0.1, 0.1)))
 ON_CIFAR = (
-    GAUSSIAN_CIFAR,
-    _cifar("stability", fixed={"m": 1}, by_sigma=each(lbd=(2.0, 2.0, 1.0))),
-    SMOOTHADV_CIFAR,
-    _cifar(
-        "macer",
-        fixed=K16,
-        by_sigma=each(lbd=(12.0, 4.0, 12.0), lbd_from=(0, 0, CIFAR.lr_milestones[0])),
-        optimisation=CIFAR.replace(batch=MACER_BATCH),
-    ),
-    CONSISTENCY_CIFAR,
-    SMOOTHMIX_CIFAR,
-    CAT_RS_CIFAR,
-)
+    GAUSSIAN_CIFAR, STABILITY_CIFAR, SMOOTHADV_CIFAR, MACER_CIFAR, CONSISTENCY_CIFAR, SMOOTHMIX_CIFAR, CAT_RS_CIFAR,
+)  # fmt: skip
 
 # The authors' code differs from algorithm 1: it has another mask, no p0, a teacher, and another lbd at sigma 0.5.
 RELEASED = replace(
@@ -123,10 +102,7 @@ ON_IMAGENET = replace(
     source=f"{PAPER}, which lacks it: the authors' command for ImageNet; needs a teacher: --set teacher=MODEL_DIR",
     datasets=("imagenet",),
     optimisation=IMAGENET.replace(lr_milestones=(30, 60, 85)),
-    fixed={
-        **{"m": 2, "T": 1, "eps": 1.0, "eps_doubled_from": 80},
-        **{"variant": "released", "confidence": "teacher"},
-    },
+    fixed={**RELEASED.fixed, "m": 2, "T": 1, "eps_doubled_from": 80, "confidence": "teacher"},
     by_sigma=each(sigmas=(1.0,), lbd=(2.0,)),
 )
 

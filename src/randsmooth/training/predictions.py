@@ -1,6 +1,7 @@
-"""A teacher's smoothed predictions for the training images: made once, stored with the run, resumed if cut short.
+"""What models predict for noisy copies of the training images: the one in training, to weigh them, and a teacher.
 
-They are stored as class counts in a file that carries a digest, and is checked when it is read.
+A teacher's predictions are made once, stored with the run as class counts, in a file that carries a digest, and
+resumed if they were cut short.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
 from randsmooth import models
@@ -23,16 +24,49 @@ from randsmooth.attacks import frozen
 from randsmooth.data import Images
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, Note
+from randsmooth.methods import Probe
 from randsmooth.models import Classifier
 from randsmooth.noise import Stream, draw
 from randsmooth.progress import Progress
+from randsmooth.training.devices import ALONE, Ranks
 from randsmooth.training.folder import TEACHER
-from randsmooth.training.ranks import ALONE, Ranks
 from randsmooth.training.recipe import Recipe
 
-SAMPLES = 2048  # forward samples at a time
+IMAGES = 256  # that a probe asks about at a time
+AUGMENT = 1  # appended to the address of a chunk's augmentation
+SAMPLES = 2048  # noisy copies of an image that a teacher is asked about at a time
 SAVE_EVERY = 30.0  # seconds
 DONE, DIGEST = "done", "digest"  # keys of the metadata, beside what the answers depend on
+
+
+def make_probe(
+    model: nn.Module, images: Images, sigma: float, stream: Stream, device: torch.device, ranks: Ranks = ALONE
+) -> Probe:
+    """A `Probe` of `model` on `images`.
+
+    `stream` belongs to the epoch. Augmentation is addressed by m and the chunk of the indices, noise by the copy, too.
+    The `ranks` take turns: each counts for every so many chunks, and all get all counts.
+    """
+
+    def probe(indices: Tensor, m: int, of: str | None = None, *, augmented: bool = False) -> Tensor:
+        network, own = model if of is None else models.load(of, device=device), stream.at(m)
+        chunks = indices.split(IMAGES)
+        mine = range(ranks.rank, len(chunks), ranks.number)
+        counts = torch.zeros(len(indices), dtype=torch.int64, device=device)
+
+        def crops(k: int) -> Generator | None:
+            return own.at(AUGMENT, mine[k]).torch(images.device) if augmented else None
+
+        with frozen(network), torch.inference_mode():
+            batches = images.batches([chunks[chunk] for chunk in mine], crops)
+            for chunk, (x, y) in zip(mine, batches, strict=True):
+                right = counts[chunk * IMAGES :][: len(x)]
+                for copy in range(m):
+                    noise = draw(x.shape, sigma, stream=own.at(0, chunk, copy), device=device)
+                    right += network(x + noise).argmax(dim=-1) == y
+        return ranks.sum(counts).cpu()
+
+    return probe
 
 
 class SmoothedTeacher:
@@ -43,13 +77,7 @@ class SmoothedTeacher:
     """
 
     def __init__(
-        self,
-        recipe: Recipe,
-        images: Images,
-        run: Path,
-        device: torch.device,
-        progress: Progress,
-        ranks: Ranks = ALONE,
+        self, recipe: Recipe, images: Images, run: Path, device: torch.device, progress: Progress, ranks: Ranks = ALONE
     ) -> None:
         self.recipe, self.images, self.path = recipe, images, run / TEACHER
         self.device, self.progress, self.ranks = device, progress, ranks
@@ -98,8 +126,8 @@ class SmoothedTeacher:
         """What the predictions depend on."""
         recipe = self.recipe
         facts = {"weights": models.weights_hash(model), "n": n, "sigma": model.provenance["sigma"], "seed": recipe.seed}
-        facts |= {"dataset": recipe.dataset, "take": recipe.take}
-        facts |= {"augment": self.images.spec.augment if augmented else "none"}
+        augment = self.images.spec.augment if augmented else "none"
+        facts |= {"dataset": recipe.dataset, "take": recipe.take, "augment": augment}
         return {key: str(value) for key, value in facts.items()}
 
     def _stored(self, about: dict[str, str], classes: int) -> tuple[Tensor, int]:
@@ -120,7 +148,7 @@ def stored_predictions(run: Path) -> Tensor | None:
     """(N, K) the teacher's predictions for the training images of the run in a folder; None if it has no teacher.
 
     Raises:
-        InputError: the file is damaged, or holds counts that no teacher can have given.
+        InputError: the file is damaged.
     """
     try:
         counts, _, about = read_answers(run / TEACHER)
@@ -140,7 +168,7 @@ def read_answers(path: Path) -> tuple[Tensor, int, dict[str, str]]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        InputError: the file was altered since it was written, or holds counts that no teacher can have given.
+        InputError: the file was altered since it was written.
     """
     try:
         with safe_open(path, "pt") as file:
@@ -151,30 +179,13 @@ def read_answers(path: Path) -> tuple[Tensor, int, dict[str, str]]:
         raise InputError(f"{path} is damaged ({shown(error)})") from None
     if facts.pop(DIGEST, None) != _digest(counts, facts):
         raise InputError(f"{path} is not as it was written: its digest is missing or differs")
-    done = _checked(path, counts, facts)
-    return counts, done, {key: value for key, value in facts.items() if key != DONE}
+    return counts, int(facts.pop(DONE)), facts
 
 
 def check_answers(path: Path) -> str:
     """What was verified about the teacher's answers at `path`, in one sentence. Raises the errors of `read_answers`."""
     counts, done, _ = read_answers(path)
     return f"a teacher's answers on {done} of {len(counts)} images; they are as they were written"
-
-
-def _checked(path: Path, counts: Tensor, facts: dict[str, str]) -> int:
-    """For how many images the counts are complete; InputError unless these have n answers each, and the others none."""
-    done, n = (_whole(facts.get(key)) for key in (DONE, "n"))
-    if counts.dtype != torch.int64 or counts.ndim != 2 or done is None or not n or done > len(counts):
-        raise InputError(f"{path} holds no counts of a teacher's answers")
-    expected = torch.zeros(len(counts), dtype=torch.int64)
-    expected[:done] = n
-    if bool((counts < 0).any() | (counts > n).any()) or not torch.equal(counts.sum(dim=1), expected):
-        raise InputError(f"{path} holds counts that cannot come from {n} answers per image")
-    return done
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
 def _digest(counts: Tensor, facts: dict[str, str]) -> str:
