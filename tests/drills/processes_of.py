@@ -7,12 +7,13 @@ from pathlib import Path
 
 def ranks_of(pid: int) -> list[int]:
     """The processes that process `pid` started as ranks of a training run, in the order of their ranks."""
-    found = {}
+    found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
-                variables = dict(each.partition(b"=")[::2] for each in (folder / "environ").read_bytes().split(b"\0"))
-                found[int(variables[b"RANK"])] = int(folder.name)
-        except (OSError, IndexError, KeyError):  # it ended meanwhile, or is no rank
+            state, parent, *rest = (folder / "stat").read_text().rpartition(")")[2].split()
+            command, variables = ((folder / name).read_bytes() for name in ("cmdline", "environ"))
+        except (OSError, ValueError):  # it ended meanwhile
             continue
-    return [found[rank] for rank in sorted(found)]
+        if int(parent) == pid and state != "Z" and (b"spawn_main" in command or b"\0LOCAL_RANK=" in variables):
+            found.append((int(rest[17]), int(folder.name)))  # by the time of their start
+    return [rank for _, rank in sorted(found)]

@@ -15,7 +15,6 @@ import onnx
 import torch
 import yaml
 from onnx import TensorProto, helper, numpy_helper
-from randsmooth.training.predictions import stored_predictions
 
 from fuzz.containers import inflating, message_bent, rezipped, safetensors_bent
 from fuzz.draw import YAML, Draw, bent, to_json, to_yaml
@@ -36,6 +35,7 @@ from randsmooth.training.devices import make_fabric
 from randsmooth.training.folder import CHECKPOINT, TEACHER, check
 from randsmooth.training.loop import Trainer
 from randsmooth.training.networks import new_classifier
+from randsmooth.training.predictions import stored_predictions
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 DIGESTS = WEIGHTS_HASH, DIGEST = "weights", "digest"  # keys of config.json

@@ -39,7 +39,7 @@ DEVICES = (
     "Devices of each machine that share every batch: GPUs or, with --device cpu, processes. "
     "(default: as many as torchrun started, else 1)"
 )
-NODES = "Machines with so many devices each, on all of which torchrun or srun starts this command."
+NODES = "Machines with so many devices each, on all of which torchrun starts this command."
 SYNC_BATCH_NORM = "Normalise by the whole batch's statistics, not on each device by those of its part of the batch."
 LOGGER = (
     "Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default: tensorboard, where "

@@ -89,7 +89,8 @@ class Placement:
 
 def started() -> bool:
     """Whether this process is one of several ranks, which torchrun or `launch` started."""
-    return "TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ
+    several = int(os.environ.get("WORLD_SIZE", 1)) > 1
+    return several and ("TORCHELASTIC_RUN_ID" in os.environ or MEET in os.environ)
 
 
 def leads() -> bool:

@@ -52,7 +52,8 @@ def check(
     present = sorted(path.name for path in folder.iterdir() if not _is_scrap(path)) if folder.is_dir() else []
     begun = {*present} <= {*FIRST}  # killed before its first checkpoint
     if present and not (overwrite or (resume and begun)):
-        what = "a trained model" if {*MODEL} <= {*present} else present[0]
+        unfinished = "an unfinished run" if CHECKPOINT in present else present[0]
+        what = "a trained model" if {*MODEL} <= {*present} else unfinished
         on = "There is no checkpoint to go on from" if resume else f"To go on with it: {setting(resume=True)}"
         raise InputError(f"{folder} holds {what}. {on}. {ANEW}")
     for name in present:

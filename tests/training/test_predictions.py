@@ -1,0 +1,221 @@
+"""What models predict for noisy copies of training images: p_A as training sees them, and a teacher's answers."""
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from randsmooth import data, models
+from randsmooth.data.images import Place, TensorImages, augmented
+from randsmooth.errors import InputError, Note
+from randsmooth.noise import Stream, draw
+from randsmooth.progress import Progress, Silent
+from randsmooth.training import TrainingSettings, predictions, train
+from randsmooth.training.devices import ALONE
+from randsmooth.training.folder import TEACHER
+from randsmooth.training.predictions import make_probe, stored_predictions
+from training.test_devices import together
+
+STREAM = Stream(0, "train/probe").at(3)
+CPU = torch.device("cpu")
+
+
+def images(number: int = 50) -> TensorImages:
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randint(0, 256, (number, 3, 32, 32), dtype=torch.uint8, generator=generator)
+    return TensorImages(data.DATASETS["cifar10"], "train", pixels, torch.arange(number) % 2)
+
+
+def test_a_probe_counts_right_answers_on_copies_of_versions_that_training_could_see(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(predictions, "IMAGES", 20)
+    torch.manual_seed(0)
+    split, model = images(), nn.Sequential(nn.Flatten(), nn.Linear(3072, 2))
+    probe = make_probe(model, split, 0.5, STREAM, CPU)
+    for cut in (False, True):
+        expected = torch.zeros(50, dtype=torch.int64)
+        for chunk, some in enumerate(torch.arange(50).split(20)):
+            crop = STREAM.at(16, 1, chunk).torch()
+            x = (augmented(split.pixels[some], "crop-flip", crop) if cut else split.pixels[some]).float() / 255
+            for copy in range(16):
+                noise = draw(tuple(x.shape), 0.5, stream=STREAM.at(16, 0, chunk, copy))
+                expected[some] += (model(x + noise).argmax(dim=1) == some % 2).long()
+        assert torch.equal(probe(torch.arange(50), 16, augmented=cut), expected) and len(expected.unique()) > 5
+        model.eval().requires_grad_(False)  # what `frozen` would set and give back at different times in two threads
+
+        def probed(ranks: Any, cut: bool = cut) -> Tensor:
+            return make_probe(model, split, 0.5, STREAM, CPU, ranks)(torch.arange(50), 16, augmented=cut)
+
+        assert all(torch.equal(found, probed(ALONE)) for found in together(3, probed))
+
+
+def test_an_image_is_augmented_by_its_place_in_the_batch() -> None:
+    x = torch.arange(7 * 3 * 8 * 8).view(7, 3, 8, 8)
+    for kind in ("crop", "crop-flip"):
+        whole = augmented(x, kind, torch.Generator().manual_seed(3))
+        parts = [augmented(x[a:b], kind, torch.Generator().manual_seed(3), Place(a, 7)) for a, b in ((0, 2), (2, 7))]
+        assert torch.equal(torch.cat(parts), whole), kind
+
+
+def test_amplify_discards_and_weighs_by_the_training_transform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(data.DATASETS._loaded, "digits", replace(data.DATASETS["digits"], augment="crop-flip"))
+    parts = {"E_t": 1, "reweight_every": 2, "p_t": 0.1, "T": 2, "discard_noises": 8}
+    fields: dict[str, Any] = {"method": "amplify", "sigma": 0.25, "epochs": 2, "take": 96}
+    for name, own in (("theirs", {}), ("plain", {"p_A_augmented": False})):
+        train("digits", out=tmp_path / name, set=parts | own, **fields)
+    theirs, plain = (torch.load(tmp_path / name / "checkpoint.pt", weights_only=True) for name in ("theirs", "plain"))
+    assert not torch.equal(theirs["schedule"]["weights"], plain["schedule"]["weights"])
+
+
+NOISES, TAKE = 40, 24
+DIGITS = TrainingSettings(sigma=0.5, epochs=2, take=TAKE)
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("teacher") / "model"
+    train("digits", DIGITS.model_copy(update={"sigma": 0.25, "epochs": 8, "take": 600}), out=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def asked(teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that has the teacher's answers."""
+    run = tmp_path_factory.mktemp("asked") / "run"
+    train("digits", taught(teacher), out=run)
+    return run
+
+
+def taught(teacher: Path, **changes: object) -> TrainingSettings:
+    settings = {"variant": "released", "teacher": str(teacher), "teacher_noises": NOISES, "T": 2}
+    return DIGITS.model_copy(update={"method": "cat-rs", "set": settings | changes})
+
+
+def stored(folder: Path) -> tuple[Tensor, dict[str, str]]:
+    with safe_open(folder / TEACHER, "pt") as file:
+        return file.get_tensor("counts"), file.metadata()
+
+
+def test_the_predictions_are_the_teachers_counts_at_its_own_sigma(teacher: Path, asked: Path) -> None:
+    counts, about = stored(asked)
+    assert about["done"] == str(TAKE) and about["sigma"] == "0.25"
+    assert counts.shape == (TAKE, 10) and (counts.sum(dim=1) == NOISES).all()
+    split = data.load("digits", "train")
+    x, y = split.subset(data.take(len(split), TAKE)).batch(torch.arange(TAKE))
+    noise = draw((NOISES, *x.shape[1:]), 0.25, stream=Stream(0, "train/teacher").at(5).at(0))
+    with torch.inference_mode():
+        expected = models.load(teacher)(x[5] + noise).argmax(dim=1).bincount(minlength=10)
+    assert torch.equal(counts[5], expected)
+    assert (counts.argmax(dim=1) == y).float().mean() > 0.5  # the teacher has learnt something
+
+
+class Cut(Exception):
+    pass
+
+
+def cutting_after(images: int, where: str = "") -> Progress:
+    @contextmanager
+    def progress(title: str, total: int, unit: str) -> Iterator[Silent]:
+        class Reporter(Silent):
+            left = images if where in title else 10**9
+
+            def advance(self, steps: int, info: str = "") -> None:
+                self.left -= steps
+                if self.left <= 0:
+                    raise Cut
+
+        yield Reporter()
+
+    return progress
+
+
+def test_a_cut_question_goes_on_where_it_was_and_is_asked_once(
+    teacher: Path, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(Cut):
+        patch.setattr(predictions, "SAVE_EVERY", 0.0)
+        train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(10))
+    assert stored(tmp_path / "m")[1]["done"] == "9"
+    resumed = train("digits", taught(teacher), out=tmp_path / "m", resume=True)
+    assert torch.equal(stored(tmp_path / "m")[0], stored(asked)[0])
+    assert models.weights_hash(resumed) == models.weights_hash(models.load(asked))
+    with monkeypatch.context() as patch:
+        patch.setattr(predictions.SmoothedTeacher, "_count", lambda *_: pytest.fail("asked again"))
+        train("digits", taught(teacher, lbd=0.5), out=tmp_path / "m", overwrite=True)
+    train("digits", taught(teacher, teacher_noises=NOISES + 1), out=tmp_path / "m", overwrite=True)
+    assert (stored(tmp_path / "m")[0].sum(dim=1) == NOISES + 1).all()
+    train("digits", DIGITS, out=tmp_path / "m", overwrite=True)
+    assert not (tmp_path / "m" / TEACHER).exists()  # another method leaves no answers behind
+
+
+def test_a_run_resumes_with_the_teacher_it_began_with(teacher: Path, asked: Path, tmp_path: Path) -> None:
+    moved = Path(shutil.copytree(teacher, tmp_path / "moved"))
+    with pytest.raises(Cut):
+        train("digits", taught(teacher), out=tmp_path / "m", progress=cutting_after(TAKE + 1, "train"))
+    train("digits", DIGITS.model_copy(update={"sigma": 0.25, "seed": 7}), out=tmp_path / "other")
+    with pytest.raises(InputError, match="weights of teacher"):
+        train("digits", taught(tmp_path / "other"), out=tmp_path / "m", resume=True)
+    resumed = train("digits", taught(moved), out=tmp_path / "m", resume=True)
+    assert models.weights_hash(resumed) == models.weights_hash(models.load(asked))
+
+
+def forged(path: Path, counts: Tensor | None = None, **facts: str) -> None:
+    """Other answers, or facts about them, under the digest of the right ones."""
+    there, about = stored(path.parent)
+    path.write_bytes(save({"counts": there if counts is None else counts}, metadata=about | facts))
+
+
+DAMAGES: dict[str, Callable[[Path, Tensor], object]] = {
+    "no file of tensors": lambda path, counts: path.write_bytes(b"nothing of the kind"),
+    "cut": lambda path, counts: path.write_bytes(path.read_bytes()[:-8]),
+    "answers": lambda path, counts: forged(path, counts.roll(1)),
+    "fewer done": lambda path, counts: forged(path, done="5"),
+}
+
+
+def test_damaged_answers_are_named_and_found_anew(teacher: Path, asked: Path, tmp_path: Path) -> None:
+    for damage in DAMAGES.values():
+        path = Path(shutil.copytree(asked, tmp_path / "m", dirs_exist_ok=True)) / TEACHER
+        right, _ = stored(asked)
+        damage(path, right)
+        with pytest.raises(InputError, match=TEACHER):
+            stored_predictions(tmp_path / "m")
+        with pytest.warns(Note, match=rf"{TEACHER} .*the teacher is asked anew"):
+            train("digits", taught(teacher), out=tmp_path / "m", overwrite=True)
+        assert torch.equal(stored(tmp_path / "m")[0], right)
+    whole, rng = (asked / TEACHER).read_bytes(), random.Random(0)
+    expected = stored_predictions(asked)
+    for _ in range(200):
+        changed = bytearray(whole)
+        changed[rng.randrange(len(whole))] ^= 1 << rng.randrange(8)
+        path.write_bytes(changed)
+        try:
+            found = stored_predictions(path.parent)
+            assert found is not None and expected is not None and torch.equal(found, expected)  # a blank of the header
+        except InputError as error:
+            assert str(path) in str(error)
+
+
+def test_a_teacher_made_for_other_data_or_none_is_refused(teacher: Path, tmp_path: Path) -> None:
+    model = models.load(teacher)
+    classes = [{"3": "three"}.get(name, name) for name in model.classes]
+    models.save(models.Classifier(**model.config | {"classes": classes}), tmp_path / "other")
+    for dataset, folder, words in (
+        ("digits", tmp_path / "other", "'three'"),
+        ("mnist", teacher, "(1, 28, 28)"),
+        ("digits", tmp_path / "nowhere", "teacher: "),
+    ):
+        with pytest.raises(InputError) as refused:
+            train(dataset, taught(folder), out=tmp_path / "m")
+        assert words in str(refused.value)
+    assert not (tmp_path / "m").exists()
