@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "data": set(),
     "models": {"noise", "data"},
     "methods": {"attacks", "noise", "bounds"},
-    "training": {"data", "models", "methods", "attacks", "noise", "bounds", "certification", "certificates"},
+    "training": {"data", "models", "methods", "attacks", "noise"},
     "certification": {"models", "attacks", "noise", "data", "bounds", "rules", "certificates", "metrics"},
     "papers": {
         *("training", "certification", "metrics", "certificates", "rules", "report", "noise", "bounds", "launch"),
