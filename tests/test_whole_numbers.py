@@ -9,7 +9,7 @@ import pytest
 
 from randsmooth import CertificationSettings, InputError, TrainingSettings
 from randsmooth.cli.certification import Certify
-from randsmooth.cli.configuration import read_config, validate
+from randsmooth.cli.settings import read_config, validate
 from randsmooth.frozen_record import whole_number
 
 RIGHT: dict[Any, int] = {

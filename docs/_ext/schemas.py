@@ -21,8 +21,7 @@ from randsmooth.certificates.evidence_checks import ADDRESS
 from randsmooth.certificates.header import Machine
 from randsmooth.certificates.journal import EVIDENCE, MOST, OPTIONAL, JournalRow
 from randsmooth.cli.certification import Certify
-from randsmooth.cli.verbs.train import Train
-from randsmooth.cli.verbs.train_denoiser import TrainDenoiser
+from randsmooth.cli.verbs.train import Train, TrainDenoiser
 from randsmooth.models.classifier import Classifier
 from randsmooth.models.denoiser import Denoiser
 from randsmooth.training.recipe import DenoiserRecipe

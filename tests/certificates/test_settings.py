@@ -11,7 +11,7 @@ import randsmooth as rs
 from randsmooth.certificates import CertificationSettings, Header, check_same_run
 from randsmooth.certificates.same_run import SETTINGS
 from randsmooth.cli.certification import Certify
-from randsmooth.cli.configuration import validate
+from randsmooth.cli.settings import validate
 from randsmooth.errors import InputError
 from randsmooth.frozen_record import settings_from
 from randsmooth.training import TrainingSettings

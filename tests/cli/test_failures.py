@@ -10,7 +10,7 @@ import pytest
 
 from cli.run import Run
 from cli.test_leaderboard import certificates
-from randsmooth.cli.failures import SENTENCES, explained
+from randsmooth.cli.messages import SENTENCES, explained
 
 FULL = [
     ("train digits --sigma 0.5 --take 20 --out m", "the disk is full: m/run.yaml", "with --resume goes on"),

@@ -18,7 +18,7 @@ from cli.run import Run
 from nasty import NASTY
 from randsmooth import escape, progress
 from randsmooth.certificates import Header, from_evidence, write_parquet
-from randsmooth.cli.print_answers import FORMATS, Answers, show
+from randsmooth.cli.messages import Answers, show_answers
 from randsmooth.cli.verbs import attack
 from randsmooth.errors import InputError, Note
 
@@ -108,8 +108,8 @@ def test_answers_to_images(text: str, capsys: pytest.CaptureFixture[str]) -> Non
         {"image": text or "x", "label": text or "y", "radius": -0.5},
         {"image": "b", "label": None, "radius": 0.0},
     ]
-    for form in FORMATS:
-        show(answers, form)
+    for form in ("text", "csv", "json"):
+        show_answers(answers, form)
         out = capsys.readouterr().out
         assert quiet(out) and (form == "json" or out.count("\n") == 2 + (form == "csv"))
         assert form != "csv" or not out.splitlines()[1].startswith(("=", "+", "-", "@"))

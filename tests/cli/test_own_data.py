@@ -17,7 +17,7 @@ import randsmooth as rs
 from cli.run import Run
 from randsmooth import metrics, models
 from randsmooth.certificates import NO_LABEL
-from randsmooth.cli.verbs.pictures import pictures_of
+from randsmooth.cli.verbs.compare import pictures_of
 from randsmooth.errors import InputError
 
 X = np.random.default_rng(0).integers(0, 256, (6, 8, 8), dtype=np.uint8)

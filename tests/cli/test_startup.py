@@ -1,31 +1,22 @@
-"""A command loads no more than it needs: help, listings and errors nothing heavy, and no verb another verb."""
+"""A command loads no more than it needs: help, listings and errors nothing heavy."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
-import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-import randsmooth
 from randsmooth.cli.command import make_command, paragraphs, settings_of
-from randsmooth.cli.groups import AllVerbs, DataVerbs, VerbGroup
+from randsmooth.cli.main import AllVerbs, DataVerbs
 from randsmooth.cli.settings import Settings
-from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.cli.verbs.methods import summary_of, written_summary
 from randsmooth.errors import InputError
 from randsmooth.methods import METHODS
 
-CLI = Path(randsmooth.__file__).parent / "cli"
-GROUPS = {"": VERBS, "data ": DATA_VERBS}
-ALL = [pytest.param(name, verb, id=group + name) for group, verbs in GROUPS.items() for name, verb in verbs.items()]
-MODULES = {verb.function.partition(":")[0] for verbs in GROUPS.values() for verb in verbs.values()}
 HEAVY = {
     *("pandas", "scipy", "pyarrow", "jinja2", "plotly", "matplotlib", "rich"),
     *("torch", "lightning_fabric", "sklearn", "datasets", "tensorboard", "huggingface_hub", "transformers", "ray"),
@@ -87,19 +78,12 @@ print(json.dumps(found))
 """
 
 
-@cache
-def loaded() -> list[tuple[int, list[str]]]:
-    """The exit code of each command line in LIGHT, and the heavy packages that it loaded first."""
+def test_help_listings_and_errors_load_nothing_heavy() -> None:
     command = [sys.executable, "-c", COUNTING, json.dumps(sorted(HEAVY)), json.dumps(LIGHT)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    return [(code, packages) for code, packages in json.loads(done.stdout)]
-
-
-@pytest.mark.parametrize("place", range(len(LIGHT)), ids=lambda place: " ".join(LIGHT[place]))
-def test_help_listings_and_errors_load_nothing_heavy(place: int) -> None:
-    words, (code, packages) = LIGHT[place], loaded()[place]
-    assert code == (0 if {"--help", "--version", "--list", "list", "describe"} & {*words} else code)
-    assert packages == []
+    for words, (code, packages) in zip(LIGHT, json.loads(done.stdout), strict=True):
+        assert code == (0 if {"--help", "--version", "--list", "list", "describe"} & {*words} else code), words
+        assert packages == [], words
 
 
 def test_a_verb_that_works_is_seen_to_load_what_it_needs(tmp_path: Path) -> None:
@@ -110,43 +94,20 @@ def test_a_verb_that_works_is_seen_to_load_what_it_needs(tmp_path: Path) -> None
     assert json.loads(done.stdout) == [[0, ["scipy"]]]
 
 
-@pytest.mark.parametrize(("name", "verb"), ALL)
-def test_the_list_of_verbs_says_what_the_verb_itself_says_first(name: str, verb: Verb) -> None:
-    run = verb.load()
-    assert verb.help == paragraphs(run.__doc__ or "").split("\n\n")[0]
-    assert run.__name__.rstrip("_").replace("_", "-") == name
-    assert issubclass(settings_of(run), Settings)
+def test_every_verb_and_option_is_explained() -> None:
+    for name, verb in {**VERBS, **DATA_VERBS}.items():
+        run = verb.load()
+        assert verb.help == paragraphs(run.__doc__ or "").split("\n\n")[0] != "", name
+        assert issubclass(settings_of(run), Settings), name
+        for parameter in make_command(name, run).params:
+            assert getattr(parameter, "help", None), f"{name} does not say what {parameter.name} is"
 
 
-@pytest.mark.parametrize(("name", "verb"), ALL)
-def test_every_option_of_a_verb_is_explained(name: str, verb: Verb) -> None:
-    for parameter in make_command(name, verb.load()).params:
-        assert getattr(parameter, "help", None), f"{name} does not say what {parameter.name} is"
-
-
-def test_every_module_with_a_verb_is_listed() -> None:
-    running = re.compile(r"^def \w+\(settings: \w+\) -> None:\n    \"\"\"", re.MULTILINE)
-    assert {path.stem for path in CLI.glob("*.py") if running.search(path.read_text())} == MODULES
-
-
-@pytest.mark.parametrize("path", sorted(CLI.glob("*.py")), ids=lambda path: path.stem)
-def test_no_verb_is_imported_by_another_module(path: Path) -> None:
-    verbs = {f"randsmooth.cli.{module}" for module in MODULES}
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            named = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-            assert not named & verbs, f"{path.name}, line {node.lineno}"
-
-
-@pytest.mark.parametrize("group", [AllVerbs, DataVerbs])
-def test_an_unknown_verb_is_answered_with_the_nearest(group: type[VerbGroup]) -> None:
-    name = next(iter(group.verbs))
-    with pytest.raises(InputError, match=f"unknown verb '{name}x': did you mean '{name}'"):
-        group(name="randsmooth").get_command(None, f"{name}x")  # type: ignore[arg-type]
-
-
-def test_the_settings_of_a_verb_are_named_in_its_signature() -> None:
-    assert all([*inspect.signature(verb.load()).parameters] == ["settings"] for verb in VERBS.values())
+def test_an_unknown_verb_is_answered_with_the_nearest() -> None:
+    for group in (AllVerbs, DataVerbs):
+        name = next(iter(group.verbs))
+        with pytest.raises(InputError, match=f"'{name}x': did you mean '{name}'"):
+            group(name="randsmooth").get_command(None, f"{name}x")  # type: ignore[arg-type]
 
 
 def test_the_list_of_methods_says_what_the_methods_say_of_themselves() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import randsmooth as rs
 from cli.run import Run
-from randsmooth.cli.suspicions import suspicions
+from randsmooth.cli.verbs.certify import suspicions
 
 
 def table(counts: list[list[int]], label: list[int]) -> rs.Certificates:

@@ -23,8 +23,7 @@ from randsmooth import data, models
 from randsmooth.certification.engine import Engine
 from randsmooth.certification.scheduler import count_classes
 from randsmooth.cli.certification import Certify
-from randsmooth.cli.configuration import read_config, validate
-from randsmooth.cli.settings import Settings
+from randsmooth.cli.settings import Settings, read_config, validate
 from randsmooth.cli.verbs.evaluate import Evaluate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.models import Classifier, Denoiser, OnnxModel, weights_hash

@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from randsmooth import data
-from randsmooth.cli.configuration import read_config, validate
-from randsmooth.cli.settings import pairs
+from randsmooth.cli.settings import pairs, read_config, validate
 from randsmooth.cli.verbs.train import Train
 from randsmooth.errors import InputError
 from randsmooth.training import Recipe, TrainingSettings, resolve, train

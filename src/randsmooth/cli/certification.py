@@ -1,4 +1,4 @@
-"""The settings of `randsmooth certify`, their checks, and what they ask for."""
+"""The settings of `randsmooth certify` and of verbs like it, their checks, and what they ask for."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from randsmooth.certificates import CertificationSettings, Shard
-from randsmooth.cli.configuration import as_given
-from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser, default_out
-from randsmooth.cli.ensemble_option import CONSENSUS, ENSEMBLE, check_ensemble, ensemble_of, joined, single
-from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs, written
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import CROP, DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
-from randsmooth.cli.slurm_options import SlurmOptions
-from randsmooth.cli.where_option import Where
+from randsmooth.cli import models
+from randsmooth.cli.options import DATASET, IDENTITY, MODEL, Images, Model, Slurm, written
+from randsmooth.cli.settings import argument, as_given, option
 from randsmooth.errors import InputError
 from randsmooth.rules import RULES
 from randsmooth.urls import Place
@@ -22,27 +17,26 @@ from randsmooth.urls import Place
 if TYPE_CHECKING:
     from randsmooth.certification.run import Run
 
+OneOrMore = Annotated[
+    str | list[str], BeforeValidator(lambda given: given[0] if isinstance(given, list) and len(given) == 1 else given)
+]
 
-class ModelAndImages(Settings):
+
+class ModelAndImages(Images, Model):
     """The settings that say which model is certified, and on which images."""
 
-    model: Annotated[str | list[str], BeforeValidator(single)] = argument(
-        f"{MODEL} Several with --ensemble.", list[str]
+    model: OneOrMore = argument(f"{MODEL} Several with --ensemble.", list[str])
+    ensemble: str | None = option(
+        f"How several models answer as one classifier, which is certified: {', '.join(models.ENSEMBLES)}."
     )
-    ensemble: str | None = option(ENSEMBLE)
-    consensus: int | None = option(CONSENSUS)
-    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
-    denoiser: str | None = option(DENOISER)
+    consensus: int | None = option(
+        "Ask the first so many models, and the others only where these disagree: another classifier than that of all, "
+        "as soundly certified, which answers faster."
+    )
     dataset: str | None = option(DATASET + " (default: the data set by whose name the model was trained)")
     split: str = option("train or test.", "test")
-    image_column: str | None = option(IMAGE_COLUMN)
-    label_column: str | None = option(LABEL_COLUMN)
-    resize: str | None = option(RESIZE)
-    crop: str | None = option(CROP)
     take: int | None = option("Certify this many images, evenly spread over the file. (default: all)")
     skip: int | None = option("Certify every SKIP-th image, as the literature does. (default: all)")
-    device: str = option(DEVICE, "auto")
-    num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
 
 
@@ -61,7 +55,7 @@ class WhatToCertify(ModelAndImages, CertificationSettings):
         return "\n\n".join(["Rules, and what holds under each with probability 1 - alpha for every image:", *rules])
 
 
-class Certify(SlurmOptions, Where, WhatToCertify):
+class Certify(Slurm, WhatToCertify):
     """Settings of `randsmooth certify`."""
 
     out: Place | None = option(
@@ -76,43 +70,30 @@ class Certify(SlurmOptions, Where, WhatToCertify):
 
 OF_THE_MODEL = {"model", "model_arg", "ensemble", "consensus", "denoiser"}
 # How a run is shared out, which its shards need not know.
-NOT_OF_A_SHARD = {*SlurmOptions.model_fields, *Where.model_fields, "array", "parallel", "plan"}
+NOT_OF_A_SHARD = {*Slurm.model_fields, "array", "parallel", "plan"}
 
 
-def check_names(given: WhatToCertify) -> None:
-    """Raise InputError for a backend, model, denoiser, data set that is not there, before torch is loaded."""
-    if given.shard is not None:
-        Shard.parse(given.shard)
-    check_sources(given, given.backend)
-
-
-def check_sources(given: ModelAndImages, backend: str | None) -> None:
-    """Raise InputError for a model, denoiser, data set or backend that is not there, before torch is loaded."""
-    from randsmooth.certification.backends import check_backend
-    from randsmooth.data.registry import check_dataset
-    from randsmooth.models.sources import check_source
-
-    check_backend(backend)
-    check_ensemble(given.model, given.ensemble, given.consensus)
-    for source in [given.model] if isinstance(given.model, str) else given.model:
-        check_source(source)
-    check_denoiser(given.denoiser)
-    if given.dataset is not None:
-        check_dataset(given.dataset)
+def check_names(given: ModelAndImages, backend: str | None, shard: str | None = None) -> None:
+    """Raise InputError for a shard, backend, model, data set that cannot be, before torch is loaded."""
+    if shard is not None:
+        Shard.parse(shard)
+    models.check_ensemble(given.model, given.ensemble, given.consensus)
+    models.check_sources(given.model, given.denoiser, dataset=given.dataset, backend=backend)
 
 
 def model_of(settings: ModelAndImages, sigma: float | None) -> tuple[object, dict[str, Any]]:
     """The model to certify as `randsmooth.certify` takes it, and its `model_args`."""
-    model: object
-    if isinstance(settings.model, str):
-        model, arguments = settings.model, settings.model_arg
-    else:
-        if settings.model_arg:
+    model: Any = settings.model
+    arguments = settings.model_arg
+    if not isinstance(model, str):
+        if arguments:
             raise InputError("--model-arg is for one model: make each of several by a function without arguments")
-        rule = settings.ensemble or ""
-        model, arguments = ensemble_of(settings.model, rule, settings.consensus, settings.num_classes), {}
+        from randsmooth.models import Ensemble
+
+        rule = models.ENSEMBLES[str(settings.ensemble)]
+        model = Ensemble(model, rule, consensus=settings.consensus, num_classes=settings.num_classes)
     if settings.denoiser is not None:
-        return base_classifier(model, arguments, settings.denoiser, sigma), {}
+        return models.base_classifier(model, arguments, settings.denoiser, sigma), {}
     return model, arguments
 
 
@@ -127,7 +108,7 @@ def run_of(settings: WhatToCertify) -> Run:
 
 def out_file(settings: Certify) -> Place:
     """Where the certificates go; of a shard, its own file."""
-    out = settings.out or default_out(joined(settings.model), settings.denoiser)
+    out = settings.out or models.default_out(settings.model, settings.denoiser)
     return out if settings.shard is None else Shard.parse(settings.shard).file(out)
 
 

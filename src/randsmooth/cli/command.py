@@ -3,42 +3,55 @@
 from __future__ import annotations
 
 import inspect
+import pkgutil
 import sys
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from typer.core import TyperCommand
 
-from randsmooth.cli.configuration import as_given, read_config, validate, write_config
-from randsmooth.cli.failures import explained
-from randsmooth.cli.groups import APPEARANCE
-from randsmooth.cli.messages import FAILURE, INTERRUPTED, one_line
-from randsmooth.cli.names import MORE, REGISTRIES, from_other_packages, names
-from randsmooth.cli.settings import Settings, kinds_in
+from randsmooth.cli.main import APPEARANCE
+from randsmooth.cli.messages import FAILURE, INTERRUPTED, explained, one_line
+from randsmooth.cli.settings import Settings, as_given, kinds_in, read_config, validate, write_config
 from randsmooth.escape import say
 from randsmooth.extras import needs
 from randsmooth.frozen_record import is_whole
-
-if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+from randsmooth.registry import Registry
 
 CONFIG = typer.Option("--config", metavar="FILE", help="Read settings from a YAML file; options given here win.")
 SAVE_CONFIG = typer.Option("--save-config", metavar="FILE", help="Write the settings to a YAML file for --config.")
+
+# Setting -> the registry of its names, for help and for the completion of shells. These modules load nothing heavy.
+REGISTRIES = {
+    "arch": "randsmooth.models.registry:ARCHITECTURES",
+    "backend": "randsmooth.certification.backends.registry:BACKENDS",
+    "dataset": "randsmooth.data.registry:DATASETS",
+    "method": "randsmooth.methods.hyperparameters:METHODS",
+    "rule": "randsmooth.rules:RULES",
+}
+# Names that are in no registry.
+MORE = {
+    "backend": ["auto"],
+    "device": ["auto", "cpu", "cuda"],
+    "logger": ["tensorboard", "csv", "mlflow", "wandb"],
+    "preset": [],
+    "split": ["train", "test"],
+}
 
 
 class VerbCommand(TyperCommand):
     """A command whose help lists arguments by name alone, and options with their types."""
 
-    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+    def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         shown: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         for parameter in self.get_params(ctx):
             name, help = parameter.get_help_record(ctx) or ("", "")
-            help = " ".join(filter(None, [help, from_other_packages(str(parameter.name))]))
+            help = " ".join(filter(None, [help, _from_other_packages(str(parameter.name))]))
             is_argument = parameter.param_type_name == "argument"
             shown[parameter.param_type_name].append((str(parameter.metavar) if is_argument else name, help))
         for title, lines in (("Arguments", shown["argument"]), ("Options", shown["option"])):
@@ -47,7 +60,7 @@ class VerbCommand(TyperCommand):
                     formatter.write_dl(lines)
 
 
-def make_command(verb: str, run: Callable[[Any], None]) -> Command:
+def make_command(verb: str, run: Callable[[Any], None]) -> Any:
     """The command that gathers the settings of `run`, the function of `verb`, and calls it."""
     settings = settings_of(run)
 
@@ -61,7 +74,7 @@ def make_command(verb: str, run: Callable[[Any], None]) -> Command:
             _run(run, chosen)
 
     parameters = [_parameter(name, field) for name, field in settings.model_fields.items()]
-    if settings.in_files():
+    if settings.in_files:
         parameters += [_keyword("config", Path, CONFIG), _keyword("save_config", Path, SAVE_CONFIG)]
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -78,7 +91,8 @@ def settings_of(run: Callable[[Any], None]) -> type[Settings]:
 
 def _run(run: Callable[[Any], None], settings: Settings) -> None:
     """Run a verb; an interruption or a failure of the system says whether --resume goes on."""
-    resumes, goes_on = "resume" in type(settings).model_fields, type(settings).goes_on()
+    resumes = "resume" in type(settings).model_fields
+    goes_on = settings.goes_on or ("the same command with --resume goes on" if resumes else "")
     try:
         run(settings)
     except KeyboardInterrupt:
@@ -99,23 +113,22 @@ def paragraphs(docstring: str) -> str:
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    help = (field.description or "") + _default_words(field)
-    kind = extra.get("cli") or typed(field.annotation)
-    if extra.get("place"):
-        place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=_completed(name))
-        return _keyword(name, kind, place)
-    whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
+    silent = any(field.default is none for none in (None, False, PydanticUndefined)) or field.default in ([], {})
+    help = (field.description or "") + ("" if silent else f" (default: {field.default})")
     choices = typing.get_args(field.annotation) if typing.get_origin(field.annotation) is Literal else ()
-    shape = str(extra["metavar"]) if "metavar" in extra else "INTEGER" if whole else None
-    if shape is None and Path in kinds_in(field.annotation):
-        shape = "PATH"
-    if choices:
-        shape = f"<{'|'.join(choices)}>"
-    kind = str if whole or choices else kind  # and the settings name all choices
-    return _keyword(name, kind, _option(name, field, shape, help, choices))
+    offer = _completed(name, choices)
+    whole = is_whole(field.annotation)  # read by the settings, which understand 1e5
+    kind = str if whole or choices else extra.get("cli") or _typed(field.annotation)  # the settings name all choices
+    if extra.get("place"):
+        place = typer.Argument(metavar=name.upper(), help=help, show_default=False, autocompletion=offer)
+        return _keyword(name, kind, place)
+    shape = "INTEGER" if whole else "PATH" if Path in kinds_in(field.annotation) else None
+    shape = f"<{'|'.join(choices)}>" if choices else str(extra["metavar"]) if "metavar" in extra else shape
+    flag = as_given(name, field)
+    return _keyword(name, kind, typer.Option(flag, metavar=shape, help=help, show_default=False, autocompletion=offer))
 
 
-def typed(annotation: Any) -> Any:
+def _typed(annotation: Any) -> Any:
     """The type that the command line takes: paths as text, since as paths URLs would lose a slash."""
     if Path not in kinds_in(annotation):
         return annotation
@@ -123,14 +136,9 @@ def typed(annotation: Any) -> Any:
     return list[str] if several else str
 
 
-def _option(name: str, field: FieldInfo, shape: str | None, help: str, choices: Sequence[str]) -> Any:
-    offer = _completed(name, choices)
-    return typer.Option(as_given(name, field), metavar=shape, help=help, show_default=False, autocompletion=offer)
-
-
 def _completed(setting: str, choices: Sequence[str] = ()) -> Callable[[str], list[str]] | None:
     """What a shell offers for a setting that is chosen by name; None leaves it to offer files."""
-    if not choices and setting not in {*REGISTRIES, *MORE, "preset"}:
+    if not choices and setting not in {*REGISTRIES, *MORE}:
         return None
 
     def offered(incomplete: str) -> list[str]:
@@ -139,14 +147,35 @@ def _completed(setting: str, choices: Sequence[str] = ()) -> Callable[[str], lis
     return offered
 
 
+def names(setting: str) -> list[str]:
+    """What a setting can be, as far as it is chosen by name; nothing for any other.
+
+    Example:
+        >>> names("backend")[-1], names("out")
+        ('auto', [])
+    """
+    if setting == "preset":
+        from randsmooth.training.presets import PRESETS
+
+        return list(dict.fromkeys(preset.name for preset in PRESETS))
+    return [*(_registry(setting) or ()), *MORE.get(setting, ())]
+
+
+def _from_other_packages(setting: str) -> str:
+    """A sentence on the names that other packages bring, for help; empty where there are none."""
+    registry = _registry(setting)
+    others = [] if registry is None else [name for name in registry if registry.source(name) != "randsmooth"]
+    if registry is None or not others:
+        return ""
+    return "Also " + ", ".join(f"{name} ({registry.credit(name)})" for name in others) + "."
+
+
+def _registry(setting: str) -> Registry[object] | None:
+    place = REGISTRIES.get(setting)
+    return None if place is None else pkgutil.resolve_name(place)
+
+
 def _keyword(name: str, annotation: Any, info: Any) -> inspect.Parameter:
     """A parameter that is None unless given, so that a configuration file can fill it."""
     optional = Annotated[annotation | None, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=optional)
-
-
-def _default_words(field: FieldInfo) -> str:
-    default = field.default
-    if default is None or default is False or default is PydanticUndefined or default in ([], {}):
-        return ""
-    return f" (default: {default})"

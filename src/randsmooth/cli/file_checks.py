@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from randsmooth.cli.command import settings_of
-from randsmooth.cli.configuration import read_document, settings_in, validate
+from randsmooth.cli.settings import read_config, read_document, validate
 from randsmooth.cli.verbs import DATA_VERBS, VERBS
 from randsmooth.errors import unknown
 
@@ -35,7 +35,7 @@ def check_configuration(path: Path) -> str:
     verb = document.get("verb")
     if verb not in verbs:
         raise unknown("verb", str(verb), verbs)
-    validate(settings_of(verbs[verb].load()), verb, settings_in(document, verb, path))
+    validate(settings_of(verbs[verb].load()), verb, read_config(path, verb))
     return f"configuration of `randsmooth {verb}`; it has no digest; its keys and their types are those of the verb"
 
 

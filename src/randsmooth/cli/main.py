@@ -1,35 +1,83 @@
-"""The command line: `randsmooth VERB`."""
+"""The command line: `randsmooth VERB`, whose help and errors import none of the verbs, and its exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from randsmooth import __version__
-from randsmooth.cli.failures import explained
-from randsmooth.cli.groups import APPEARANCE, AllVerbs, DataVerbs
-from randsmooth.cli.messages import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, note, one_line
-from randsmooth.errors import InputError, Note, SeveralErrors
+from randsmooth.cli.messages import BAD_INPUT, COMPLETION, FAILURE, INTERRUPTED, explained, note, one_line
+from randsmooth.cli.verbs import DATA_VERBS, VERBS, Verb
+from randsmooth.errors import InputError, Note, SeveralErrors, unknown
 from randsmooth.escape import say
+
+# Plain help: Rich's panels cost more to import than everything that the help itself needs.
+APPEARANCE: dict[str, Any] = {
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 110},
+}
+OF_VERBS: dict[str, Any] = {**APPEARANCE, "subcommand_metavar": "VERB [ARGS]...", "no_args_is_help": True}
+
+
+class AllVerbs(TyperGroup):
+    """`randsmooth VERB`: imports a verb when that verb is asked for. `commands` holds the groups below it."""
+
+    verbs: ClassVar[Mapping[str, Verb]] = VERBS
+    lists = False  # for a shell, which asks what there is
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return [*self.verbs, *self.commands]
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """The command of a verb, built from its settings. Raises InputError for a name that is not a verb's."""
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        if cmd_name not in self.verbs:
+            raise unknown("verb", cmd_name, self.list_commands(ctx))
+        if self.lists:
+            return TyperCommand(cmd_name, help=self.verbs[cmd_name].help)
+        from randsmooth.cli.command import make_command
+
+        return make_command(cmd_name, self.verbs[cmd_name].load())
+
+    def shell_complete(self, ctx: typer.Context, incomplete: str) -> Any:  # type: ignore[override]
+        """The verbs that begin like `incomplete`, which are not imported for this, or the options."""
+        self.lists = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self.lists = False
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        lines = {name: verb.help for name, verb in self.verbs.items()}
+        lines |= {name: command.help or "" for name, command in self.commands.items()}
+        with formatter.section("Verbs"):
+            formatter.write_dl([*lines.items()])
+
+
+class DataVerbs(AllVerbs):
+    """`randsmooth data VERB`"""
+
+    verbs = DATA_VERBS
+
 
 app = typer.Typer(
     name="randsmooth",
     cls=AllVerbs,
     help="Train classifiers whose robustness can be proved, certify them, and judge them fairly.",
-    subcommand_metavar="VERB [ARGS]...",
-    no_args_is_help=True,
     epilog="Start with `randsmooth quickstart`. Exit codes: 0 done, 2 bad input, 1 failure.",
-    **APPEARANCE,
+    **OF_VERBS | {"add_completion": COMPLETION in os.environ},  # only a shell that asks needs what it loads
 )
 app.add_typer(
-    typer.Typer(subcommand_metavar="VERB [ARGS]...", no_args_is_help=True, **APPEARANCE),
-    cls=DataVerbs,
-    name="data",
-    help="List and describe the data sets that have a name here.",
+    typer.Typer(**OF_VERBS), cls=DataVerbs, name="data", help="List and describe the data sets that have a name here."
 )
 
 
@@ -44,10 +92,6 @@ def version(
 
 def main() -> None:
     """Run the command line and exit with its code: 0, 2 for bad input, 1 for failure."""
-    if COMPLETION in os.environ:
-        from typer._completion_classes import completion_init
-
-        completion_init()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show
@@ -58,29 +102,21 @@ def main() -> None:
         faults = error.faults if isinstance(error, SeveralErrors) else [error]
         sys.exit(_stop("\n".join(f"randsmooth: {one_line(fault)}" for fault in faults), BAD_INPUT))
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.exit(_stop("", FAILURE))
+        sys.exit(FAILURE)
     except OSError as error:
         sys.exit(_stop(f"randsmooth: {one_line(explained(error, resumes=False))}", FAILURE))
     except RuntimeError as error:
         sys.exit(_stop(f"randsmooth: {type(error).__name__}: {one_line(error)}", FAILURE))
 
 
-def _show(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:
     """Print a note of ours as one line of words, and any other warning as Python does."""
     if issubclass(category, Note):
         note(message)
     else:
-        say(warnings.formatwarning(message, category, filename, lineno, line).rstrip(), file=file or sys.stderr)
+        say(warnings.formatwarning(message, category, filename, lineno).rstrip(), file=sys.stderr)
 
 
 def _stop(message: str, code: int) -> int:
-    if message:
-        say(message, file=sys.stderr)
+    say(message, file=sys.stderr)
     return code

@@ -1,10 +1,17 @@
-"""What the command line says on stderr, the exit codes that it ends with, and the variable that shells set."""
+"""What the command line says: notes, failures of the system with the way out, answers, and the exit codes."""
 
 from __future__ import annotations
 
+import errno
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from randsmooth.escape import printable, say, shortened
+from randsmooth.atomic import claimed, sweep
+from randsmooth.errors import InputError
+from randsmooth.escape import LONG, printable, say, shortened, to_csv, to_json
 from randsmooth.urls import with_urls
 
 FAILURE = 1
@@ -12,6 +19,25 @@ BAD_INPUT = 2
 INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 COMPLETION = "_RANDSMOOTH_COMPLETE"  # set by a shell that asks how to complete a line, or for the script that asks
 LONGEST = 8_000  # characters of an error; the longest of ours, which lists the presets, has fewer
+Answers = list[dict[str, Any]]
+
+# What happened to the file {at}, and what to do about it before the command is given again.
+SENTENCES = {
+    errno.ENOSPC: ("the disk is full: {at} could not be written", "make room"),
+    errno.EDQUOT: ("your share of the disk is used up: {at} could not be written", "make room"),
+    errno.EFBIG: ("{at} would be larger than a file may be here", "raise the limit"),
+    errno.EROFS: ("{at} is on a disk that may only be read", "make it writable or use another folder"),
+    errno.EACCES: ("this user may not open or write {at}", "change its permissions or use another folder"),
+    errno.EPERM: ("this user may not open or write {at}", "change its permissions or use another folder"),
+    errno.ENOENT: ("{at} is not there, or its folder was removed", "bring it back"),
+    errno.ENOTDIR: ("{at} cannot be there, a file is where its folder should be", "move that file"),
+    errno.EEXIST: ("{at} cannot be there, a file is in the way", "move that file"),
+    errno.EISDIR: ("{at} is a folder where a file should be", "move it"),
+    errno.EIO: ("the disk failed at {at}", "look at the disk, or use another"),
+    errno.ESTALE: ("the disk that holds {at} went away", "bring it back"),
+    errno.EMFILE: ("too many files are open to open {at}", "raise the limit (ulimit -n)"),
+    errno.ENOMEM: ("there is too little memory for {at}", "close other programs"),
+}
 
 
 def note(text: object) -> None:
@@ -22,3 +48,49 @@ def note(text: object) -> None:
 def one_line(text: object) -> str:
     """`text` on one printable line, with its middle left out where it is very long because it quotes a file."""
     return shortened(printable(with_urls(str(text))), LONGEST)
+
+
+def explained(error: OSError, *, resumes: bool) -> str:
+    """`error` in a sentence; `resumes`: the verb goes on with --resume, so what is finished is not lost."""
+    at = error.filename if isinstance(error.filename, str) else "a file"
+    if error.errno is None:  # another library's, which says it in its own words
+        return f"{type(error).__name__}: {error}"
+    what, cure = SENTENCES.get(error.errno, (f"{{at}}: {error.strerror}", "mend that"))
+    on = "the same command with --resume goes on: what is finished is kept" if resumes else "run the same command again"
+    return f"{what.format(at=at)}; {cure}, then {on}"
+
+
+@contextmanager
+def writing(paths: Sequence[Path], *, overwrite: bool) -> Iterator[None]:
+    """Be the one run that writes `paths`, of which the first stands for all of them.
+
+    Raises:
+        InputError: another run is writing them, or without `overwrite` one of them exists.
+    """
+    _refuse_existing(() if overwrite else paths)
+    with claimed(paths[0]):
+        _refuse_existing(() if overwrite else paths)  # another run may have ended since
+        for path in paths:
+            sweep(path)
+        yield
+
+
+def _refuse_existing(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            raise InputError(f"{path} exists; use --overwrite or another --out")
+
+
+def show_answers(answers: Answers, format: str) -> None:
+    """Print answers about images, one a line, as text, CSV or JSON; an abstention has no label and radius 0."""
+    from randsmooth.noise import round_down
+
+    if format == "json":
+        say(to_json(answers, indent=1))
+    elif format == "csv":
+        say(to_csv([list(answers[0]), *(list(answer.values()) for answer in answers)]), end="")
+    else:
+        for answer in answers:
+            radius = round_down(answer["radius"], 4)
+            image, label = (answer[key] and shortened(printable(answer[key]), LONG) for key in ("image", "label"))
+            say(f"{image}  abstains" if label is None else f"{image}  {label}  radius {radius}")

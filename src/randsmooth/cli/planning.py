@@ -22,7 +22,7 @@ SUPPOSED = (
 
 def show_plan(settings: WhatToCertify, format: str = "text", **asked: Any) -> None:
     """Print the plan of a certification, in words or as JSON alone; `asked` is what `launch.plan` is told."""
-    check_names(settings)
+    check_names(settings, settings.backend, settings.shard)
     from randsmooth.launch import plan
 
     found = plan(run_of(settings), **asked)

@@ -1,34 +1,51 @@
-"""The settings of a verb: a pydantic model whose fields are given on the command line or in YAML."""
+"""The settings of a verb: a pydantic model whose fields come from the command line or from YAML."""
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
 
-from randsmooth.documents import parse_yaml, shown
-from randsmooth.errors import InputError
+from randsmooth.atomic import write_atomically
+from randsmooth.documents import parse_yaml, read_file, shown
+from randsmooth.errors import InputError, unknown
 from randsmooth.frozen_record import is_whole, whole_number
 from randsmooth.urls import is_url, place_of
 
+LONGEST = 2**16  # bytes of a configuration; room for a thousand files, and read in seconds whatever it holds
+S = TypeVar("S", bound="Settings")
+
 
 class Settings(BaseModel):
-    """What a verb runs on. Unknown keys are errors."""
+    """What a verb runs on. Unknown keys are errors.
+
+    Attributes:
+        in_files: whether the settings can be kept in a YAML file, by --save-config, and read from it, by --config.
+        goes_on: how an interrupted run goes on, in words; empty where it does not.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    in_files: ClassVar[bool] = True
+    goes_on: ClassVar[str] = ""
 
     @field_validator("*", mode="before")
     @classmethod
-    def _whole_numbers(cls, value: Any, info: ValidationInfo) -> Any:
-        """Whole numbers may be written as 1e5. It has the name of what `FrozenRecord` does, and so replaces it."""
-        return whole_number(value) if is_whole(cls.model_fields[str(info.field_name)].annotation) else value
+    def _as_written(cls, value: Any, info: ValidationInfo) -> Any:
+        """Whole numbers may be written as 1e5, and URLs are kept as typed: a path s3://bucket would lose a slash.
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _places(cls, value: Any, info: ValidationInfo) -> Any:
-        """URLs are kept as they are typed, where they may stand; as a path s3://bucket would lose a slash."""
-        taken = kinds_in(cls.model_fields[str(info.field_name)].annotation)
+        It has the name of what `FrozenRecord` does, and so replaces it.
+        """
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if is_whole(annotation):
+            return whole_number(value)
+        if typing.get_origin(annotation) is Literal and value not in get_args(annotation):
+            raise unknown(str(info.field_name), value, get_args(annotation))
+        taken = kinds_in(annotation)
         if Path not in taken or not isinstance(value, str | list):
             return value
         values = value if isinstance(value, list) else [value]
@@ -38,19 +55,15 @@ class Settings(BaseModel):
         return places if isinstance(value, list) else places[0]
 
     @classmethod
-    def in_files(cls) -> bool:
-        """Whether the settings can be kept in a YAML file, by --save-config, and read from it, by --config."""
-        return True
-
-    @classmethod
-    def goes_on(cls) -> str:
-        """How an interrupted run goes on, in words; empty where it does not."""
-        return "the same command with --resume goes on" if "resume" in cls.model_fields else ""
-
-    @classmethod
     def epilog(cls) -> str:
         """What `--help` says below the options, in paragraphs."""
         return ""
+
+
+class Unsaved(Settings):
+    """Settings of a listing or a report, which is no run to be repeated from a file."""
+
+    in_files = False
 
 
 def kinds_in(annotation: Any) -> set[Any]:
@@ -68,9 +81,80 @@ def argument(help: str, cli: Any = None, **kwargs: Any) -> Any:
     return Field(description=help, json_schema_extra={"place": True, "cli": cli}, **kwargs)
 
 
-def option(help: str, default: Any = None, **kwargs: Any) -> Any:
-    """A setting given as --name; `flag` in `json_schema_extra` is its name where that is not the field's."""
+def option(help: str, default: Any = None, *, as_typed: tuple[Any, str] | None = None, **kwargs: Any) -> Any:
+    """A setting given as --name.
+
+    Args:
+        help: what it says of itself.
+        default: None where it is worked out when the verb runs.
+        as_typed: its type on the command line and the word for its value, where those are not the field's.
+        kwargs: of pydantic's Field; `flag` in `json_schema_extra` is its name where that is not the field's.
+    """
+    if as_typed is not None:
+        kwargs["json_schema_extra"] = {"cli": as_typed[0], "metavar": as_typed[1]}
     return Field(default, description=help, **kwargs)
+
+
+def validate(settings: type[S], verb: str, values: Mapping[str, Any]) -> S:
+    """The settings in `values`; InputError names the key that is unknown, missing or wrong."""
+    for key in values:
+        if key not in settings.model_fields:
+            raise unknown(f"setting of `{verb}`", shown(key), settings.model_fields)
+        if any("\0" in str(value) for value in listed_or_one(values[key])):  # no name of a file, nor anything else
+            raise InputError(f"{as_given(key, settings.model_fields[key])} must not hold the character \\0")
+    try:
+        return settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "value_error" and not first["loc"]:  # a check of ours on several settings, which it names
+            raise InputError(str(first["ctx"]["error"])) from None
+        key = str(first["loc"][0]) if first["loc"] else verb
+        option = as_given(key, settings.model_fields.get(key))
+        if first["type"] == "value_error":  # ours, from reading the option
+            raise InputError(f"{option}: {first['ctx']['error']}") from None
+        if first["type"] == "missing":
+            raise InputError(f"{verb} needs {option}; see `randsmooth {verb} --help`") from None
+        raise InputError(f"{option}: {first['msg']}; got {shown(repr(first['input']))}") from None
+
+
+def listed_or_one(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def as_given(key: str, field: FieldInfo | None) -> str:
+    """A setting as the command line spells it: --label-aware, or MODEL for one given by its place."""
+    extra = field.json_schema_extra if field and isinstance(field.json_schema_extra, dict) else {}
+    return key.upper() if extra.get("place") else "--" + str(extra.get("flag", key)).replace("_", "-")
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The keys and values of a YAML file. Raises InputError where it holds anything else."""
+    if not path.is_file():
+        raise InputError(f"no configuration file at {path}")
+    values = parse_yaml(read_file(path, LONGEST), path)
+    if not isinstance(values, dict):
+        raise InputError(f"{path} must hold `key: value` lines, the settings of a verb of randsmooth")
+    return values
+
+
+def read_config(path: Path, verb: str) -> dict[str, Any]:
+    """The settings for `verb` in a YAML file, whose key `verb`, if there is one, must agree."""
+    values = read_document(path)
+    meant = values.pop("verb", verb)
+    if meant != verb:
+        raise InputError(f"{path} configures `randsmooth {shown(meant)}`, not `randsmooth {verb}`")
+    settings = {str(key).replace("-", "_"): value for key, value in values.items()}
+    if len(settings) < len(values):
+        raise InputError(f"{path} gives a setting twice, with - and with _: which of them is meant?")
+    return settings
+
+
+def write_config(settings: Settings, verb: str, path: Path) -> None:
+    """Write `settings` so that `randsmooth VERB --config PATH` runs them again."""
+    if path.exists():
+        raise InputError(f"{path} exists; --save-config writes a new file")
+    values = {"verb": verb, **settings.model_dump(mode="json", exclude_none=True, exclude={"resume", "overwrite"})}
+    write_atomically(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True).encode())
 
 
 def pairs(values: Any) -> Any:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from randsmooth.certificates.settings import AskedPrecision
-from randsmooth.cli.certification import ModelAndImages, check_sources, model_of
-from randsmooth.cli.certification_options import certification_option
-from randsmooth.cli.denoiser_option import default_out
-from randsmooth.cli.ensemble_option import joined
+from randsmooth.cli.certification import ModelAndImages, check_names, model_of
+from randsmooth.cli.models import default_out
+from randsmooth.cli.options import Where, certification_option
 from randsmooth.cli.settings import option
-from randsmooth.cli.where_option import Where
-from randsmooth.errors import unknown
 from randsmooth.escape import printable, say, to_json
 from randsmooth.noise import round_down
-from randsmooth.urls import Place, beside, name_of
+from randsmooth.urls import Place
 
 if TYPE_CHECKING:
     from randsmooth.metrics import MeasuredAccuracy
-
-FORMATS = ("text", "json")
 
 
 class Accuracy(Where, ModelAndImages):
@@ -45,7 +40,7 @@ class Accuracy(Where, ModelAndImages):
     )
     resume: bool = option("Go on with an interrupted run into these files.", False)
     overwrite: bool = option("Discard what is in these files.", False)
-    format: str = option("text or json.", "text")
+    format: Literal["text", "json"] = option("Of the answer.", "text")
 
 
 def accuracy(settings: Accuracy) -> None:
@@ -57,14 +52,13 @@ def accuracy(settings: Accuracy) -> None:
 
     Example: randsmooth accuracy runs/gaussian --radius 0.5 --within 0.01
     """
-    if settings.format not in FORMATS:
-        raise unknown("format", settings.format, FORMATS)
-    check_sources(settings, settings.backend)
+    check_names(settings, settings.backend)
     workers = settings.where()
     from randsmooth.certification import measure_accuracy
     from randsmooth.progress import console, silent
 
-    out = settings.out or _default_out(settings)
+    ending = f"-accuracy-{settings.radius:g}.parquet"
+    out = settings.out or default_out(settings.model, settings.denoiser, ending)
     model, arguments = model_of(settings, settings.sigma)
     left_out = {"model", "model_arg", "ensemble", "consensus", "denoiser", "dataset", "out", "ray", "dask", "format"}
     values = settings.model_dump(exclude={*left_out, "workers"})
@@ -89,8 +83,3 @@ def lines(measured: MeasuredAccuracy) -> list[str]:
         f"with {measured.level:.0%} confidence at least {assured} of the images are right and robust at that radius",
         f"{measured.samples:,} samples, {each:,.0f} an image; {how}",
     ]
-
-
-def _default_out(settings: Accuracy) -> Place:
-    file = default_out(joined(settings.model), settings.denoiser)
-    return beside(file, f"{name_of(file).removesuffix('.parquet')}-accuracy-{settings.radius:g}.parquet")

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from randsmooth.cli.certification_options import certification_option
-from randsmooth.cli.denoiser_option import DENOISER, base_classifier, check_denoiser
-from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
-from randsmooth.cli.print_answers import Answers, check_format, show
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import DATASET, DEVICE, IMAGE_COLUMN, LABEL_COLUMN
+from randsmooth.cli.messages import Answers, show_answers
+from randsmooth.cli.models import base_classifier, check_sources
+from randsmooth.cli.options import (
+    DATASET,
+    DENOISER,
+    DEVICE,
+    KEY_VALUE,
+    MODEL,
+    MODEL_ARG,
+    Columns,
+    ModelArgs,
+    certification_option,
+)
+from randsmooth.cli.settings import argument, option
 from randsmooth.escape import printable, say, shortened
 from randsmooth.noise import round_down
 from randsmooth.urls import Place
@@ -23,18 +31,16 @@ if TYPE_CHECKING:
 HELD, ABSTAINED, OUTSIDE, FAILED = "held", "abstained", "changed outside", "FAILED"
 
 
-class Attack(Settings):
+class Attack(Columns):
     """Settings of `randsmooth attack`."""
 
     model: str = argument(f"The model that was certified. {MODEL}")
-    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
     denoiser: str | None = option(DENOISER)
     certificates: Place = argument("Parquet file of `randsmooth certify`.")
     dataset: str | None = option(
         DATASET + " It is resized and cropped as the file says. (default: the data set that the file names)"
     )
-    image_column: str | None = option(IMAGE_COLUMN)
-    label_column: str | None = option(LABEL_COLUMN)
     scale: float = option("How far to search, in certified radii; beyond 1, changes are to be expected.", 1.0)
     steps: int = option("Steps of the search.", 20)
     m: int | None = option("Noise samples per step. (default: 64; without gradients 500)")
@@ -46,7 +52,7 @@ class Attack(Settings):
     device: str = option(DEVICE, "auto")
     identity: str | None = option("The name under which the model was certified, if it was given one.")
     seed: int = certification_option("seed", 0)
-    format: str = option("text, csv or json.", "text")
+    format: Literal["text", "csv", "json"] = option("Of the answers.", "text")
 
 
 def attack(settings: Attack) -> None:
@@ -58,11 +64,10 @@ def attack(settings: Attack) -> None:
 
     Example: randsmooth attack runs/gaussian gaussian.parquet --take 100
     """
-    check_format(settings.format)
     from randsmooth import certificates, certification
     from randsmooth.progress import console, silent
 
-    check_denoiser(settings.denoiser)
+    check_sources(settings.model, settings.denoiser)
     table = certificates.read(settings.certificates)
     values = settings.model_dump(exclude={"model", "model_arg", "denoiser", "certificates", "dataset", "format"})
     progress = console if settings.format == "text" else silent  # progress lines would break CSV and JSON
@@ -72,7 +77,7 @@ def attack(settings: Attack) -> None:
     if settings.format == "text":
         say("\n".join([*summary(attacks, table), *grid(answers)]))
     else:
-        show(answers, settings.format)
+        show_answers(answers, settings.format)
     if attacks.failed.any():
         raise typer.Exit(1)
 

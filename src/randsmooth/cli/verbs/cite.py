@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.errors import unknown
+from typing import Literal
+
+from randsmooth.cli.settings import Unsaved, argument, option
 from randsmooth.escape import say, to_json
 from randsmooth.urls import fetched, has_protocol
 
-FORMATS = ("text", "bibtex", "json")
 
-
-class Cite(Settings):
+class Cite(Unsaved):
     """Settings of `randsmooth cite`."""
 
     things: list[str] = argument(
@@ -18,12 +17,7 @@ class Cite(Settings):
         "acr, p_a, sound, denoised, ensemble, ... (default: randsmooth alone)",
         default_factory=list,
     )
-    format: str = option("text, bibtex or json.", "text")
-
-    @classmethod
-    def in_files(cls) -> bool:
-        """False: a listing is no run to be repeated from a file."""
-        return False
+    format: Literal["text", "bibtex", "json"] = option("Of the answer.", "text")
 
 
 def cite(settings: Cite) -> None:
@@ -34,8 +28,6 @@ def cite(settings: Cite) -> None:
 
     Example: randsmooth cite runs/gaussian.parquet --format bibtex > references.bib
     """
-    if settings.format not in FORMATS:
-        raise unknown("format", settings.format, FORMATS)
     from randsmooth.papers import cited
 
     found = cited([fetched(thing) if has_protocol(thing) else thing for thing in settings.things])

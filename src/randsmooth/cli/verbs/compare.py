@@ -6,15 +6,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
 from randsmooth.atomic import write_atomically
-from randsmooth.cli import shared_options
-from randsmooth.cli.messages import note
-from randsmooth.cli.outputs import writing
-from randsmooth.cli.settings import Settings, argument, numbers, option, words
+from randsmooth.cli.messages import note, writing
+from randsmooth.cli.options import FILES, Compared
+from randsmooth.cli.settings import argument, option, words
+from randsmooth.documents import shown
 from randsmooth.errors import InputError, unknown
 from randsmooth.escape import say
 from randsmooth.extras import needs
@@ -29,34 +29,27 @@ WITHOUT_PAGE = "`randsmooth evaluate A B` prints the paired comparison without i
 SUFFIXES = {"text": "txt", "md": "md", "latex": "tex", "csv": "csv", "json": "json"}
 
 
-class Compare(Settings):
+class Compare(Compared):
     """Settings of `randsmooth compare`."""
 
-    files: list[Place] = argument(shared_options.FILES)
+    files: list[Place] = argument(FILES)
     out: Path = option("The HTML page to write; it works offline.", Path("report.html"))
     title: str | None = option("Title of the page.")
-    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
-    )
-    baseline: str | None = option(shared_options.BASELINE)
     figures: Annotated[list[str], BeforeValidator(words)] = option(
         "Also write the plots of certified accuracy and of p_A beside the page, and one of methods at their best sigma "
         "where they have several: png, pdf or both.",
         [],
-        json_schema_extra={"cli": str, "metavar": "png,pdf"},
+        as_typed=(str, "png,pdf"),
     )
     tables: Annotated[list[str], BeforeValidator(words)] = option(
         "Also write the table of metrics beside the page, in any of text, md, latex, csv, json.",
         [],
-        json_schema_extra={"cli": str, "metavar": "md,latex,..."},
+        as_typed=(str, "md,latex,..."),
     )
     pictures: bool = option(
         "Show some of the images that the baseline certifies and a method gives up, if the data is on this machine.",
         False,
     )
-    sigma: float | None = option(shared_options.SIGMA)
-    n: int | None = option(shared_options.N)
-    alpha: float | None = option(shared_options.ALPHA)
     overwrite: bool = option("Replace files that exist.", False)
 
 
@@ -89,59 +82,89 @@ def _write(loaded: Sequence[Certificates], wanted: dict[Path, str], settings: Co
     for remark in report.remarks(loaded):
         note(remark)
     for path, what in wanted.items():
-        if what == "radius":
-            report.draw_radius_accuracy(loaded, path, baseline=settings.baseline)
-        elif what == "p_A":
-            if not _draw_p_a(loaded, path, settings.baseline):
-                continue
-        elif what == "sigmas":
-            if not _draw_sigmas(loaded, path):
-                continue
-        elif what != "page":
-            text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
-            write_atomically(path, text.encode())
-        say(path)
+        try:
+            if what in DRAWN:
+                DRAWN[what](loaded, path, settings.baseline)
+            elif what != "page":
+                text = report.render(loaded, radii=settings.radii, format=what, baseline=settings.baseline)
+                write_atomically(path, text.encode())
+        except InputError as reason:
+            note(f"no {path.name}: {reason}")
+        else:
+            say(path)
 
 
-def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) -> bool:
-    """Draw the p_A curves of the tables that have one. Whether there were any."""
+def _draw_radius(tables: Sequence[Certificates], path: Path, baseline: str | None) -> None:
+    from randsmooth import report
+
+    report.draw_radius_accuracy(tables, path, baseline=baseline)
+
+
+def _draw_p_a(tables: Sequence[Certificates], path: Path, baseline: str | None) -> None:
+    """Draw the p_A curves of the tables that have one. Raises InputError where none has."""
     from randsmooth import metrics, report
 
     known = [table for table in tables if metrics.knows_p_a(table)]
     silent = [table.name for table in tables if not metrics.knows_p_a(table)]
+    if not known:
+        raise InputError("the p_A of no table is known")
     if silent:
         note(f"{path.name} leaves out {', '.join(silent)}, whose p_A is not known")
-    if known:
-        named = baseline if baseline in {table.name for table in known} else None
-        report.draw_p_a_curves(known, path, baseline=named)
-    return bool(known)
+    report.draw_p_a_curves(known, path, baseline=baseline if baseline not in silent else None)
 
 
-def _draw_sigmas(tables: Sequence[Certificates], path: Path) -> bool:
-    """Draw the methods that have tables at several sigma, each at its best sigma. Whether there were any."""
+def _draw_sigmas(tables: Sequence[Certificates], path: Path, baseline: str | None) -> None:
+    """Draw the methods at their best sigma. Raises InputError where none has tables at several."""
     from randsmooth import metrics, report
 
     groups = report.group_by_method(tables)
     if not groups:
-        return False
-    try:
-        report.draw_envelopes(groups, path)
-    except InputError as reason:
-        note(f"no {path.name}: {reason}")
-        return False
+        raise InputError("no method has tables at several sigma")
+    report.draw_envelopes(groups, path)
     note(f"{path.name}: {metrics.NO_ONE_CLASSIFIER}")
-    return True
+
+
+DRAWN = {"radius": _draw_radius, "p_A": _draw_p_a, "sigmas": _draw_sigmas}
 
 
 def _pictures(tables: Sequence[Certificates]) -> Pictures | None:
-    """The images, or None where they cannot be shown: the page is then made without them."""
-    from randsmooth.cli.verbs.pictures import pictures_of
+    """Pixels by position in the split that the first table with a known one was certified on.
 
+    None, with a note, where they cannot be shown: nothing is fetched for a picture, and the page is made without.
+    """
     try:
         return pictures_of(tables)
     except InputError as reason:
         note(f"no pictures: {reason}")
         return None
+
+
+def pictures_of(tables: Sequence[Certificates]) -> Pictures:
+    known = [table for table in tables if table.header.dataset and table.header.split]
+    if not known:
+        raise InputError("no table says which data set and split its images are from")
+    from randsmooth import data
+
+    header = known[0].header
+    dataset, split = str(header.dataset), str(header.split)
+    if dataset not in data.DATASETS:  # a folder that a file names is not opened unasked
+        raise InputError(f"{shown(dataset)} is not the name of a data set, and pictures are shown of those only")
+    if not data.is_at_hand(dataset):
+        raise InputError(f"{dataset} is not on this machine; set RANDSMOOTH_DATA to the folder that holds it")
+    images = data.load(dataset, split, resize=header.resize, crop=header.crop)
+    labels = images.labels.numpy()
+    for table in tables:
+        inside = (table.idx >= 0) & (table.idx < len(images))
+        if not inside.all() or (labels[table.idx] != table.label).any():
+            raise InputError(f"the images at hand are not those of {table.name}: their labels differ")
+
+    def pixels(idx: Sequence[int]) -> list[Any]:
+        import torch
+
+        x, _ = images.batch(torch.tensor(list(idx)))
+        return list((x * 255.0).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy())
+
+    return pixels
 
 
 def outputs(settings: Compare) -> dict[Path, str]:
@@ -155,5 +178,5 @@ def outputs(settings: Compare) -> dict[Path, str]:
     beside = settings.out.with_suffix("")
     wanted = {settings.out: "page"}
     for kind in settings.figures:
-        wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in ("radius", "p_A", "sigmas")}
+        wanted |= {Path(f"{beside}-{name}.{kind}"): name for name in DRAWN}
     return wanted | {Path(f"{beside}-table.{SUFFIXES[kind]}"): kind for kind in settings.tables}

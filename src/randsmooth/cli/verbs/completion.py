@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from randsmooth.cli.messages import COMPLETION
-from randsmooth.cli.names import names
-from randsmooth.cli.settings import Settings, argument
-from randsmooth.errors import unknown
+from randsmooth.cli.settings import Unsaved, argument
 from randsmooth.escape import say
 
-PROGRAM = "randsmooth"
 # How each shell is told to read the script whenever it starts.
 LASTING = {
     "bash": """echo 'eval "$(randsmooth completion bash)"' >> ~/.bashrc""",
@@ -18,15 +17,10 @@ LASTING = {
 }
 
 
-class Completion(Settings):
+class Completion(Unsaved):
     """Settings of `randsmooth completion`."""
 
-    shell: str = argument(f"{', '.join(LASTING)}.")
-
-    @classmethod
-    def in_files(cls) -> bool:
-        """False: a script is no run to be repeated from a file."""
-        return False
+    shell: Literal["bash", "zsh", "fish", "powershell"] = argument(f"{', '.join(LASTING)}.")
 
     @classmethod
     def epilog(cls) -> str:
@@ -42,9 +36,7 @@ def completion(settings: Completion) -> None:
 
     Example: eval "$(randsmooth completion bash)"
     """
-    if settings.shell not in LASTING:
-        raise unknown("shell", settings.shell, names("shell"))
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
-    script = get_completion_script(prog_name=PROGRAM, complete_var=COMPLETION, shell=settings.shell)
+    script = get_completion_script(prog_name="randsmooth", complete_var=COMPLETION, shell=settings.shell)
     say(f"{script}\n# To have this in every new shell: {LASTING[settings.shell]}")

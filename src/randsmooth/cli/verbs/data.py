@@ -5,31 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import CROP, DATASET, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
+from randsmooth.cli.options import DATASET, Images
+from randsmooth.cli.settings import Unsaved, argument
 from randsmooth.escape import LONG, printable, say, shortened
 
 if TYPE_CHECKING:
     from randsmooth.data import DatasetSpec
 
 
-class List(Settings):
+class List(Unsaved):
     """`randsmooth data list` has no settings."""
 
-    @classmethod
-    def in_files(cls) -> bool:
-        """False: a listing is no run to be repeated from a file."""
-        return False
 
-
-class Describe(Settings):
+class Describe(Images):
     """Settings of `randsmooth data describe`."""
 
     dataset: str = argument(DATASET)
-    image_column: str | None = option(IMAGE_COLUMN)
-    label_column: str | None = option(LABEL_COLUMN)
-    resize: str | None = option(RESIZE)
-    crop: str | None = option(CROP)
 
 
 def list_(settings: List) -> None:

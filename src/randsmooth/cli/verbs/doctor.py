@@ -20,9 +20,9 @@ import typer
 
 from randsmooth import __version__
 from randsmooth.caches import cache_folder
+from randsmooth.cli.command import REGISTRIES
 from randsmooth.cli.messages import FAILURE
-from randsmooth.cli.names import REGISTRIES
-from randsmooth.cli.settings import Settings, option
+from randsmooth.cli.settings import Unsaved, option
 from randsmooth.documents import shown
 from randsmooth.escape import printable, say, to_json
 from randsmooth.extras import EXTRAS
@@ -44,16 +44,11 @@ WIDTH = 15  # of the names at the beginning of lines
 Facts = dict[str, str]
 
 
-class Doctor(Settings):
+class Doctor(Unsaved):
     """Settings of `randsmooth doctor`."""
 
     quick: bool = option("Measure nothing, and import no more than it takes to name the devices.", False)
     json_: bool = option("Print JSON.", False, json_schema_extra={"flag": "json"})
-
-    @classmethod
-    def in_files(cls) -> bool:
-        """False: a report is no run to be repeated from a file."""
-        return False
 
 
 def doctor(settings: Doctor) -> None:

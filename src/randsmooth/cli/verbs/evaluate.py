@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import BeforeValidator
+from typing import Literal
 
 from randsmooth.atomic import write_atomically
-from randsmooth.cli import shared_options
-from randsmooth.cli.outputs import writing
-from randsmooth.cli.settings import Settings, argument, numbers, option
+from randsmooth.cli.messages import writing
+from randsmooth.cli.options import FILES, Compared
+from randsmooth.cli.settings import argument, option
 from randsmooth.escape import say
 from randsmooth.urls import Place
 
 
-class Evaluate(Settings):
+class Evaluate(Compared):
     """Settings of `randsmooth evaluate`."""
 
-    files: list[Place] = argument(shared_options.FILES)
-    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
-    )
-    format: str = option("text, md, latex, csv or json.", "text")
-    baseline: str | None = option(shared_options.BASELINE)
-    sigma: float | None = option(shared_options.SIGMA)
-    n: int | None = option(shared_options.N)
-    alpha: float | None = option(shared_options.ALPHA)
+    files: list[Place] = argument(FILES)
+    format: Literal["text", "md", "latex", "csv", "json"] = option("Of the table.", "text")
     out: Path | None = option("File to write instead of printing.")
     overwrite: bool = option("Replace a file that exists.", False)
 

@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from randsmooth.cli.denoiser_option import base_classifier, check_denoiser
-from randsmooth.cli.messages import note
-from randsmooth.cli.model_options import without_secrets
-from randsmooth.cli.outputs import writing
+from randsmooth.cli.images import FoundImage, OneClassifier, check_image, completed, found_image
+from randsmooth.cli.messages import note, writing
+from randsmooth.cli.models import base_classifier, check_sources
+from randsmooth.cli.options import without_secrets
 from randsmooth.cli.settings import argument, option
-from randsmooth.cli.single_images import FoundImage, OneClassifier, check_image, completed, found_image
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 from randsmooth.noise import round_down
@@ -41,10 +40,7 @@ def explain(settings: Explain) -> None:
 
     Example: randsmooth explain runs/gaussian digits:17 --out page.html
     """
-    from randsmooth.models.sources import check_source
-
-    check_source(settings.model)  # before torch is loaded
-    check_denoiser(settings.denoiser)
+    check_sources(settings.model, settings.denoiser)
     check_image(settings.image)
     wanted = [settings.out, *([settings.certificate] if settings.certificate else [])]
     if settings.certificate is not None and settings.certificate.suffix != ".parquet":
@@ -61,16 +57,15 @@ def explain(settings: Explain) -> None:
 
 
 def _explained(settings: Explain) -> tuple[Explanation, FoundImage]:
-    from randsmooth import app, certificates
+    from randsmooth import app
     from randsmooth.progress import console
 
-    asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
     model = base_classifier(settings.model, settings.model_arg, settings.denoiser, settings.sigma)
     found = found_image(settings.image, settings.split, model, settings)
     explained = app.explain(
         model,
         found.x,
-        completed(asked, settings, model),
+        completed(settings.asked(), settings, model),
         training=False if settings.no_training else _training(settings, found),
         label=found.label,
         classes=found.classes,
@@ -87,13 +82,13 @@ def _training(settings: Explain, found: FoundImage) -> Any:
     """The training images to compare with: those of --dataset; else those beside the image, if they can be had."""
     from randsmooth import data
 
-    how = settings.model_dump(include={"image_column", "label_column", "resize", "crop"})
+    how = {"stream": True, **settings.reading()}
     if settings.dataset is not None:
-        return data.load(settings.dataset, "train", stream=True, **how)
+        return data.load(settings.dataset, "train", **how)
     if found.dataset is None:
         return None
     try:
-        return data.load(found.dataset, "train", stream=True, **how)
+        return data.load(found.dataset, "train", **how)
     except InputError as error:
         note(f"no training images are compared: {error}")
         return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from randsmooth.cli.messages import note
-from randsmooth.cli.model_options import KEY_VALUE, MODEL_ARG, ModelArgs
-from randsmooth.cli.outputs import writing
+from randsmooth.cli.messages import note, writing
+from randsmooth.cli.models import check_sources
+from randsmooth.cli.options import KEY_VALUE, MODEL_ARG, ModelArgs
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
@@ -37,7 +37,7 @@ class Export(Settings):
         "How far a logit of the written model may be from the model's on noisy images, as a share of the largest.", 1e-4
     )
     dataset: str | None = option("Data set that the model is for, where the model does not say it.")
-    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
     overwrite: bool = option("Replace a file that exists.", False)
 
 
@@ -82,19 +82,17 @@ def export_table(settings: Export) -> None:
 
 def export_model(settings: Export) -> None:
     """Write the model into the files asked for, and say how far their logits are from its own."""
-    from randsmooth.models.sources import check_source
-
     of_tables = [name for name in ("out", "n", "alpha") if getattr(settings, name) is not None]
     if of_tables:
         raise InputError(f"--{of_tables[0]} is for tables of certificates, not for --onnx or --torch-export")
-    if settings.onnx is not None and settings.onnx.suffix != ".onnx":
-        raise InputError(f"--onnx {settings.onnx} must end in .onnx")
-    if settings.torch_export is not None and settings.torch_export.suffix != ".pt2":
-        raise InputError(f"--torch-export {settings.torch_export} must end in .pt2")
-    check_source(settings.file)  # before torch is loaded
+    asked = {"--onnx": (settings.onnx, ".onnx"), "--torch-export": (settings.torch_export, ".pt2")}
+    for name, (path, ending) in asked.items():
+        if path is not None and path.suffix != ending:
+            raise InputError(f"{name} {path} must end in {ending}")
+    check_sources(str(settings.file))
     from randsmooth import certification, data
 
-    paths = [path for path in (settings.onnx, settings.torch_export) if path is not None]
+    paths = [path for path, _ in asked.values() if path is not None]
     with writing(paths, overwrite=settings.overwrite):
         model = certification.load_model(settings.file, **settings.model_arg)
         shape = None if settings.dataset is None else data.describe(settings.dataset).shape

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from randsmooth import bounds
-from randsmooth.cli.certification_options import certification_option
-from randsmooth.cli.outputs import writing
+from randsmooth.cli.messages import writing
+from randsmooth.cli.options import certification_option
 from randsmooth.cli.settings import Settings, argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say

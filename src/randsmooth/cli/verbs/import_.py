@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+from randsmooth.cli.options import DEVICE
 from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import DEVICE
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
-SUFFIXES = (".tar", ".pth", ".pt", ".ckpt", ".torch", ".safetensors")
+ENDINGS = re.compile(r"(\.(tar|pth|pt|ckpt|torch|safetensors))+$")
 
 
 class Import(Settings):
@@ -50,7 +51,7 @@ def import_(settings: Import) -> None:
     from randsmooth import models
     from randsmooth.progress import console
 
-    out = settings.out or default_folder(settings.checkpoint)
+    out = settings.out or Path("runs") / ENDINGS.sub("", settings.checkpoint.name)
     values = settings.model_dump(exclude={"checkpoint", "dataset", "out"})
     try:
         model = models.import_checkpoint(settings.checkpoint, settings.dataset, **values, out=out, progress=console)
@@ -63,11 +64,3 @@ def import_(settings: Import) -> None:
     layer = model.provenance["normalisation"]
     say(printable(f"{model.arch} for {model.num_classes} classes; normalisation {layer['layer']}: {layer['why']}"))
     say(printable(f"model in {out}; certify it with: randsmooth certify {out}"))
-
-
-def default_folder(checkpoint: Path) -> Path:
-    """runs/NAME, where NAME is the file's without the endings of checkpoints."""
-    path = checkpoint
-    while path.suffix in SUFFIXES:
-        path = path.with_suffix("")
-    return Path("runs") / path.name

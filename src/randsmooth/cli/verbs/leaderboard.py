@@ -7,16 +7,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import BeforeValidator
+from typing import TYPE_CHECKING
 
 from randsmooth import bounds, certificates, rules
 from randsmooth.certificates.files import OTHERS, grouped, names_of
-from randsmooth.cli import shared_options
-from randsmooth.cli.messages import note
-from randsmooth.cli.outputs import writing
-from randsmooth.cli.settings import Settings, argument, numbers, option
+from randsmooth.cli.messages import note, writing
+from randsmooth.cli.options import Judged
+from randsmooth.cli.settings import argument, option
 from randsmooth.errors import InputError, about
 from randsmooth.escape import say
 from randsmooth.noise import check_sigma
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 MANY = 500  # files of which reading takes long enough to show how far it is
 
 
-class Leaderboard(Settings):
+class Leaderboard(Judged):
     """Settings of `randsmooth leaderboard`."""
 
     folder: Place = argument(
@@ -40,10 +37,6 @@ class Leaderboard(Settings):
         "The HTML page to write. A JSON file with the same figures is written beside it.", Path("leaderboard.html")
     )
     title: str | None = option("Title of the page.")
-    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
-        shared_options.RADII, json_schema_extra=shared_options.COMMA_SEPARATED
-    )
-    sigma: float | None = option(shared_options.SIGMA)
     n: int | None = option(
         "Samples n per image that TSV logs were made with. (default: what their paths or radii show)"
     )

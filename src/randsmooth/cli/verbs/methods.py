@@ -11,25 +11,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.settings import Settings, argument, option
+from randsmooth.cli.settings import Unsaved, argument, option
 from randsmooth.escape import say
 
 if TYPE_CHECKING:
     from randsmooth.methods import Method
 
 
-class Methods(Settings):
+class Methods(Unsaved):
     """Settings of `randsmooth methods`."""
 
     name: str | None = argument(
         "Explain this method, or this preset, such as acr/amplify. (default: list all methods)", default=None
     )
     presets: bool = option("List the published settings instead, by paper; with NAME, those of one method.", False)
-
-    @classmethod
-    def in_files(cls) -> bool:
-        """False: a listing is no run to be repeated from a file."""
-        return False
 
 
 def methods(settings: Methods) -> None:

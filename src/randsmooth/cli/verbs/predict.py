@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from randsmooth.cli.denoiser_option import base_classifier, check_denoiser
-from randsmooth.cli.print_answers import check_format, show
+from randsmooth.cli.images import OneClassifier, completed, images_at, spec_of
+from randsmooth.cli.messages import show_answers
+from randsmooth.cli.models import base_classifier, check_sources
 from randsmooth.cli.settings import argument, option
-from randsmooth.cli.single_images import OneClassifier, completed, images_at, spec_of
 from randsmooth.escape import say
 
 
@@ -19,7 +19,7 @@ class Predict(OneClassifier):
     like: Path | None = option(
         "Parquet file of certificates: use the same base classifier, sigma and arithmetic as they did, with new noise."
     )
-    format: str = option("text, csv or json.", "text")
+    format: Literal["text", "csv", "json"] = option("Of the answers.", "text")
 
 
 def predict(settings: Predict) -> None:
@@ -27,16 +27,12 @@ def predict(settings: Predict) -> None:
 
     Example: randsmooth predict runs/gaussian photo.png
     """
-    check_format(settings.format)
-    from randsmooth.models.sources import check_source
-
-    check_source(settings.model)  # before torch is loaded
+    check_sources(settings.model, settings.denoiser)
     import torch
 
     from randsmooth import certificates, certification, models
 
-    asked = certificates.CertificationSettings(**settings.model_dump(include={"n0", "n", "alpha", "seed"}))
-    check_denoiser(settings.denoiser)
+    asked = settings.asked()
     table = None if settings.like is None else certificates.read(settings.like)
     sigma = settings.sigma if table is None else table.header.sigma
     model = base_classifier(settings.model, settings.model_arg, settings.denoiser, sigma)
@@ -55,7 +51,7 @@ def predict(settings: Predict) -> None:
     pairs = zip(named, result.predict, result.radius, strict=True)
     answers = [_answer(name, int(k), float(r), spec.classes) for (name, _), k, r in pairs]
     facts = {"sigma": smoothed.sigma, "n": settings.n, "alpha": settings.alpha, "seed": result.seed}
-    show([answer | facts for answer in answers], settings.format)
+    show_answers([answer | facts for answer in answers], settings.format)
     if settings.format == "text" and settings.seed is None:
         say(f"seed {result.seed}: --seed {result.seed} repeats these answers")
 

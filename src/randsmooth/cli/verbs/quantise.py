@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from randsmooth.certificates import CertificationSettings
-from randsmooth.cli.certification_options import certification_option
-from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, ModelArgs
-from randsmooth.cli.outputs import writing
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import CROP, DATASET, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
+from randsmooth.cli.messages import writing
+from randsmooth.cli.models import check_sources, default_out
+from randsmooth.cli.options import DATASET, KEY_VALUE, MODEL, MODEL_ARG, Images, ModelArgs, certification_option
+from randsmooth.cli.settings import argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
-from randsmooth.urls import is_url, name_of
 
 if TYPE_CHECKING:
     from randsmooth.certification.conversion.calibration import Agreement
 
 
-class Quantise(Settings):
+class Quantise(Images):
     """Settings of `randsmooth quantise`."""
 
     model: str = argument(MODEL)
-    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
+    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
     out: Path | None = option(
         "NET.xml, for an OpenVINO IR with NET.bin beside it, or NET.onnx, for ONNX Runtime. (default: MODEL-int8.xml)"
     )
@@ -31,10 +30,6 @@ class Quantise(Settings):
     split: str = option(
         "train; any other is refused, since what is judged on the test images must not know them.", "train"
     )
-    image_column: str | None = option(IMAGE_COLUMN)
-    label_column: str | None = option(LABEL_COLUMN)
-    resize: str | None = option(RESIZE)
-    crop: str | None = option(CROP)
     sigma: float | None = certification_option("sigma")
     images: int = option("Training images to calibrate on, one noisy copy each.", 300)
     compare: int = option("Noisy images, others than these, that both models then classify; 0: none.", 2000)
@@ -50,17 +45,14 @@ def quantise(settings: Quantise) -> None:
 
     Example: randsmooth quantise runs/gaussian --out gaussian-int8.xml && randsmooth certify gaussian-int8.xml
     """
-    from randsmooth.data.registry import check_dataset
-    from randsmooth.models.sources import check_source
     from randsmooth.progress import console
 
-    out = settings.out or default_out(settings.model)
+    whole = re.sub(r"\.(onnx|xml|pt2?)$", "", settings.model)
+    out = settings.out or default_out(whole, ending="-int8.xml")
     if out.suffix not in (".xml", ".onnx"):
         raise InputError(f"--out {out} must end in .xml (for an OpenVINO IR) or .onnx")
     CertificationSettings(sigma=settings.sigma)
-    check_source(settings.model)  # before torch is loaded
-    if settings.dataset is not None:
-        check_dataset(settings.dataset)
+    check_sources(settings.model, dataset=settings.dataset)
     from randsmooth import certification
 
     values = settings.model_dump(exclude={"model_arg", "overwrite"}) | {"out": out}
@@ -70,13 +62,6 @@ def quantise(settings: Quantise) -> None:
     say(printable(f"int8 model in {made.path}: randsmooth certify {made.path}"))
     if made.agreement is not None:
         say(printable(f"{made.agreement.images} noisy {made.split} images: {told(made.agreement)}"))
-
-
-def default_out(model: str) -> Path:
-    """MODEL-int8.xml beside a model, whatever it is; of a URL, in this folder."""
-    named = Path(name_of(model) if is_url(model) else model.rstrip("/").replace(":", "-"))
-    whole = named.with_suffix("") if named.suffix in (".onnx", ".xml", ".pt", ".pt2") else named
-    return whole.with_name(f"{whole.name}-int8.xml")
 
 
 def told(found: Agreement) -> str:

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from randsmooth.cli.options import DEVICE
 from randsmooth.cli.settings import Settings, option
-from randsmooth.cli.shared_options import DEVICE
 from randsmooth.escape import printable, say
 from randsmooth.extras import MissingPackage
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import typer
 
 from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.options import Slurm
 from randsmooth.cli.planning import objects_plan, steps_plan
 from randsmooth.cli.settings import argument, option
-from randsmooth.cli.slurm_options import SlurmOptions
-from randsmooth.cli.where_option import Where
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say
 
@@ -19,9 +18,10 @@ if TYPE_CHECKING:
     from randsmooth.papers.reproduction import Reproduction
 
 
-class Reproduce(SlurmOptions, Where):
+class Reproduce(Slurm):
     """Settings of `randsmooth reproduce`."""
 
+    goes_on = "the same command goes on"
     object: str | None = argument(
         "A table or figure as PAPER/OBJECT, such as acr/table2 (see --list); or a folder, such as a clone of a "
         "repository of logs, of which it says what it fills of all tables.",
@@ -46,11 +46,6 @@ class Reproduce(SlurmOptions, Where):
     )
     show: bool = option("Print all tables and figures, and what each needs.", False, json_schema_extra={"flag": "list"})
     out: Path = option("Folder of the results; models and certificates go to its subfolder SCALE.", Path("reproduced"))
-
-    @classmethod
-    def goes_on(cls) -> str:
-        """--run needs no flag to go on."""
-        return "the same command goes on"
 
 
 def reproduce(settings: Reproduce) -> None:

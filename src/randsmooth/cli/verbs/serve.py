@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from randsmooth.cli.certification_options import certification_option
-from randsmooth.cli.denoiser_option import DENOISER, check_denoiser
 from randsmooth.cli.messages import note
-from randsmooth.cli.model_options import KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import DEVICE
+from randsmooth.cli.models import check_sources
+from randsmooth.cli.options import MODEL, Model, certification_option
+from randsmooth.cli.settings import argument, option
 from randsmooth.errors import InputError
 from randsmooth.escape import say
 from randsmooth.urls import name_of
@@ -18,20 +16,16 @@ from randsmooth.urls import name_of
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class Serve(Settings):
+class Serve(Model):
     """Settings of `randsmooth serve`."""
 
     model: str = argument(MODEL)
-    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
-    denoiser: str | None = option(DENOISER)
     dataset: str | None = option("Data set or folder whose images the model is for. (default: what the model says)")
     title: str | None = option("What to call the model on the page. (default: its name)")
     sigma: float | None = certification_option("sigma")
     alpha: float = certification_option("alpha", 0.001)
     backend: str | None = certification_option("backend")
     precision: str = certification_option("precision", "32")
-    device: str = option(DEVICE, "auto")
-    num_classes: int | None = option(NUM_CLASSES)
     host: str = option("Where to listen: 127.0.0.1: for this machine alone; 0.0.0.0: for all.", "127.0.0.1")
     port: int | None = option("Where to listen. (default: the first free one from 7860 on)")
     most_samples: int = option("The most samples n of one image.", 100_000)
@@ -53,10 +47,7 @@ def serve(settings: Serve) -> None:
 
     Example: randsmooth serve runs/gaussian
     """
-    from randsmooth.models.sources import check_source
-
-    check_source(settings.model)  # before torch is loaded
-    check_denoiser(settings.denoiser)
+    check_sources(settings.model, settings.denoiser)
     from randsmooth import app
 
     how = settings.model_dump(include={"upload_mb", "seconds", "queue", "at_once"})

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from randsmooth.cli.messages import FAILURE
+from randsmooth.cli.options import Slurm
 from randsmooth.cli.planning import steps_plan
 from randsmooth.cli.settings import argument, option
-from randsmooth.cli.slurm_options import SlurmOptions
-from randsmooth.cli.where_option import Where
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError
 from randsmooth.escape import printable, say, shortened, to_json
@@ -26,18 +25,14 @@ STATUS = "status"
 LONGEST = 160  # characters of what a table says of one model
 
 
-class Sweep(SlurmOptions, Where):
+class Sweep(Slurm):
     """Settings of `randsmooth sweep`."""
 
+    goes_on = "the same command goes on"
     grid: list[str] = argument("YAML file of a grid; or `status` and the folder of a sweep, to see how far it is.")
     out: Path | None = option("Folder of the sweep. (default: runs/GRID)")
     plan: bool = option("Say how long what is not done takes on this machine, in place of doing it.", False)
     format: Literal["text", "json"] = option("Of `sweep status`.", "text")
-
-    @classmethod
-    def goes_on(cls) -> str:
-        """A sweep needs no flag to go on."""
-        return "the same command goes on"
 
 
 def sweep(settings: Sweep) -> None:

@@ -1,40 +1,37 @@
-"""`randsmooth train`."""
+"""`randsmooth train` and `randsmooth train-denoiser`."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator
-
-from randsmooth.cli.settings import Settings, argument, listed, option, pairs
-from randsmooth.cli.shared_options import DEVICE, DEVICES, LOGGER, NODES, REPEATABLE, SYNC_BATCH_NORM
+from randsmooth.cli.options import KEY_VALUE, Pairs, Trained
+from randsmooth.cli.settings import argument, option
 from randsmooth.escape import printable, say
-from randsmooth.training import TrainingSettings
+from randsmooth.training import DenoiserSettings, TrainingSettings
 from randsmooth.urls import Place, name_of
 
+DATASET = "Name (see `randsmooth data list`), or path to a folder of images or Parquet files."
 
-class Train(Settings, TrainingSettings):
+
+class Train(Trained, TrainingSettings):
     """Settings of `randsmooth train`: those of training, and where to train and to write."""
 
-    dataset: str = argument("Name (see `randsmooth data list`), or path to a folder of images or Parquet files.")
-    set: Annotated[dict[str, Any], BeforeValidator(pairs)] = option(
-        f"{TrainingSettings.model_fields['set'].description} Repeatable.",
-        {},
-        json_schema_extra={"cli": list[str], "metavar": "KEY=VALUE"},
-    )
-    device: str = option(DEVICE, "auto")
-    devices: int | None = option(DEVICES)
-    nodes: int = option(NODES, 1)
-    sync_batch_norm: bool = option(SYNC_BATCH_NORM, False)
+    dataset: str = argument(DATASET)
+    set: Pairs = option(f"{TrainingSettings.model_fields['set'].description} Repeatable.", {}, as_typed=KEY_VALUE)
     out: Place | None = option(
         "Folder or URL for the model, its checkpoint and curves. (default: runs/DATASET-METHOD-SIGMA, or -PRESET-)"
     )
-    logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(LOGGER, json_schema_extra=REPEATABLE)
-    resume: bool = option("Go on with an interrupted run in the folder.", False)
-    accept_changes: bool = option("With --resume: go on under the settings given, where they differ.", False)
-    overwrite: bool = option("Discard an earlier run in the folder.", False)
+
+
+class TrainDenoiser(Trained, DenoiserSettings):
+    """Settings of `randsmooth train-denoiser`: those of training, and where to train and to write."""
+
+    dataset: str = argument(DATASET)
+    out: Place | None = option(
+        "Folder or URL for the denoiser, its checkpoint and curves. (default: runs/DATASET-denoiser-OBJECTIVE-SIGMA)"
+    )
 
 
 def train(settings: Train) -> None:
@@ -58,7 +55,8 @@ def train(settings: Train) -> None:
     from randsmooth.training import train as run
     from randsmooth.training.devices import leads
 
-    values = settings.model_dump() | {"out": settings.out or default_folder(settings)}
+    what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
+    values = settings.model_dump() | {"out": settings.out or _folder(settings.dataset, what, settings.sigma)}
     run(**values, progress=console)
     if leads():
         say(printable(f"model in {values['out']}; certify it with: randsmooth certify {_to_certify(settings, values)}"))
@@ -77,7 +75,30 @@ def _to_certify(settings: Train, values: dict[str, Any]) -> str:
     return shlex.join(words) + (" --denoiser DENOISER" if settings.sigma == 0 else "")
 
 
-def default_folder(settings: Train) -> Path:
-    what = settings.preset.replace("/", "-") if settings.preset else settings.method or "gaussian"
-    sigma = "" if settings.sigma is None else f"-{settings.sigma:g}"  # the preset's, where none is named
-    return Path("runs") / f"{name_of(settings.dataset)}-{what}{sigma}"
+def train_denoiser(settings: TrainDenoiser) -> None:
+    """Train a denoiser, which makes a classifier that never saw noise certifiable (denoised smoothing).
+
+    On mse it learns the clean images and serves any classifier, on stability to keep what one classifier says.
+
+    Example: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 5 --out runs/denoiser
+
+    For one classifier, from that denoiser: randsmooth train-denoiser mnist --sigma 0.5 --arch dncnn-6x32 --epochs 2
+    --objective stability --classifier runs/clean --start runs/denoiser --out runs/stability
+    """
+    from randsmooth.data.registry import check_dataset
+    from randsmooth.progress import console
+
+    check_dataset(settings.dataset)  # before torch is loaded
+    from randsmooth.training import train_denoiser as run
+    from randsmooth.training.devices import leads
+
+    out = settings.out or _folder(settings.dataset, f"denoiser-{settings.objective}", settings.sigma)
+    values = settings.model_dump() | {"out": out}
+    run(**values, progress=console)
+    if leads():
+        say(printable(f"denoiser in {out}: randsmooth certify CLASSIFIER --denoiser {out}"))
+
+
+def _folder(dataset: str, what: str, sigma: float | None) -> Path:
+    """runs/DATASET-WHAT-SIGMA; without the last where it is the preset's."""
+    return Path("runs") / "-".join([name_of(dataset), what, *([] if sigma is None else [f"{sigma:g}"])])

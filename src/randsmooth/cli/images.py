@@ -1,4 +1,4 @@
-"""What the verbs about single images share: the options of the classifier that answers, and how images are named."""
+"""Verbs that certify images given one by one: the classifier that answers, and how images are named."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from randsmooth.cli.certification_options import certification_option
-from randsmooth.cli.denoiser_option import DENOISER
-from randsmooth.cli.model_options import IDENTITY, KEY_VALUE, MODEL, MODEL_ARG, NUM_CLASSES, ModelArgs
-from randsmooth.cli.settings import Settings, argument, option
-from randsmooth.cli.shared_options import CROP, DEVICE, IMAGE_COLUMN, LABEL_COLUMN, RESIZE
+from randsmooth.cli.options import IDENTITY, MODEL, Images, Model, certification_option
+from randsmooth.cli.settings import argument, option
 from randsmooth.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,29 +20,27 @@ if TYPE_CHECKING:
 BASE = ("sigma", "precision", "backend")  # options that decide which classifier answers
 
 
-class OneClassifier(Settings):
+class OneClassifier(Images, Model):
     """Settings of a verb that certifies images given one by one, by the smoothed version of one model."""
 
     model: str = argument(MODEL)
-    model_arg: ModelArgs = option(MODEL_ARG, {}, json_schema_extra=KEY_VALUE)
-    denoiser: str | None = option(DENOISER)
-    image_column: str | None = option(IMAGE_COLUMN)
-    label_column: str | None = option(LABEL_COLUMN)
-    resize: str | None = option(RESIZE)
-    crop: str | None = option(CROP)
     sigma: float | None = certification_option("sigma")
     n: int = certification_option("n", 10_000)
     n0: int = certification_option("n0", 100)
     alpha: float = certification_option("alpha", 0.001)
     backend: str | None = certification_option("backend")
     precision: str | None = certification_option("precision", stands_for="32")
-    device: str = option(DEVICE, "auto")
     seed: int | None = certification_option("seed", stands_for="a new one, which is printed so that you can repeat it")
     dataset: str | None = option(
         "Data set or folder whose images and classes the model is for. (default: what the model says)"
     )
-    num_classes: int | None = option(NUM_CLASSES)
     identity: str | None = option(IDENTITY)
+
+    def asked(self) -> CertificationSettings:
+        """What is asked of each image, of whichever classifier."""
+        from randsmooth.certificates import CertificationSettings
+
+        return CertificationSettings(**self.model_dump(include={"n0", "n", "alpha", "seed"}))
 
 
 def completed(
@@ -100,8 +95,7 @@ def images_at(path: Path, spec: DatasetSpec, settings: OneClassifier) -> list[tu
     if not is_source(path):
         fit = Fit.of(settings.resize, settings.crop)
         return [(str(path), data.read_image(path, dataclasses.replace(spec, fit=fit) if fit else spec))]
-    how = settings.model_dump(include={"image_column", "label_column", "resize", "crop"})
-    images = data.load(str(path), "test", stream=True, **how)
+    images = data.load(str(path), "test", stream=True, **settings.reading())
     if images.spec.shape != tuple(spec.shape):
         raise InputError(
             f"the images of {path} have the shape {images.spec.shape}, and the model takes {tuple(spec.shape)}: ask "
@@ -168,8 +162,7 @@ def found_image(text: str, split: str, model: BaseClassifier, settings: OneClass
         ((name, x),) = images_at(Path(text), spec, settings)
         return FoundImage(name, x, None, () if spec.open_ended else spec.classes, None, None)
     dataset, index = named
-    how = settings.model_dump(include={"image_column", "label_column", "resize", "crop"})
-    images = data.load(dataset, split, stream=True, **how)
+    images = data.load(dataset, split, stream=True, **settings.reading())
     if index >= len(images):
         raise InputError(f"{text}: {dataset} ({split}) has {len(images)} images, 0 to {len(images) - 1}")
     x, y = images.batch(torch.tensor([index]))

@@ -1,0 +1,252 @@
+"""Options that mean the same to every verb that has them: their help, and classes of those that go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Secret
+
+from randsmooth.certificates import CertificationSettings
+from randsmooth.cli.settings import Settings, listed, numbers, option, pairs
+from randsmooth.errors import InputError
+from randsmooth.extras import needs
+from randsmooth.models.arguments import secret_arguments
+
+if TYPE_CHECKING:
+    from randsmooth.launch import Workers
+    from randsmooth.launch.slurm import Resources
+
+MODEL = (
+    "Model folder, `user/name` on the Hugging Face hub, ONNX file, OpenVINO IR (.xml), TorchScript (.pt), exported "
+    "program (.pt2), or code that makes the model: `package.module:NAME`, `file.py:NAME`."
+)
+MODEL_ARG = (
+    "Argument of what makes or opens the model, such as depth=20, read as YAML reads it. Repeatable. Of "
+    "secret:NAME=VALUE, and of names such as token, tables hold a hash."
+)
+DENOISER = (
+    "Folder of a denoiser that every noisy image passes before the model: of `randsmooth train-denoiser`, or of a "
+    "diffusion model that diffusers saved, which takes one step."
+)
+IDENTITY = (
+    "A name that no other model of yours has, for one that cannot be compared by its content, such as a function."
+)
+NUM_CLASSES = "How many classes there are, for a function that answers with labels. (default: what the data set says)"
+DATASET = (
+    "Name (see `randsmooth data list`), folder of images, or file .npz, .csv, .parquet or .tar (shard-{000..012}.tar)."
+)
+FILES = (
+    "Parquet files of `randsmooth certify` (of an unfinished run its journal, OUT.parquet.partial), or TSV logs as the "
+    "literature publishes them."
+)
+DEVICE = "auto, cpu, cuda, or one of several GPUs, such as cuda:1."
+DEFAULT = " (default: "  # begins what a description says of a default that is no fixed value
+KEY_VALUE: tuple[Any, str] = (list[str], "KEY=VALUE")
+Pairs = Annotated[dict[str, Any], BeforeValidator(pairs)]
+ModelArgs = Annotated[dict[str, Any], BeforeValidator(lambda values: secret_arguments(pairs(values)))]
+Lines = Annotated[list[str], BeforeValidator(listed)]
+
+
+def certification_option(name: str, default: Any = None, *, stands_for: str | None = None) -> Any:
+    """The option of `randsmooth certify` called `name`, with a default of its own.
+
+    Args:
+        name: a field of `CertificationSettings`, whose description is the help text.
+        default: None where it is worked out when the verb runs.
+        stands_for: what the default is, in words; as certify says it if omitted.
+
+    Example:
+        >>> certification_option("seed", stands_for="a new one").description
+        'Seed of the noise. (default: a new one)'
+    """
+    help = CertificationSettings.model_fields[name].description or ""
+    if default is not None or stands_for is not None:
+        help = help.partition(DEFAULT)[0]
+    return option(help + (f"{DEFAULT}{stands_for})" if stands_for else ""), default)
+
+
+class Columns(Settings):
+    """How images and labels are found in files of a user's own."""
+
+    image_column: str | None = option(
+        "Column, array or extension that holds the images. (default: image, img, x, path, ...)"
+    )
+    label_column: str | None = option(
+        "Column, array or extension that holds the labels; none: there are no labels. (default: label, y, target, cls, "
+        "...)"
+    )
+
+
+class Images(Columns):
+    """How images are read, and brought to the size that a model takes."""
+
+    resize: str | None = option(
+        "Scale every image before noise is added: the shorter side's pixels, or HEIGHTxWIDTH. (default: no scaling)"
+    )
+    crop: str | None = option(
+        "Cut the centre of every image, after scaling, before noise: a side's pixels, or HEIGHTxWIDTH. (default: all)"
+    )
+
+    def reading(self) -> dict[str, Any]:
+        """The settings as `data.load` takes them."""
+        return self.model_dump(include={*Images.model_fields})
+
+
+class Model(Settings):
+    """What the model cannot say itself, and where it runs."""
+
+    model_arg: ModelArgs = option(MODEL_ARG, {}, as_typed=KEY_VALUE)
+    denoiser: str | None = option(DENOISER)
+    device: str = option(DEVICE, "auto")
+    num_classes: int | None = option(NUM_CLASSES)
+
+
+class Judged(Settings):
+    """How certificate files are judged."""
+
+    radii: Annotated[list[float] | None, BeforeValidator(numbers)] = option(
+        "Radii of the certified accuracies, such as 0,0.5,1. (default: every 0.25)", as_typed=(str, "R,R,...")
+    )
+    sigma: float | None = option(
+        "Standard deviation sigma of the noise that TSV logs were made with. "
+        "(default: what their paths say, such as noise_0.50)"
+    )
+    n: int | None = option(
+        "Judge as if n samples per image had been drawn: a random subset is taken. For TSV logs: the n that they were "
+        "made with. (default: all samples; for logs, what their paths or radii show)"
+    )
+    alpha: float | None = option(
+        "Judge at this alpha, the probability that an image's certificate is wrong. For TSV logs: the alpha that they "
+        "were made with. (default: that of each file; logs are judged at 0.001, whatever alpha their radii show)"
+    )
+
+
+class Compared(Judged):
+    """How certificate files are judged beside each other."""
+
+    baseline: str | None = option("Name of the row that the others are compared with. (default: the Gaussian one)")
+
+
+class Trained(Settings):
+    """Where a training runs, what it logs, and how it goes on."""
+
+    device: str = option(DEVICE, "auto")
+    devices: int | None = option(
+        "Devices of each machine that share every batch: GPUs or, with --device cpu, processes. "
+        "(default: as many as torchrun started, else 1)"
+    )
+    nodes: int = option("Machines with so many devices each, on all of which torchrun starts this command.", 1)
+    sync_batch_norm: bool = option(
+        "Normalise by the whole batch's statistics, not on each device by those of its part of the batch.", False
+    )
+    logger: Annotated[list[str] | None, BeforeValidator(listed)] = option(
+        "Where metrics go besides history.csv: tensorboard, csv, mlflow or wandb. Repeatable. (default: tensorboard, "
+        "where it is installed; those that a resumed run had)",
+        as_typed=(list[str], "NAME"),
+    )
+    resume: bool = option("Go on with an interrupted run in the folder.", False)
+    accept_changes: bool = option("With --resume: go on under the settings given, where they differ.", False)
+    overwrite: bool = option("Discard an earlier run in the folder.", False)
+
+
+class Where(Settings):
+    """Who shares the work. The results do not depend on it."""
+
+    workers: int | None = option(
+        "Share the work out among so many processes of this machine: one a GPU, else a share of the cores each. "
+        "(default: this process alone; with --ray or --dask: as many as the cluster has room for)"
+    )
+    ray: str | None = option(
+        "Share the work out among the nodes of this Ray cluster: HOST:PORT, or auto for the one that this machine is "
+        "in. All nodes must see the same folders. (default: none)"
+    )
+    dask: str | None = option(
+        "Share the work out among the workers of this Dask cluster: HOST:PORT of its scheduler. All of them must see "
+        "the same folders. (default: none)"
+    )
+
+    def where(self) -> Workers | None:
+        """The workers; None for this process alone. InputError where they cannot be, before torch is loaded."""
+        if self.ray is not None and self.dask is not None:
+            raise InputError("--ray and --dask are two clusters: give one of them")
+        if self.workers is None and self.ray is None and self.dask is None:
+            return None
+        from randsmooth.launch import Dask, Processes, Ray
+
+        if self.ray is not None:
+            workers: Workers = Ray(self.workers, address=self.ray)
+            with needs("--ray"):
+                import ray  # noqa: F401
+            return workers
+        if self.dask is not None:
+            workers = Dask(self.workers, address=self.dask)
+            with needs("--dask"):
+                import distributed  # noqa: F401
+            return workers
+        return Processes(self.workers)
+
+
+class Slurm(Where):
+    """Who shares the work, tasks of Slurm too: what these ask of it, named as sbatch names it."""
+
+    slurm: bool = option("Submit to Slurm.", False)
+    partition: str | None = option("Partition of Slurm. (default: Slurm's)")
+    time: str | None = option("How long a task may run, as 2:00:00 or 1-12:00; then it goes on in its next turn.")
+    gpus: int | None = option("GPUs of each task. (default: Slurm's)")
+    cpus: int | None = option("Processor cores of each task. (default: Slurm's)")
+    mem: str | None = option("Memory of each task, such as 16G. (default: Slurm's)")
+    account: str | None = option("Account that Slurm charges. (default: Slurm's)")
+    qos: str | None = option("Quality of service of Slurm. (default: Slurm's)")
+    constraint: str | None = option("Features that a node must have, as sbatch writes them. (default: any node)")
+    setup: Lines = option(
+        'A line of shell that each task runs first, such as "module load cuda". Repeatable.',
+        [],
+        as_typed=(list[str], "LINE"),
+    )
+    slurm_arg: Pairs = option(
+        "Any other parameter of sbatch, such as exclude=node7 or exclusive=true. Repeatable.", {}, as_typed=KEY_VALUE
+    )
+
+    def resources(self) -> Resources:
+        """What each task asks for. InputError where it is none that can be asked for, or --time is missing."""
+        if (self.workers, self.ray, self.dask) != (None, None, None):
+            raise InputError("--slurm, --workers, --ray and --dask say in different ways where the work runs: give one")
+        if self.time is None:
+            raise InputError(
+                "--slurm needs --time, how long a task may run, such as --time 2:00:00: one that has not finished by "
+                "then is queued again and goes on"
+            )
+        from randsmooth.launch.slurm import Resources
+
+        asked = {"partition", "time", "gpus", "cpus", "mem", "account", "qos", "constraint"}
+        return Resources(**self.model_dump(include=asked), setup=tuple(self.setup), extra=self.slurm_arg)
+
+
+def written(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a model as a command that is kept gives them, stars in place of what is secret.
+
+    Example:
+        >>> written({"depth": 20, "token": Secret("abc")})
+        {'depth': 20, 'secret:token': '**********'}
+    """
+    secret = {name for name, value in given.items() if isinstance(value, Secret)}
+    plain = {name: value for name, value in given.items() if name not in secret}
+    return plain | {f"secret:{name}": str(given[name]) for name in sorted(secret)}
+
+
+def without_secrets(words: Sequence[str]) -> list[str]:
+    """The words of a command, with stars in place of what is secret.
+
+    Example:
+        >>> without_secrets(["explain", "zoo.py:net", "--model-arg", "depth=20", "--model-arg", "token=abc"])[-3:]
+        ['depth=20', '--model-arg', 'token=**********']
+    """
+    kept = []
+    for before, word in zip(["", *words], words, strict=False):
+        option, equals, argument = word.rpartition("--model-arg=")
+        name = argument.partition("=")[0]
+        (value,) = secret_arguments({name: None}).values()
+        secret = (equals or before == "--model-arg") and value is not None
+        kept.append(f"{option}{equals}{name}=**********" if secret else word)
+    return kept
