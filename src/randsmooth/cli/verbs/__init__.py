@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ class Verb(NamedTuple):
 
     def load(self) -> Callable[[Any], None]:
         """The function."""
-        function: Callable[[Any], None] = getattr(import_module(f"{__name__}.{self.module}"), self.function)
+        function: Callable[[Any], None] = pkgutil.resolve_name(f"{__name__}.{self.module}:{self.function}")
         return function
 
 
