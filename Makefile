@@ -58,13 +58,12 @@ format: $(DEV)
 docs: $(DOCS)
 	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet -n 2 --dist worksteal -m '' tests/test_guides.py
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j 2 -n -W --keep-going --quiet -d runs/docs/doctrees docs $(SITE)
-	$(BIN)/python docs/_checks/links.py $(SITE)
-	$(BIN)/python docs/_checks/complete.py $(SITE)
+	$(BIN)/python docs/_checks/site_checks.py $(SITE)
 	@echo "the site: $(SITE)/index.html"
 
 # Links to other sites, which needs the network; pictures of every page in Chromium, in runs/docs/look.
 docs-links: docs
-	$(BIN)/python docs/_checks/links.py $(SITE) --external
+	$(BIN)/python docs/_checks/site_checks.py $(SITE) --external
 
 docs-look: docs
 	$(BIN)/python docs/_checks/look.py $(SITE) runs/docs/look
