@@ -77,8 +77,7 @@ def settings(method: str) -> str:
 
 def main_presets(method: str) -> str:
     """The presets of main tables, with their values, schedules and sources."""
-    from randsmooth.cli.listing import values_by_sigma
-
+    from randsmooth.cli.verbs.presets import values_by_sigma
     from randsmooth.training.presets import PRESETS
 
     def schedule(preset: Any) -> str:
@@ -176,7 +175,7 @@ def type_of(part: dict[str, Any]) -> str:
 
 def objects(paper: str) -> str:
     """Every table and figure of a paper: what it shows, what it needs, and what is here of it."""
-    from randsmooth.papers.objects import OBJECTS
+    from randsmooth.papers.published_values import OBJECTS
 
     made, rows = json.loads((PAPERS / "made.json").read_text())["tables"], []
     for thing in OBJECTS:
