@@ -21,7 +21,7 @@ from randsmooth.atomic import claimed, write_atomically
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
 from randsmooth.extras import versions
-from randsmooth.models.stored_model import StoredModel
+from randsmooth.models.folder import StoredModel
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.training.checkpoint import Checkpoint
 from randsmooth.training.devices import Placement, Ranks, batch_norms, joined, launch, make_fabric, started

@@ -12,7 +12,7 @@ from randsmooth.extras import needs
 from randsmooth.models.adapters.graph_file import GraphFile, Port, asked, chosen
 from randsmooth.models.adapters.graph_record import KEY, WEIGHTS, parse_record
 from randsmooth.models.adapters.image_input import LAYOUTS, ImageInput
-from randsmooth.models.place import check_file
+from randsmooth.models.sources import check_file
 
 TAKEN = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8"}  # OpenVINO's names of types -> NumPy's
 FLOATS = (*("f32", "f16", "f64", "bf16"), "dynamic")

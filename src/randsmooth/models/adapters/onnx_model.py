@@ -13,7 +13,7 @@ from randsmooth.models.adapters.graph_file import GraphFile, Port, asked, chosen
 from randsmooth.models.adapters.graph_record import KEY, parse_record
 from randsmooth.models.adapters.image_input import ImageInput
 from randsmooth.models.adapters.onnx_external import external_files
-from randsmooth.models.place import check_file
+from randsmooth.models.sources import check_file
 
 # ONNX Runtime's names of types -> NumPy's.
 TAKEN = {

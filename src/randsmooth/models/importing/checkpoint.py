@@ -30,7 +30,7 @@ from randsmooth.models.importing.known_networks import (
 from randsmooth.models.importing.normalisation import Normalisation, candidates, normalisation, usual
 from randsmooth.models.importing.tensor_names import Stored, unwrapped_names
 from randsmooth.models.size_limit import SizeLimit
-from randsmooth.models.stored import CARD, CONFIG, WEIGHTS
+from randsmooth.models.folder import CARD, CONFIG, WEIGHTS
 from randsmooth.progress import Progress, chosen_progress
 
 M = TypeVar("M", Classifier, Denoiser)

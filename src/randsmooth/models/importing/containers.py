@@ -19,7 +19,7 @@ from torch import Tensor
 
 from randsmooth.documents import shown
 from randsmooth.errors import InputError
-from randsmooth.models.torch_file import check_archive, check_tensor
+from randsmooth.models.limits import check_archive, check_tensor
 
 # Keys under which scripts keep a state dict: locuslab/smoothing and those that follow it, MACER, and tutorials.
 STATE_KEYS = ("state_dict", "net", "model_state_dict", "model")
