@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -37,7 +38,7 @@ def test_networks_have_the_published_numbers_of_parameters() -> None:
 
 
 def test_they_compile_without_a_graph_break_and_take_images_of_other_sizes() -> None:
-    for arch, side in (("small-cnn", 8), ("lenet", 28), ("resnet8", 32), ("wrn10-1", 16)):
+    for arch, side in (("small-cnn", 8), ("lenet", 28), ("resnet8", 32)):
         network = build(arch, in_channels=3, image_size=side, num_classes=7).eval()
         x = torch.rand(2, 3, side, side)
         compiled = torch.compile(network, backend="eager", fullgraph=True)
@@ -76,8 +77,8 @@ def test_convolutions_start_he_normal_by_fan_out() -> None:
 
 
 def test_what_cannot_be_built_is_refused() -> None:
-    good = {"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10}
-    bad = [
+    good: dict[str, Any] = {"arch": "resnet8", "in_channels": 3, "image_size": 32, "num_classes": 10}
+    bad: list[tuple[dict[str, Any], list[str]]] = [
         ({"arch": "resnet50", "image_size": 8}, ["8x8", "32x32"]),
         ({"arch": "lenet", "image_size": 8}, ["8x8", "16x16"]),
         ({"arch": "lennet"}, ["'lennet'", "'lenet'"]),
@@ -90,7 +91,7 @@ def test_what_cannot_be_built_is_refused() -> None:
     ]
     for change, words in bad:
         with pytest.raises(InputError) as refusal:
-            build(**{**good, **change})  # type: ignore[arg-type]
+            build(**{**good, **change})
         assert all(word in str(refusal.value) for word in words), (change, refusal.value)
     with pytest.raises(InputError, match="lenet"):
         ARCHITECTURES.add("lenet", Architecture(build, min_size=1))  # type: ignore[arg-type]

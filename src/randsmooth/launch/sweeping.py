@@ -149,7 +149,7 @@ def _check(step: Step, images: Callable[[str, str, Mapping[str, Any]], int], tra
     from randsmooth.certificates import CertificationSettings
     from randsmooth.certification.backends import check_backend
     from randsmooth.certification.run import choose
-    from randsmooth.models.place import check_place
+    from randsmooth.models.sources import check_place
     from randsmooth.models.registry import check_arch
     from randsmooth.training import DenoiserSettings
 

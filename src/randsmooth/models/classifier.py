@@ -133,7 +133,9 @@ def _check_classes(classes: list[str]) -> None:
 
 def _check_shape(shape: list[int] | tuple[int, int, int]) -> None:
     square = _all(shape, int) and len(shape) == 3 and shape[1] == shape[2]
-    expected = f"[C, H, W] with H = W, such as [3, 32, 32] (at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side)"
+    expected = (
+        f"[C, H, W] with H = W, such as [3, 32, 32] (at most {MOST_CHANNELS} channels and {MOST_SIDE} pixels a side)"
+    )
     fits = square and 0 < shape[0] <= MOST_CHANNELS and 0 < shape[1] <= MOST_SIDE
     _check("shape", shape, fits, f"{expected}: crop or pad to it")
 

@@ -121,8 +121,8 @@ class DiffusionDenoiser(nn.Module):
             answer = answer[:, : x_t.shape[1]]  # the others are a learned variance
         if not isinstance(answer, Tensor) or answer.shape != x_t.shape:
             raise InputError(
-                f"the diffusion model answers images of shape {tuple(x_t.shape)} with {shape or type(answer).__name__}; "
-                "expected the same shape, or twice the channels"
+                f"the diffusion model answers images of shape {tuple(x_t.shape)} with "
+                f"{shape or type(answer).__name__}; expected the same shape, or twice the channels"
             )
         return answer
 
@@ -134,7 +134,7 @@ def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
         falls = abar.dim() == 1 and len(abar) and bool((abar.diff() < 0).all())
     except (TypeError, ValueError, RuntimeError):
         falls = False
-    if not falls or not (0 <= float(abar[-1]) and float(abar[0]) <= 1):
+    if not falls or not (float(abar[-1]) >= 0 and float(abar[0]) <= 1):
         raise InputError(
             "alphas_cumprod must be the abar_t of every timestep, numbers from 1 down to 0: "
             "scheduler.alphas_cumprod, not its betas"
@@ -144,7 +144,9 @@ def _noise_levels(alphas_cumprod: Tensor | Sequence[float]) -> Tensor:
 
 def is_diffusers(folder: Path) -> bool:
     """Whether `diffusers` has saved a pipeline or a network in `folder`."""
-    return (folder / PIPELINE).is_file() or ((folder / CONFIG).is_file() and "_class_name" in _document(folder / CONFIG))
+    return (folder / PIPELINE).is_file() or (
+        (folder / CONFIG).is_file() and "_class_name" in _document(folder / CONFIG)
+    )
 
 
 def from_diffusers(folder: Path, sigma: float | None) -> DiffusionDenoiser:

@@ -101,9 +101,10 @@ class StoredModel(nn.Module):
             with torch.random.fork_rng(devices=[]), SizeLimit(size):  # the initial weights are overwritten below
                 model = cls(**stored.config)
         except (InputError, RuntimeError) as error:  # the latter where memory is not enough for a single layer
-            reason = shown(str(error).partition("\n")[0])
+            reason = str(error).partition("\n")[0]
             raise InputError(f"{stored.folder / CONFIG}: no such network can be built ({reason})") from error
-        _check_fit(stored, model.state_dict())
+        where = f"{stored.folder / WEIGHTS} does not fit {CONFIG}"
+        check_fit(where, model.state_dict(), stored.weights, "are the two files from one model?")
         model.load_state_dict(stored.weights)
         return model.eval()
 
@@ -238,21 +239,22 @@ def _read_config(path: Path) -> tuple[str, dict[str, Any]]:
     kind = next((name for name, kind in KINDS.items() if keys == kind.arguments | {HASH, DIGEST}), None)
     if kind is None:
         found = shown(", ".join(sorted(keys)) or type(config).__name__)
-        raise InputError(f"{path} was not written by this randsmooth, it holds {found}: name a folder that `train` wrote")
+        raise InputError(
+            f"{path} was not written by this randsmooth, it holds {found}: name a folder that `train` wrote"
+        )
     if config.pop(DIGEST) != _digest(config):
         raise InputError(f"{path} is not as it was written, its digest differs: {DAMAGED}")
     return kind, config
 
 
-def _check_fit(stored: Stored, expected: dict[str, Tensor]) -> None:
+def check_fit(where: str, expected: dict[str, Tensor], found: dict[str, Tensor], way_out: str) -> None:
     """Raise InputError unless both have the same names, types and shapes; torch would convert types silently."""
-    wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in s.items()} for s in (expected, stored.weights))
+    wanted, got = ({name: (t.dtype, tuple(t.shape)) for name, t in state.items()} for state in (expected, found))
     odd = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))
     if odd:
         raise InputError(
-            f"{stored.folder / WEIGHTS} does not fit {CONFIG}: {len(odd)} tensors differ, first "
-            f"{shown(repr(odd[0]))}, expected {wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; "
-            "are the two files from one model?"
+            f"{where}: {len(odd)} tensors differ, first {shown(repr(odd[0]))}, expected "
+            f"{wanted.get(odd[0], 'nothing')}, found {got.get(odd[0], 'nothing')}; {way_out}"
         )
 
 

@@ -74,7 +74,7 @@ def check_file(source: str) -> None:
 
 def _check_hub(source: str) -> None:
     prefix, _, name = source.partition(":")
-    if not Path(name or "/").is_dir() and not HUB_NAMES[f"{prefix}:"].fullmatch(name):
+    if not (name and Path(name).is_dir()) and not HUB_NAMES[f"{prefix}:"].fullmatch(name):
         raise InputError(f"{source} names no folder and no model: expected {prefix}:FOLDER or {prefix}:user/name")
 
 
@@ -90,7 +90,11 @@ def _check_module(source: str) -> None:
 # In this order: the first whose pattern a source matches opens it.
 FORMS = (
     Form(
-        "hf:user/name or hf:FOLDER", "an image classifier of transformers", "hf:.*", _check_hub, "hub.transformers_model:from_transformers"
+        "hf:user/name or hf:FOLDER",
+        "an image classifier of transformers",
+        "hf:.*",
+        _check_hub,
+        "hub.transformers_model:from_transformers",
     ),
     Form("timm:NAME", "an image classifier of timm", "timm:.*", _check_hub, "hub.timm_model:from_timm"),
     Form("FOLDER", "a model folder", "", check_place, "classifier:load"),
@@ -139,8 +143,8 @@ def form_of(source: Path | str) -> Form:
     if found is None:
         forms = ", ".join(f"{form.written} ({form.what})" for form in FORMS)
         raise InputError(
-            f"{shown(str(source))} names no model: of a checkpoint or pickle, `randsmooth import` makes a model folder; "
-            f"else expected one of: {forms}"
+            f"{shown(str(source))} names no model: of a checkpoint or pickle, `randsmooth import` makes a model "
+            f"folder; else expected one of: {forms}"
         )
     return found
 
@@ -188,7 +192,9 @@ def open_source(source: Path | str, **model_args: Any) -> Any:
     form = form_of(source)
     form.check(str(source))
     opener = pkgutil.resolve_name(f"randsmooth.models.{form.opener}")
-    given = {name: value.get_secret_value() if isinstance(value, Secret) else value for name, value in model_args.items()}
+    given = {
+        name: value.get_secret_value() if isinstance(value, Secret) else value for name, value in model_args.items()
+    }
     check_arguments(opener, given, shown(str(source)), first=1)
     return opener(source, **given)
 

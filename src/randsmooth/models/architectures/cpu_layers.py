@@ -51,7 +51,7 @@ def _by_input(grad: Tensor, weight: Tensor, sides: torch.Size) -> Tensor:
     """(N, C, H, W) from grad (N, O, H', W') and weight (O, C, k, k): what each place adds to its window, summed."""
     windows = weight.flatten(1).t() @ grad.flatten(2)  # (N, C k k, H' W')
     exact = windows.to(torch.promote_types(grad.dtype, torch.float32))
-    return F.fold(exact, (sides[0], sides[1]), weight.shape[2:]).to(grad.dtype)  # type: ignore[arg-type]
+    return F.fold(exact, (sides[0], sides[1]), weight.shape[2:]).to(grad.dtype)
 
 
 class MaxPool2x2(nn.Module):
