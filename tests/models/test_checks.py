@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,8 +49,8 @@ def test_bad_images_and_labels_are_refused() -> None:
         (torch.tensor([[1]]), "(1, 1)"),
         ([1, 2], "list"),
     ]
-    check_refusals((lambda x=x: check_images(x, (1, 2, 2)), said) for x, said in images)
-    check_refusals((lambda y=y: check_labels(y, 10), said) for y, said in labels)
+    check_refusals((partial(check_images, x, (1, 2, 2)), said) for x, said in images)
+    check_refusals((partial(check_labels, y, 10), said) for y, said in labels)
 
 
 def test_a_name_means_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +68,7 @@ def test_a_name_means_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     refused += [(2, name, f"{name!r} must be auto") for name in ("cuda:x", "cuda:-1", "gpu")]
     for number, name, said in refused:
         gpus(number)
-        check_refusals([(lambda name=name: pick_device(name), said)])  # type: ignore[misc]
+        check_refusals([(partial(pick_device, name), said)])
 
 
 @pytest.mark.cuda

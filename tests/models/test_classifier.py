@@ -2,6 +2,7 @@
 
 import copy
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -94,4 +95,4 @@ def test_bad_input_is_refused() -> None:
         ({"provenance": {"loss": math.nan}}, "not plain JSON"),
         ({"provenance": ["sigma"]}, "expected a dictionary"),
     ]
-    check_refusals((lambda change=change: Classifier(**(GOOD | change)), said) for change, said in bad)
+    check_refusals((partial(Classifier, **(GOOD | change)), said) for change, said in bad)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         (("nowhere", nn.Flatten()), "nowhere"),
         ((Denoiser(channels=3, arch="dncnn-3x2"), classifier()), "of 3 channels | those of 1"),
     ]
-    check_refusals((lambda parts=parts: Denoised(*parts), said) for parts, said in table)
+    check_refusals((partial(Denoised, *parts), said) for parts, said in table)
     training = Denoised(denoiser().train(), classifier())
     check_refusals([(lambda: rs.SmoothedClassifier(training, sigma=0.25), "train mode")])
 

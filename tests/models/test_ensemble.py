@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ def test_what_cannot_be_an_ensemble_is_named(members: list[Asked]) -> None:
         ({"consensus": 1}, "consensus=1 | from 2 to 3"),
         ({"consensus": 4}, "consensus=4"),
     ]
-    check_refusals((lambda given=given: Ensemble(members, **given), said) for given, said in table)
+    check_refusals((partial(Ensemble, members, **given), said) for given, said in table)
     other = nn.Sequential(nn.Flatten(), nn.Linear(64, 6)).eval()
     known = [models.Classifier(arch="small-cnn", classes=list("abcd")[:k], shape=(1, 8, 8)).eval() for k in (2, 3)]
     check_refusals(

@@ -8,6 +8,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -217,7 +218,7 @@ def test_a_damaged_folder_is_refused(once: Path, tmp_path: Path) -> None:
     for place, (damage, said) in enumerate(DAMAGE):
         damaged = Path(shutil.copytree(once, tmp_path / str(place)))
         damage(damaged)
-        check_refusals([(lambda damaged=damaged: load(damaged), said)])  # type: ignore[misc]
+        check_refusals([(partial(load, damaged), said)])
 
 
 def test_a_config_that_is_not_as_it_was_written_is_refused(saved: Path) -> None:

@@ -229,9 +229,7 @@ def test_code_in_a_folder_is_never_run_and_nobody_is_asked(vit: Path, monkeypatc
         return "y"
 
     monkeypatch.setattr("builtins.input", yes)
-    assert "never run: if you trust it, name a function: file.py:NAME" in refusal(
-        lambda: from_transformers(f"hf:{vit}")
-    )
+    check_refusals([(lambda: from_transformers(f"hf:{vit}"), "never run | file.py:NAME")])
     assert not asked and not ran.exists()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -246,7 +247,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     ]
     for facts, options, said in table:
         torch.save({"state_dict": state_of("resnet8") | facts.get("more", {}), **facts}, tmp_path / "a.pth")
-        check_refusals([(lambda options=options: import_checkpoint(tmp_path / "a.pth", **CIFAR | options), said)])  # type: ignore[misc]
+        check_refusals([(partial(import_checkpoint, tmp_path / "a.pth", **CIFAR | options), said)])
 
 
 def test_a_network_that_is_not_known_is_named_by_its_tensors(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -87,5 +88,5 @@ def test_bad_arguments_are_named() -> None:
         ({"softmax": "yes"}, "'yes'"),
         ({"resize": 4, "interpolation": "cubic"}, "'bicubic'"),
     ]
-    check_refusals((lambda given=given: models.wrap(Seen().eval(), **given), said) for given, said in table)
+    check_refusals((partial(models.wrap, Seen().eval(), **given), said) for given, said in table)
     check_refusals([(lambda: seen(X, crop=12), "no middle 12 x 12")])
