@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import random
 import shutil
@@ -159,10 +160,8 @@ def rewrite(path: Path, **changes: object) -> None:
 
 def rewrite_weights(model: Path, change: Callable[[Path], object]) -> None:
     change(model / "model.safetensors")
-    rewrite(
-        model / "config.json",
-        weights=f"sha256:{folder.hashlib.sha256((model / 'model.safetensors').read_bytes()).hexdigest()}",
-    )
+    digest = hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
+    rewrite(model / "config.json", weights=f"sha256:{digest}")
 
 
 def _with(value: float) -> Callable[[Path], object]:
