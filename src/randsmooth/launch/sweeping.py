@@ -149,8 +149,8 @@ def _check(step: Step, images: Callable[[str, str, Mapping[str, Any]], int], tra
     from randsmooth.certificates import CertificationSettings
     from randsmooth.certification.backends import check_backend
     from randsmooth.certification.run import choose
-    from randsmooth.models.sources import check_place
     from randsmooth.models.registry import check_arch
+    from randsmooth.models.sources import check_place
     from randsmooth.training import DenoiserSettings
 
     options = dict(step.options)
