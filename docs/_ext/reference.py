@@ -38,10 +38,7 @@ FACE = {name: module for name, module in listed(ROOT / "__init__.pyi").items() i
 
 # "certify" and "certification.certify" -> "randsmooth.certification.certify": a name is described once, in its room.
 PLACES = {f"{room}.{name}": f"randsmooth.{room}.{name}" for room, names in ROOMS.items() for name in names}
-PLACES |= {
-    name: PLACES.get(f"{module.partition('.')[0]}.{name}", f"randsmooth.{module}.{name}")
-    for name, module in FACE.items()
-}
+PLACES |= {name: PLACES.get(f"{module}.{name}", f"randsmooth.{module}.{name}") for name, module in FACE.items()}
 
 
 def place_of(text: str, room: str = "") -> str | None:
@@ -115,7 +112,7 @@ class Room(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         room = self.arguments[0]
         if room == "rs":
-            own = [name for name, module in FACE.items() if PLACES[name] == f"randsmooth.{module}.{name}"]
+            own = [name for name, module in FACE.items() if module not in ROOMS]
             links = [f"* :py:obj:`rs.{name} <{PLACES[name]}>`" for name in FACE]
             return parsed(self, [*links, "", *(line for name in own for line in described(PLACES[name]))])
         for stub in ("__init__.pyi", "__init__.py"):
