@@ -203,15 +203,12 @@ def facts(place: PathFacts) -> tuple[Any, ...]:
     )
 
 
-@pytest.mark.parametrize("path", PLACED)
-def test_a_released_log_is_placed_as_its_path_reads(path: str) -> None:
-    place = path_facts(Path(path))
-    assert PLACED[path] == facts(place)
-    assert place.repository.replace("/", "+") == path.partition("/")[0]
-    assert place.n is None and place.alpha is None  # no path of these says them
-
-
-def test_enough_paths_of_every_repository_are_read_by_eye() -> None:
+def test_a_released_log_is_placed_as_its_path_reads() -> None:
+    for path, expected in PLACED.items():
+        place = path_facts(Path(path))
+        assert expected == facts(place), path
+        assert place.repository.replace("/", "+") == path.partition("/")[0]
+        assert place.n is None and place.alpha is None  # no path of these says them
     repositories = [path.partition("/")[0] for path in PLACED]
     assert len(PLACED) >= 60 and min(repositories.count(name) for name in set(repositories)) >= 2
     assert len(set(repositories)) == 6
@@ -281,18 +278,15 @@ def test_a_clone_is_known_by_where_it_came_from(tmp_path: Path, monkeypatch: pyt
     assert in_repository(log) == log
 
 
-@pytest.mark.parametrize(
-    ("path", "method", "repository"),
-    [
+def test_a_clone_is_known_by_its_folder() -> None:
+    for path, method, repository in (
         ("smoothmix/data/certify/mnist/cohen/noise_0.25_3870", "gaussian", "jh-jeong/smoothmix"),
         ("smoothing-main/data/certify/cifar10/resnet110/noise_0.12/test/sigma_0.12", "gaussian", "locuslab/smoothing"),
         ("logs/mnist/smoothmix/noise_0.25", "smoothmix", ""),  # the method, not the repository
         ("locuslab+smoothing-master/data/x/noise_0.25", "gaussian", "locuslab/smoothing"),
-    ],
-)
-def test_a_clone_is_known_by_its_folder(path: str, method: str, repository: str) -> None:
-    place = path_facts(Path(path))
-    assert (place.method, place.repository) == (method, repository)
+    ):
+        place = path_facts(Path(path))
+        assert (place.method, place.repository) == (method, repository), path
 
 
 def test_the_history_of_a_clone_is_not_searched(tmp_path: Path) -> None:
@@ -310,7 +304,7 @@ def test_n_and_alpha_in_a_path_are_used_and_said(tmp_path: Path) -> None:
     (file,) = read_folder(tmp_path)
     (table,) = file.tables
     assert (table.header.n, table.header.alpha) == (10_000, 0.001)  # re-bound at the usual alpha
-    assert "n 10,000, alpha 0.01, data set cifar10 and the method as the path says" in table.header.notes[0]
+    assert "n 10,000, alpha 0.01, data set cifar10, method consistency as the path says" in table.header.notes[0]
     assert "made at alpha 0.01, re-bound at 0.001" in table.header.notes[-1]
 
 

@@ -13,7 +13,7 @@ from randsmooth.atomic import write_atomically
 from randsmooth.certificates.journal import UNFINISHED
 from randsmooth.certificates.logs import matlab
 from randsmooth.certificates.logs.inferred import infer
-from randsmooth.certificates.logs.repositories import in_repository
+from randsmooth.certificates.logs.paths import in_repository
 from randsmooth.certificates.logs.tsv import TSV_COLUMNS, PredictionLog, looks_like_log, read_tsv
 from randsmooth.certificates.table import Certificates
 from randsmooth.certificates.unfinished import read_unfinished

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics
 from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
-from randsmooth.certificates.logs.budgets import ROUNDED
+from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import InputError
 from randsmooth.report.figures import curves
 from randsmooth.report.figures.charts import (
