@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,14 +89,15 @@ def _placed(table: Certificates, place: PathFacts, **given: float | None) -> Cer
     made = known.assuming(**budget)
     facts = {"dataset": place.dataset or None, "split": place.split or None, "model": place.model or None}
     new = {key: value for key, value in facts.items() if getattr(made.header, key) is None}
-    said = replace(place, **dict.fromkeys(given, None) | budget).in_words()
+    used: dict[str, Any] = dict.fromkeys(given, None) | budget
+    said = replace(place, **used).in_words()
     trained = "" if place.training_sigma in (None, made.header.sigma) else f"trained at sigma {place.training_sigma:g}"
     return _noted(made, *filter(None, [said, trained]), **new)
 
 
 def _budgeted(table: Certificates) -> Certificates:
     """The table with n and alpha, as far as they follow from its radii."""
-    known = {"n": table.header.n, "alpha": table.header.alpha}
+    known: dict[str, Any] = {"n": table.header.n, "alpha": table.header.alpha}
     lacking = [name for name, value in known.items() if value is None]
     if table.header.sigma is None or not lacking or len(table) == 0:
         return table
