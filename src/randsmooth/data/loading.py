@@ -255,9 +255,7 @@ def _found(spec: DatasetSpec, split: str) -> Encoded:
 
 def _as_found(spec: DatasetSpec, splits: dict[str, Encoded]) -> DatasetSpec:
     """The spec with the sizes on disk, and with the class names of the data where its own are only numbers."""
-    sizes = {split: len(encoded) for split, encoded in splits.items()}
-    names = next(iter(splits.values())).classes
-    numbered = spec.classes == tuple(map(str, range(spec.num_classes)))
-    if numbered and names and len(names) == spec.num_classes:
+    names, sizes = next(iter(splits.values())).classes, {split: len(encoded) for split, encoded in splits.items()}
+    if names and len(names) == spec.num_classes and spec.classes == tuple(map(str, range(spec.num_classes))):
         spec = replace(spec, classes=names)
     return replace(spec, sizes=spec.sizes | sizes)

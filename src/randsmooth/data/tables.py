@@ -5,6 +5,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -228,32 +229,19 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
     """
     with needs(f"the data set {spec.hub} of the hub"):
         import datasets
+        import huggingface_hub
 
-    _check_reachable()
+    try:
+        if not datasets.config.HF_HUB_OFFLINE:  # any answer is enough; `datasets` would retry for half a minute
+            endpoint = huggingface_hub.constants.ENDPOINT
+            with suppress(urllib.error.HTTPError):
+                urllib.request.urlopen(endpoint, timeout=TIMEOUT_SECONDS).close()
+    except OSError as error:
+        raise InputError(
+            f"cannot reach {endpoint} ({error}); for a data set in the cache, set HF_HUB_OFFLINE=1"
+        ) from error
     try:
         found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
     except (OSError, ValueError) as error:
         raise InputError(f"the hub did not give {spec.hub}: {error}") from error
     return DatasetRows(found, f"{spec.hub} ({split})")
-
-
-def _check_reachable() -> None:
-    """Raise InputError where the hub cannot be reached: `datasets` itself would retry for half a minute.
-
-    Any answer of the hub is enough. In offline mode nothing is checked, since only the cache is read.
-    """
-    import datasets
-    import huggingface_hub
-
-    if datasets.config.HF_HUB_OFFLINE:
-        return
-    endpoint = huggingface_hub.constants.ENDPOINT
-    try:
-        with urllib.request.urlopen(urllib.request.Request(endpoint, method="HEAD"), timeout=TIMEOUT_SECONDS):
-            pass
-    except urllib.error.HTTPError:
-        pass
-    except OSError as error:
-        raise InputError(
-            f"cannot reach {endpoint} ({error}); for a data set in the cache, set HF_HUB_OFFLINE=1"
-        ) from error

@@ -203,7 +203,6 @@ PAPER_FORMATS = ("png", "pdf", "svg")
 LINE_STYLES = dict(zip(DASHES, ("-", "--", ":", "-."), strict=True))
 COLUMNS = 3  # panels side by side on paper
 LONG_NAME = 60  # characters of a line's name
-SHORT = 28  # of one in a legend beside the only axes
 
 Floats = NDArray[np.float64]
 LineKind = Literal["line", "step", "points"]
@@ -219,6 +218,8 @@ class Line:
         kind: "line"; "step", where the height between two points is that of the right one; or "points".
         dashed: drawn so that it stands back, as published figures do beside ours.
         labels: (M,) what each point is, written beside it; empty for none.
+        low, high: (M,) the band around y; None without one.
+        look: its own colour and dashes; None: those of its name among the figure's.
 
     Raises:
         InputError: another kind.
@@ -234,6 +235,9 @@ class Line:
     kind: LineKind = "line"
     dashed: bool = False
     labels: tuple[str, ...] = ()
+    low: Floats | None = None
+    high: Floats | None = None
+    look: Look | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(LineKind):
@@ -248,7 +252,8 @@ class Axes:
         title: above it. x, y: labels of the axes.
         lines: drawn in this order.
         log, log_x: whether y, and x, are logarithmic.
-        y_range: of the axis; None: what the lines need.
+        y_range, x_range: of the axes; None: what the lines need.
+        unknown_below: x below which nothing is known, shaded from the left end of the axis.
 
     Example:
         >>> Axes("digits", "radius", "certified accuracy (%)", (), log=True).log_x
@@ -262,6 +267,8 @@ class Axes:
     log: bool = False
     log_x: bool = False
     y_range: tuple[float, float] | None = None
+    x_range: tuple[float, float] | None = None
+    unknown_below: float | None = None
 
 
 def draw(panels: Sequence[Axes], path: Path | str) -> None:
@@ -286,7 +293,9 @@ def draw(panels: Sequence[Axes], path: Path | str) -> None:
     if (suffix := suffix_of(path, *PAPER_FORMATS, "html")) == "html":
         write_atomically(path, _page(panels, path.stem).encode())
     else:
-        write_atomically(path, saved(_figure(panels), suffix, dpi=160))
+        held = io.BytesIO()
+        _figure(panels).savefig(held, format=suffix, dpi=160)
+        write_atomically(path, held.getvalue())
 
 
 def suffix_of(path: Path, *formats: str) -> str:
@@ -299,8 +308,9 @@ def suffix_of(path: Path, *formats: str) -> str:
 
 def looks_by_name(panels: Sequence[Axes]) -> dict[str, Look]:
     """The look of every line's name, the same in all panels."""
-    names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines))
-    return dict(zip(names, looks(len(names), None), strict=True))
+    own = {line.name: line.look for panel in panels for line in panel.lines}
+    usual = zip(own, looks(len(own), None), strict=True)
+    return {name: own[name] or look for name, look in usual}
 
 
 def _page(panels: Sequence[Axes], title: str) -> str:
@@ -326,9 +336,9 @@ def _page(panels: Sequence[Axes], title: str) -> str:
             figure.update_yaxes(range=panel.y_range, **place)
     layout = {"template": "plotly_white", "hovermode": "closest", "legend_traceorder": "normal"}
     figure.update_layout(height=120 + 360 * rows, **layout)
-    scripts = [web.asset(__package__, "figure.js")]
+    scripts = [web.asset(web.__name__, "figure.js")]
     content = {"title": title, "figure": json.loads(figure.to_json())}
-    return web.page(__package__, "figure.html.j2", scripts=scripts, plots=True, **content)
+    return web.page(web.__name__, "figure.html.j2", scripts=scripts, plots=True, **content)
 
 
 def _trace(go: Any, line: Line, look: Look, *, first: bool) -> Any:
@@ -355,7 +365,10 @@ def _figure(panels: Sequence[Axes]) -> Any:
     by_name, columns = looks_by_name(panels), min(COLUMNS, len(panels))
     rows, legend_columns = -(-len(panels) // columns), max(2, 2 * columns)
     size = (max(5.4, 4.0 * columns), 3.3 * rows + 0.3 * -(-len(by_name) // legend_columns))
-    figure = new_figure(size)
+    with needs("a figure"):
+        from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
     grid = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
     for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, by_name)
@@ -378,7 +391,9 @@ def _add_legend(figure: Any, grid: Any, columns: int) -> None:
 def _draw_panel(axes: Any, panel: Axes, by_name: Mapping[str, Look]) -> None:
     title, x, y = (shortened(printable(text)) for text in (panel.title, panel.x, panel.y))
     as_text(axes.set_title(title, fontsize=10), axes.set_xlabel(x), axes.set_ylabel(y))
-    plain_axes(axes)
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
     for line in panel.lines:
         _draw_line(axes, line, by_name[line.name])
     if panel.log:
@@ -387,39 +402,35 @@ def _draw_panel(axes: Any, panel: Axes, by_name: Mapping[str, Look]) -> None:
         axes.set_xscale("log")
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
+    if panel.x_range is not None:
+        axes.set_xlim(*panel.x_range)
+    if panel.unknown_below is not None:
+        left = axes.get_xlim()[0]
+        axes.axvspan(left, panel.unknown_below, color="#eeeeee", linewidth=0, zorder=0)
+        place = {"ha": "center", "va": "center", "rotation": 90, "color": "#555555", "fontsize": 8}
+        x = (left + panel.unknown_below) / 2
+        axes.text(x, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place)
 
 
 def _draw_line(axes: Any, line: Line, look: Look) -> None:
-    shared = {"color": look.colour, "alpha": 0.55 if line.dashed else 1.0, "label": legend_name(line.name, LONG_NAME)}
+    shared = {"color": look.colour, "alpha": 0.55 if line.dashed else 1.0, "label": legend_name(line.name)}
     if line.kind == "points":
         axes.plot(line.x, line.y, linestyle="none", marker="x" if line.dashed else "o", markersize=4.5, **shared)
     else:
         style = "--" if line.dashed else LINE_STYLES[look.dash]
         drawstyle = "steps-pre" if line.kind == "step" else "default"
         axes.plot(line.x, line.y, linestyle=style, linewidth=1.4, drawstyle=drawstyle, **shared)
+    if line.low is not None:
+        step = "pre" if line.kind == "step" else None
+        axes.fill_between(line.x, line.low, line.high, step=step, color=look.colour, alpha=0.13, linewidth=0)
     for x, y, label in zip(line.x, line.y, line.labels, strict=False):
         place = {"xytext": (4, 3), "textcoords": "offset points", "fontsize": 6.5, "color": "#444444"}
         as_text(axes.annotate(shortened(printable(label), LONG_NAME), (x, y), **place))
 
 
-def new_figure(size: tuple[float, float]) -> Any:
-    """An empty figure of matplotlib, of that width and height in inches."""
-    with needs("a figure"):
-        from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained")
-
-
-def plain_axes(axes: Any) -> None:
-    """A light grid behind the curves, and no frame above and to the right."""
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def legend_name(text: str, longest: int = SHORT) -> str:
+def legend_name(text: str) -> str:
     """`text` for a legend. matplotlib hides labels that start with an underscore: a space of no width keeps them."""
-    short = shortened(printable(text), longest)
+    short = shortened(printable(text), LONG_NAME)
     return f"\u200b{short}" if short.startswith("_") else short
 
 
@@ -430,10 +441,3 @@ def as_text(*drawn: Any) -> None:
     """
     for text in drawn:
         text.set(usetex=False, parse_math=False)
-
-
-def saved(figure: Any, suffix: str, dpi: int) -> bytes:
-    """The figure as a file of one of PAPER_FORMATS."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=suffix, dpi=dpi)
-    return buffer.getvalue()

@@ -11,29 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from randsmooth import bounds, metrics
-from randsmooth.atomic import write_atomically
 from randsmooth.certificates import Certificates
 from randsmooth.certificates.logs.inferred import ROUNDED
 from randsmooth.errors import InputError
-from randsmooth.report.figures import curves
-from randsmooth.report.figures.charts import (
-    LINE_STYLES,
-    PAPER_FORMATS,
-    Axes,
-    Chart,
-    Line,
-    Look,
-    Scale,
-    Series,
-    as_text,
-    draw,
-    legend_name,
-    looks,
-    new_figure,
-    plain_axes,
-    saved,
-    suffix_of,
-)
+from randsmooth.report.charts import PAPER_FORMATS, Axes, Chart, Line, Look, Scale, Series, draw, looks, suffix_of
 from randsmooth.report.sheet import find_baseline, with_distinct_names
 
 Floats = NDArray[np.float64]
@@ -204,12 +185,10 @@ def draw_radius_accuracy(tables: Sequence[Certificates], path: Path | str, *, ba
         ['radius.svg']
     """
     named, by_row = _named(tables, baseline)
-    chart = curves.radius_chart(named, by_row)
+    chart = radius_chart(named, by_row)
     if not chart.series:
         raise InputError("the images have no labels, so that there is no accuracy to draw")
-    axes = _drawn(chart, chart.x.label)
-    axes.set_xlim(0.0, max((chart.x.span or (0.0, 0.0))[1], curves.STEPS[-1]))
-    _write(axes.figure, path)
+    _draw(chart, chart.x.label, path)
 
 
 def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baseline: str | None = None) -> None:
@@ -237,11 +216,7 @@ def draw_p_a_curves(tables: Sequence[Certificates], path: Path | str, *, baselin
         ['p_a.png']
     """
     named, by_row = _named(tables, baseline)
-    chart = curves.p_a_chart(dict(enumerate(named)), by_row)
-    axes = _drawn(chart, P_A)
-    starts = [float(series.x[0]) for series in chart.series]
-    _limit(axes, min(starts), unknown=max(starts) > 0.0)
-    _write(axes.figure, path)
+    _draw(p_a_chart(dict(enumerate(named)), by_row), P_A, path)
 
 
 def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[Certificates], list[Look]]:
@@ -250,37 +225,19 @@ def _named(tables: Sequence[Certificates], baseline: str | None) -> tuple[list[C
     return named, looks(len(named), find_baseline(named, baseline))
 
 
-def _drawn(chart: Chart, x: str) -> Any:
-    """The only axes of a new figure, with `chart` drawn in them and a legend beside them."""
-    figure = new_figure((7.2, 4.0))
-    axes = figure.add_subplot()
-    axes.set_xlabel(x)
-    axes.set_ylabel(chart.y.label)
-    plain_axes(axes)
-    for series in chart.series:
-        style = {"color": series.look.colour, "linestyle": LINE_STYLES[series.look.dash], "linewidth": 1.6}
-        axes.plot(series.x, series.y, drawstyle="steps-pre", label=legend_name(series.name), **style)
-        band = {"color": series.look.colour, "alpha": 0.13, "linewidth": 0}
-        axes.fill_between(series.x, series.low, series.high, step="pre", **band)
-    highest = max(float(np.max(np.asarray(series.high))) for series in chart.series) / 100.0
-    axes.set_ylim(0.0, min(100.0, 10.0 * np.ceil(10.0 * highest + 0.3)))
-    figure.set_figheight(max(4.0, 0.4 + 0.21 * len(chart.series)))  # room for every line of the legend
-    as_text(*figure.legend(loc="outside right upper", frameon=False).get_texts())
-    return axes
-
-
-def _limit(axes: Any, start: float, *, unknown: bool) -> None:
-    left = max(0.0, start - curves.MARGIN)
-    axes.set_xlim(left, 1.0)
-    if unknown:
-        axes.axvspan(left, 0.5, color="#eeeeee", linewidth=0, zorder=0)
-        place = {"ha": "center", "va": "center", "rotation": 90, "color": "#555555", "fontsize": 8}
-        axes.text((left + 0.5) / 2, 0.5, "p_A < 1/2: not in the logs", transform=axes.get_xaxis_transform(), **place)
-
-
-def _write(figure: Any, path: Path | str) -> None:
-    path = Path(path)
-    write_atomically(path, saved(figure, suffix_of(path, *PAPER_FORMATS), dpi=200))
+def _draw(chart: Chart, x: str, path: Path | str) -> None:
+    """The chart of a page as a figure."""
+    suffix_of(Path(path), *PAPER_FORMATS)
+    ends = [(np.asarray(one.low, float), np.asarray(one.high, float)) for one in chart.series]
+    lines = tuple(
+        Line(one.name, np.asarray(one.x), np.asarray(one.y), "step", low=low, high=high, look=one.look)
+        for one, (low, high) in zip(chart.series, ends, strict=True)
+    )
+    highest = max(float(np.max(high)) for _, high in ends) / 100.0
+    top = min(100.0, 10.0 * float(np.ceil(10.0 * highest + 0.3)))
+    left, right = chart.x.span or (0.0, 1.0)
+    reach = (left, max(right, STEPS[-1]))
+    draw([Axes("", x, chart.y.label, lines, False, False, (0.0, top), reach, chart.unknown_below)], path)
 
 
 def group_by_method(tables: Sequence[Certificates]) -> dict[str, list[Certificates]]:

@@ -18,9 +18,9 @@ from randsmooth.certificates import Certificates, Header
 from randsmooth.errors import InputError
 from randsmooth.escape import LONG, NOT_RECORDED, NUMBER, printable, setting, shortened
 from randsmooth.metrics import P_A_LEVELS, Comparison, Estimate
-from randsmooth.report import comparability, web
+from randsmooth.report import web
 from randsmooth.report.against_baseline import joint_scope, verdict_words
-from randsmooth.report.sheet import Mark, column, find_baseline, rank
+from randsmooth.report.sheet import Mark, column, find_baseline, missing_settings, rank
 
 NAMED = 5  # files that a note names
 FILTERS = ("dataset", "sigma", "method", "repository", "rule")
@@ -175,7 +175,7 @@ def _p_a_unknown(table: Certificates) -> str:
         return "the images have no labels"
     if table.is_log and not certificates.tells_p_a(table.header):
         return "their logs hold radii that do not give it: of a single radius, or of the soft smoothed classifier"
-    missing = comparability.missing_settings(table)
+    missing = missing_settings(table)
     if missing:
         options = ", ".join(f"--{field}" for field in missing)
         return f"a published log does not say its {', '.join(missing)}; give {options} to recover p_A from its radii"
@@ -233,7 +233,7 @@ MOST_COMPARED = 40  # tables judged together: with more, next to nothing can be 
 
 
 @dataclass(frozen=True)
-class Cell:
+class Shown:
     """One figure as printed, with its interval; `figure` is empty where the table does not give it."""
 
     figure: str = ""
@@ -251,9 +251,9 @@ class BoardRow:
     """
 
     entry: Entry
-    p_a: list[Cell]
-    accuracy: list[Cell]
-    acr: Cell
+    p_a: list[Shown]
+    accuracy: list[Shown]
+    acr: Shown
     at_radii: list[Estimate | None]
     against: Comparison | None
 
@@ -376,14 +376,14 @@ def _accuracy_at(entry: Entry, r: float) -> Estimate | None:
     return metrics.certified_accuracy(entry.table, r) if entry.table.labelled else None
 
 
-def _cells(estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1) -> list[Cell]:
+def _cells(estimates: Sequence[Estimate | None], scale: float = 100.0, decimals: int = 1) -> list[Shown]:
     """The figures of a column; those that are not known are left empty."""
     found = column("", estimates, scale, decimals)
     printed = zip(found.figures, found.ends, strict=True)
-    return [Cell(figure, ends[0], ends[1]) if ends else Cell() for figure, ends in printed]
+    return [Shown(figure, ends[0], ends[1]) if ends else Shown() for figure, ends in printed]
 
 
-def _marked(estimates: Sequence[Estimate | None]) -> list[Cell]:
+def _marked(estimates: Sequence[Estimate | None]) -> list[Shown]:
     """Percentages with marks, unless all are equal; those that are not known are left out of the ranking."""
     cells = _cells(estimates)
     figures = [cell.figure for cell in cells if cell.figure]
@@ -440,12 +440,12 @@ def _page(
     ordered = [row.entry for row in rows]
     choices = filters(ordered)
     return web.page(
-        __package__,
+        web.__name__,
         "leaderboard.html.j2",
-        styles=[web.asset(web.__name__, "base.css"), web.asset(__package__, "leaderboard.css")],
+        styles=[web.asset(web.__name__, "base.css"), web.asset(web.__name__, "leaderboard.css")],
         scripts=[
             *(web.asset(web.__name__, name) for name in ("ordering.js", "charts.js")),
-            *(web.asset(__package__, name) for name in ("leaderboard.js", "curves.js")),
+            *(web.asset(web.__name__, name) for name in ("leaderboard.js", "curves.js")),
         ],
         data=web.json_markup(_payload(rows, choices)),
         title=title or "Certified robustness: leaderboard",
@@ -525,7 +525,7 @@ def _long(text: str) -> str:
     return shortened(printable(text), LONG)
 
 
-def _interval(cell: Cell) -> list[float]:
+def _interval(cell: Shown) -> list[float]:
     return [float(cell.low), float(cell.high)] if cell.figure else []
 
 
