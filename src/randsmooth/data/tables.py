@@ -92,10 +92,8 @@ def read_parquet(files: Sequence[Path], columns: ColumnNames = USUAL) -> Encoded
             whole = parquet.schema_arrow
         image, label = columns.find(whole.names, str(file))
         if not _holds_bytes(whole.field(image).type):
-            raise InputError(
-                f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}; needed are images "
-                f"in Hugging Face layout (struct<bytes: binary, path: string>): {WAY}"
-            )
+            holds = f"the column {shown(repr(image))} of {file} holds {shown(whole.field(image).type)}"
+            raise InputError(f"{holds}; expected struct<bytes: binary, path: string>: {WAY}")
         kept = [whole.field(name) for name in (image, label) if name is not None]
         schemas.append(pa.schema(kept, whole.metadata))
     if any(schema != schemas[0] for schema in schemas):
@@ -237,9 +235,7 @@ def from_hub(spec: DatasetSpec, split: str) -> Encoded:
             with suppress(urllib.error.HTTPError):
                 urllib.request.urlopen(endpoint, timeout=TIMEOUT_SECONDS).close()
     except OSError as error:
-        raise InputError(
-            f"cannot reach {endpoint} ({error}); for a data set in the cache, set HF_HUB_OFFLINE=1"
-        ) from error
+        raise InputError(f"cannot reach {endpoint} ({error}); HF_HUB_OFFLINE=1 reads the cache") from error
     try:
         found = datasets.load_dataset(spec.hub, spec.hub_config, split=spec.files[split][0])
     except (OSError, ValueError) as error:

@@ -143,10 +143,7 @@ def certify_on(
     """
     check_flags(out, resume=resume, overwrite=overwrite)
     if resume and journal_path(out).exists():
-        raise InputError(
-            f"{journal_path(out)} was begun by one process, which alone goes on with it: leave out --workers, --ray "
-            "and the like"
-        )
+        raise InputError(f"{journal_path(out)} was begun by one process, which goes on with it: leave out --workers")
     images = len(run.chosen()[0])
     with claimed(shards_path(out), output=out):
         if overwrite:

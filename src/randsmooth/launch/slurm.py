@@ -89,8 +89,7 @@ class Resources:
         for name in self.extra:
             if not re.fullmatch(r"[a-z][a-z-]*", name):
                 raise InputError(
-                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch without its dashes, such "
-                    "as exclude=node7 or mail-user=me@example.org"
+                    f"--slurm-arg {name}=...: expected the long name of a parameter of sbatch, such as exclude"
                 )
 
     @property
@@ -136,10 +135,7 @@ def seconds(time: str) -> int:
     whole = len(numbers) <= len(units) and all(number.isascii() and number.isdigit() for number in numbers)
     if whole and (total := sum(int(number) * unit for number, unit in zip(numbers, units, strict=False))):
         return total
-    raise InputError(
-        f"--time {time}: expected how long a task may run, as MINUTES, HOURS:MINUTES:SECONDS or "
-        "DAYS-HOURS:MINUTES, such as 90, 2:00:00 or 1-12:00"
-    )
+    raise InputError(f"--time {time}: expected how long a task may run, such as 90 (minutes), 2:00:00 or 1-12:00")
 
 
 class TaskFailed(Exception):
@@ -309,10 +305,7 @@ def check_slurm() -> None:
         _import_submitit()
     for program in ("sbatch", "srun", "squeue"):
         if not shutil.which(program):
-            raise InputError(
-                f"--slurm needs Slurm's command {program}, which is not on PATH: run this on a login node of the "
-                "cluster, or use --workers, which runs the same on this machine"
-            )
+            raise InputError(f"--slurm needs {program} on PATH: run this on a login node, or use --workers here")
 
 
 def _import_submitit() -> None:

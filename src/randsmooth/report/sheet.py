@@ -323,9 +323,7 @@ def _require_sound(tables: Sequence[Certificates]) -> None:
     """Raise InputError for a table without images, with one twice, or with radii beyond its sigma, n and alpha."""
     for table in tables:
         if len(table) == 0:
-            raise InputError(
-                f"{table.name} holds no image, so there is nothing to report; certify some, or leave it out"
-            )
+            raise InputError(f"{table.name} holds no image, so there is nothing to report: leave it out")
         images, rows = np.unique(table.idx, return_counts=True)
         if len(repeated := images[rows > 1]):
             raise InputError(f"{table.name} has more than one row for {name_images(repeated)}; keep one row an image")
