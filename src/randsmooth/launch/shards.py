@@ -17,7 +17,7 @@ from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, setting
 from randsmooth.launch.chains import lines_of
-from randsmooth.launch.slurm import Job, Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.slurm import SlurmJob, Jobs, Resources, Submitted, check_slurm
 from randsmooth.launch.workers import Watch
 from randsmooth.progress import Progress
 
@@ -225,10 +225,10 @@ def submit_shards(
             raise InputError(f"{journal_path(out)} was begun by one process: use another --out, or --overwrite")
         files = {str(shard): str(folder.file(shard)) for shard in folder.shards}
         missing = [str(shard) for shard in folder.missing()]
-        jobs = [Job(name, [[*words, "--shard", name, "--out", files[name], "--resume"]]) for name in missing]
+        jobs = [SlurmJob(name, [[*words, "--shard", name, "--out", files[name], "--resume"]]) for name in missing]
         merging = [["merge", *files.values(), "--out", str(out), "--overwrite"]]
         try:
-            together = [*jobs, Job("merge", merging, tuple(missing), light=True)]
+            together = [*jobs, SlurmJob("merge", merging, tuple(missing), light=True)]
             return Jobs(folder.path).submit(together, resources, at_once=at_once)
         except InputError:  # refused: where nothing was begun, nothing is to stand in the way of the next try
             if not Jobs(folder.path).read() and not folder.certified(len(indices)):

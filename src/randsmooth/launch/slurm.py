@@ -186,7 +186,7 @@ class VerbTask:
         return DelayedSubmission(VerbTask(self.commands, self.folder))
 
 
-class Job(NamedTuple):
+class SlurmJob(NamedTuple):
     """Commands to submit, to run one after the other.
 
     Attributes:
@@ -227,7 +227,7 @@ class Jobs:
                 f"`scancel {' '.join(arrays([self.read()[name] for name in left]))}`"
             )
 
-    def submit(self, jobs: Sequence[Job], resources: Resources, *, at_once: int | None = None) -> Submitted:
+    def submit(self, jobs: Sequence[SlurmJob], resources: Resources, *, at_once: int | None = None) -> Submitted:
         """Submit those that are not queued or running, each to run once those that it needs have ended.
 
         Jobs that need the same become one array. One that is preempted, killed or out of time is queued again, and its
@@ -252,7 +252,7 @@ class Jobs:
         return Submitted({name: known[name] for name in queued}, new)
 
     def _array(
-        self, jobs: Sequence[Job], resources: Resources, after: Sequence[str], *, light: bool, at_once: int | None
+        self, jobs: Sequence[SlurmJob], resources: Resources, after: Sequence[str], *, light: bool, at_once: int | None
     ) -> list[str]:
         """Submit jobs as one array; their ids."""
         from submitit import SlurmExecutor
