@@ -17,7 +17,7 @@ from randsmooth.certification.run import Run, check_flags
 from randsmooth.documents import parse_json, read_file
 from randsmooth.errors import InputError, setting
 from randsmooth.launch.chains import lines_of
-from randsmooth.launch.slurm import SlurmJob, Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm
 from randsmooth.launch.workers import Watch
 from randsmooth.progress import Progress
 

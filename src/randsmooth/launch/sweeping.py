@@ -16,7 +16,7 @@ from randsmooth.documents import parse_yaml, read_file
 from randsmooth.errors import InputError
 from randsmooth.launch.chains import RESUMED, TRAINING, Chain, Outcome, Step, carry_out, chains_of, levels
 from randsmooth.launch.grid import READING, Cell, Certification, Grid, Reference, slug
-from randsmooth.launch.slurm import SlurmJob, Jobs, Resources, Submitted, check_slurm
+from randsmooth.launch.slurm import Jobs, Resources, SlurmJob, Submitted, check_slurm
 from randsmooth.launch.workers import Workers
 from randsmooth.progress import Progress, chosen_progress
 
