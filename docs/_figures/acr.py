@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from randsmooth import bounds, metrics, read
 from randsmooth.certificates import infer
 from randsmooth.noise import Gaussian
-from randsmooth.report.figures.charts import BASELINE, PALETTE
+from randsmooth.report.charts import BASELINE, PALETTE
 
 Floats = NDArray[np.float64]
 Trace = dict[str, Any]

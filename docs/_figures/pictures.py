@@ -32,7 +32,7 @@ from sklearn.svm import SVC
 
 import randsmooth as rs
 from randsmooth.noise import Gaussian
-from randsmooth.report.figures.charts import PALETTE
+from randsmooth.report.charts import PALETTE
 from randsmooth.rules import make_rule
 
 ROOT = Path(__file__).resolve().parents[2]
