@@ -33,7 +33,7 @@ def certified(rule: Rule, p: Sequence[float], label: int | None = None) -> list[
 
 def claimed(rule: Rule, found: list[ImageEvidence], worst: int | None = None) -> float:
     """The share of images whose class is certified at all; with `worst`, only where it is that class."""
-    of = [image for image in found if worst is None or image.picked == worst]
+    of = [image for image in found if worst is None or image.counts0.argmax() == worst]
     return sum(rule.claim(image.path.tolist()).q < 0.5 for image in of) / len(found)
 
 
@@ -55,7 +55,7 @@ def test_the_label_is_certified_falsely_no_more_often_than_alpha() -> None:
         found = certified(rule, (1.0 - P0, P0), label=1)
         wrong = np.mean([rule.claim(image.path.tolist()).radius >= 0.25 for image in found])
         assert 0.5 * ALPHA < wrong <= MOST
-        assert all(image.picked == 1 and image.path[-1] == image.counts[1] for image in found)
+        assert all(image.counts0.argmax() == 1 and image.path[-1] == image.counts[1] for image in found)
 
 
 def test_a_label_that_is_hardly_ever_given_is_given_up_at_the_first_look() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from randsmooth import bounds
@@ -71,7 +72,7 @@ def measure_accuracy(
     for file in (out, second_file(out)):
         check_parquet(file)
         if not is_url(file):
-            check_flags(place_of(file), **flags)
+            check_flags(Path(place_of(file)), **flags)
     certified = partial(certify, model, dataset, settings, **options | flags)
     screen, resolve = f"screen={float(radius)!r}", f"radius={float(radius)!r}"
     indices, words = run.chosen()

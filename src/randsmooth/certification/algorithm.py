@@ -42,6 +42,8 @@ class Job(Generic[T]):
         address: what its noise depends on: a hash of its pixels.
         seconds: the time that its samples have taken so far.
         result: what the generator returned, once it has.
+        slots, counts, left: of the ranges that it asked for, a number each, what has been counted so far (len(slots),
+            K), and how many samples have not.
     """
 
     number: int
@@ -50,6 +52,9 @@ class Job(Generic[T]):
     address: int = field(init=False)
     seconds: float = 0.0
     result: T | None = None
+    slots: range = range(0)
+    counts: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    left: int = 0
 
     def __post_init__(self) -> None:
         self.address = address_of(self.x)
@@ -84,10 +89,6 @@ class ImageEvidence:
     counts0: Ints
     counts: Ints
     path: Ints
-
-    @property
-    def picked(self) -> int:
-        return int(self.counts0.argmax())
 
 
 Until = Callable[[Claim, int], bool]  # given the claim so far and how many samples it took: whether that is enough

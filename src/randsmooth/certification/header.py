@@ -5,25 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from randsmooth import models
-from randsmooth.certificates import (
-    ANOTHER_MODEL,
-    BATCH_MATTERS,
-    NO_LABEL,
-    Certificates,
-    CertificationSettings,
-    Header,
-    classifier_difference,
-    guarantee_of,
-    precision_named,
-)
+from randsmooth import certificates, models
+from randsmooth.certificates import BATCH_MATTERS, NO_LABEL, Certificates, CertificationSettings, Header
 from randsmooth.certificates.digest import hashed_images, in_bytes
 from randsmooth.certification.algorithm import ESTIMATE, SELECT
 from randsmooth.certification.batches import usual_block
@@ -33,11 +23,10 @@ from randsmooth.data import Images
 from randsmooth.errors import InputError, Note
 from randsmooth.extras import versions
 from randsmooth.models import BaseClassifier, Classifier, Denoised, ForeignModel
-from randsmooth.models.adapters.programs import Program
+from randsmooth.models.adapters.exported import Program
 from randsmooth.noise import address_of
 from randsmooth.rules import rule_origin
 
-MADE_UP = "made-up images"  # the key in a header's `behaviour`; the other is "own images"
 TOGETHER = 64  # images that are hashed at once
 LONGEST = 200  # characters of a name that a user gives
 WAY_ON = (
@@ -68,7 +57,7 @@ def made_with(engine: Engine, settings: CertificationSettings, shape: tuple[int,
     facts["versions"] |= rule_origin(settings.rule)
     facts["notes"] = rule.notes if engine.mixes else (*rule.notes, BATCH_MATTERS)
     header = Header(**dict(settings) | facts | {"noise": f"{_generator_of(engine)} {drawn}"})
-    return header.replace(guarantee=guarantee_of(header))
+    return header.replace(guarantee=certificates.guarantee_of(header))
 
 
 def _arithmetic(engine: Engine) -> dict[str, Any]:
@@ -145,27 +134,21 @@ def describe_model(model: BaseClassifier, identity: str | None = None) -> dict[s
     return (models.provenance_of(inner) if ours else {}) | known | {"arch": arch}
 
 
-def behaviour(engine: Engine, own: Iterable[Tensor] = (), shape: tuple[int, ...] = ()) -> dict[str, str]:
-    """Hashes of the logits of an engine, to the last bit, for made-up images and for some of a run's own.
+def behaviour(engine: Engine, shape: tuple[int, ...], own: Sequence[Tensor] = ()) -> dict[str, str]:
+    """Hashes of the logits of an engine, to the last bit, for made-up images and for some of a run's own, of `shape`.
 
     Made-up images can be checked without the data set. The run's own distinguish models that give equal logits for all
     the made-up ones, as two decision trees may.
-
-    Args:
-        own: images (C, H, W) of the run, if any.
-        shape: of the images, where there are none.
     """
-    own = list(own)
-    shape = shape or tuple(own[0].shape)
     engine.prepare(shape)
-    asked = {MADE_UP: made_up(shape)} | ({"own images": own} if own else {})
-    return {name: _hash_of(engine.answers(images, "behaviour")) for name, images in asked.items()}
-
-
-def _hash_of(logits: Tensor) -> str:
-    hashed = hashlib.sha256(f"{logits.dtype} {tuple(logits.shape)}\n".encode())
-    hashed.update(logits.contiguous().numpy().tobytes())
-    return f"sha256:{hashed.hexdigest()}"
+    found = {}
+    for name, images in (("made-up images", made_up(shape)), ("own images", own)):
+        if images:
+            logits = engine.answers(images, "behaviour")
+            hashed = hashlib.sha256(f"{logits.dtype} {tuple(logits.shape)}\n".encode())
+            hashed.update(logits.contiguous().numpy().tobytes())
+            found[name] = f"sha256:{hashed.hexdigest()}"
+    return found
 
 
 def pixel_hashes(images: Images, indices: Sequence[int]) -> dict[int, int]:
@@ -221,7 +204,7 @@ def certified_as(table: Certificates) -> CertificationSettings:
         )
     facts = {name: getattr(header, name) for name in ("sigma", "sound", "backend", "batch")}
     try:
-        return CertificationSettings(**facts, precision=precision_named(header.precision or ""))
+        return CertificationSettings(**facts, precision=certificates.precision_named(header.precision or ""))
     except InputError as error:
         raise InputError(f"{called(table)}: {error}") from error
 
@@ -245,7 +228,9 @@ def check_same(model: object, table: Certificates, identity: str | None = None) 
         ...
         randsmooth.errors.InputError: the table is about another model: weights ...
     """
-    difference = classifier_difference(table.header, Header(model=describe_model(models.adapt(model), identity)))
+    difference = certificates.classifier_difference(
+        table.header, Header(model=describe_model(models.adapt(model), identity))
+    )
     if difference is not None:
         raise _another(table, difference.detail)
 
@@ -266,9 +251,9 @@ def check_answers(engine: Engine, shape: tuple[int, ...], table: Certificates) -
         >>> table = rs.certify(model, "digits", sigma=0.25, n=100, take=5)
         >>> check_answers(rs.SmoothedClassifier(model, certified_as(table)).engine, (1, 8, 8), table)
     """
-    now = {"behaviour": behaviour(engine, shape=shape)} | _arithmetic(engine)
-    difference = classifier_difference(table.header, table.header.model_copy(update=now))
-    if difference is not None and difference.kind == ANOTHER_MODEL:
+    now = {"behaviour": behaviour(engine, shape)} | _arithmetic(engine)
+    difference = certificates.classifier_difference(table.header, table.header.model_copy(update=now))
+    if difference is not None and difference.kind == certificates.ANOTHER_MODEL:
         raise _another(table, difference.detail)
     if difference is not None:
         warnings.warn(f"{called(table)} was certified in {': '.join(difference)}", Note, stacklevel=2)

@@ -147,6 +147,8 @@ def attack(
     """
     check_search(scale=scale, steps=steps, m=1 if m is None else m, restarts=restarts)
     rows, n = _certified_rows(table, take), whole("n", n)
+    if take is not None and take > len(rows):
+        raise InputError(f"cannot take {take} of the {len(rows)} images that {called(table)} certifies")
     _check_level(n, alpha, len(rows))
     settings = certified_as(table)
     if settings.sound:
@@ -166,7 +168,7 @@ def attack(
     _check_images(rows, table, images)
     check_answers(smoothed.engine, images.spec.shape, table)
     how: dict[str, Any] = {"steps": steps, "m": m, "restarts": restarts, "seed": seed, "gradient_free": gradient_free}
-    search = make_search(smoothed, images.spec.shape, lambda: _elsewhere(_certified_rows(table, None), images), **how)
+    search = make_search(smoothed, images.spec.shape, lambda: _with_classes(table, images), **how)
     found, changed = list[tuple[NDArray[np.float32], float, int]](), 0
     with chosen_progress(progress)(f"attack {table.name}", len(rows), "images") as reporter:
         batches = images.batches(torch.from_numpy(rows.idx).split(1))
@@ -210,13 +212,6 @@ def make_search(
     return Search(model=differentiable_copy(base, device), sigma=smoothed.sigma, device=device, m=m or 64, **how)
 
 
-def _elsewhere(rows: Certificates, images: Images) -> tuple[Tensor, Tensor]:
-    """Certified images (P, C, H, W) to begin a walk from, spread evenly over the table, and their classes (P,)."""
-    some = data.take(len(rows), min(len(rows), ELSEWHERE))
-    x, _ = images.batch(torch.from_numpy(rows.idx)[some])
-    return x, torch.from_numpy(rows.predict)[some]
-
-
 def predict_anywhere(engine: Engine, point: Tensor, n: int, alpha: float, *, number: int = 0) -> int:
     """PREDICT (Cohen et al. 2019) at a point (C, H, W), which unlike an image may lie outside [0, 1]: class or ABSTAIN.
 
@@ -248,16 +243,20 @@ def _check_level(n: int, alpha: float, images: int) -> None:
         )
 
 
-def _certified_rows(table: Certificates, take: int | None) -> Certificates:
-    """The rows that certify a class, or `take` of them. InputError if there are none, or fewer than `take`."""
+def _certified_rows(table: Certificates, most: int | None) -> Certificates:
+    """The rows that certify a class, or at most so many, evenly spread. InputError if there are none."""
     certified = np.flatnonzero((table.predict != ABSTAIN) & (table.radius > 0.0))
     if not len(certified):
         raise InputError(f"{called(table)} certifies none of its {len(table)} images: there is nothing to attack")
-    if take is not None:
-        if take > len(certified):
-            raise InputError(f"cannot take {take} of the {len(certified)} images that {called(table)} certifies")
-        certified = certified[data.take(len(certified), take).numpy()]
+    if most is not None:
+        certified = certified[data.take(len(certified), min(most, len(certified))).numpy()]
     return table.rows(np.isin(np.arange(len(table)), certified))
+
+
+def _with_classes(table: Certificates, images: Images) -> tuple[Tensor, Tensor]:
+    """Certified images (P, C, H, W) to begin a walk from, and their classes (P,)."""
+    rows = _certified_rows(table, ELSEWHERE)
+    return images.batch(torch.from_numpy(rows.idx))[0], torch.from_numpy(rows.predict)
 
 
 def _has_gradient(model: nn.Module, shape: Sequence[int]) -> bool:

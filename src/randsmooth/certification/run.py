@@ -14,46 +14,23 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from randsmooth import data, models
+from randsmooth import certificates, data, models
 from randsmooth.atomic import claimed
-from randsmooth.certificates import (
-    ABSTAIN,
-    Certificates,
-    CertificationSettings,
-    Header,
-    Journal,
-    JournalRow,
-    Machine,
-    Shard,
-    check_same_run,
-    journal_header,
-    precision_named,
-    read_parquet,
-    rule_of,
-    write_parquet,
-)
+from randsmooth.certificates import Certificates, CertificationSettings, Header, Journal, JournalRow, Machine, Shard
 from randsmooth.certificates.digest import in_bytes
 from randsmooth.certificates.journal import journal_path, shards_path, table_of
 from randsmooth.certificates.same_run import as_begun
+from randsmooth.certification import header as headers
 from randsmooth.certification.algorithm import ImageEvidence, Job, certify_steps, uniform_number
 from randsmooth.certification.backends import Way, check_backend, slow_format
 from randsmooth.certification.checks import check_fit, class_names
-from randsmooth.certification.header import (
-    behaviour,
-    check_same,
-    describe_model,
-    fingerprint,
-    made_with,
-    pixel_hashes,
-    runnable_here,
-)
 from randsmooth.certification.opening import completed, opened
 from randsmooth.certification.scheduler import Scheduler
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.documents import shown
 from randsmooth.errors import InputError, setting, unknown
 from randsmooth.frozen_record import check_not_settings, settings_from
-from randsmooth.models.sources import told
+from randsmooth.models.arguments import told
 from randsmooth.progress import Progress, chosen_progress, silent
 from randsmooth.urls import Place, delivered, is_url, place_of
 
@@ -200,11 +177,10 @@ class Run:
         """This run with backend, precision and batch of one that was begun, where its settings leave them open."""
         if header is None or header.backend is None:
             return self
-        begun, asked = dict[str, Any](backend=header.backend, batch=header.batch), self.settings
-        if asked.precision == "auto" and header.precision is not None:
-            begun["precision"] = precision_named(header.precision)
-        keep = {name: value for name in begun if (value := getattr(asked, name)) not in (None, "auto")}
-        return replace(self, settings=asked.replace(**begun | keep))
+        begun = {"backend": header.backend, "batch": header.batch}
+        begun |= {"precision": certificates.precision_named(header.precision)} if header.precision else {}
+        left_open = {name: value for name, value in begun.items() if getattr(self.settings, name) in (None, "auto")}
+        return replace(self, settings=self.settings.replace(**left_open))
 
     def of_shard(self, shard: Shard) -> Run:
         """A shard of this run, for which nothing is opened again."""
@@ -238,14 +214,13 @@ class Run:
         return self._told(self.images)
 
     def _told(self, images: data.Images) -> models.BaseClassifier:
-        spec = images.spec
-        return self._adapted if spec.open_ended else models.for_classes(self._adapted, spec.classes)
+        open_ended, classes = images.spec.open_ended, images.spec.classes
+        return self._adapted if open_ended else models.for_classes(self._adapted, classes)
 
     @cached_property
     def smoothed(self) -> SmoothedClassifier:
         """What certifies."""
-        device = models.pick_device(self.device)
-        return SmoothedClassifier(self.base, self._completed[1], device=device)
+        return SmoothedClassifier(self.base, self._completed[1], device=models.pick_device(self.device))
 
     def chosen(self, total: int | None = None) -> tuple[tuple[int, ...], str]:
         """Positions of the images of all shards, and how they were chosen, in words; the model is asked nothing.
@@ -272,13 +247,13 @@ class Run:
     @cached_property
     def hashes(self) -> dict[int, int]:
         """Of the pixels of each image, of which the header's `data` is made."""
-        return pixel_hashes(self.images, self.indices)
+        return headers.pixel_hashes(self.images, self.indices)
 
     @cached_property
     def _behaviour(self) -> dict[str, str]:
         some = torch.tensor(_some(self.selected[0], OWN)).split(1)
         own = [x for batch, _ in self.images.batches(some) for x in batch]
-        return behaviour(self.smoothed.engine, own, self.images.spec.shape)
+        return headers.behaviour(self.smoothed.engine, self.images.spec.shape, own)
 
     @cached_property
     def header(self) -> Header:
@@ -292,21 +267,21 @@ class Run:
             raise InputError(
                 "label-aware certification and certified accuracy need images with labels, and these have none"
             )
-        described = describe_model(self.base, self.identity) | self._source()
+        described = headers.describe_model(self.base, self.identity) | self._source()
         engine.prepare(images.spec.shape, len(self.indices) * (settings.n0 + settings.n))
         if isinstance(self.base, models.ForeignModel):
             described["arch"] = self.base.kind  # which says whether it gives labels, known once it was asked
-        shard: dict[str, Any] = {}
-        if self.shard is not None:
-            shard = {"shard": str(self.shard), "command": self.command and tuple(map(runnable_here, self.command))}
-        return made_with(
+        shard: dict[str, Any] = {} if self.shard is None else {"shard": str(self.shard)}
+        if self.shard is not None and self.command is not None:
+            shard["command"] = tuple(map(headers.runnable_here, self.command))
+        return headers.made_with(
             engine,
             settings,
             images.spec.shape,
             dataset=images.spec.name,
             split=images.split,
             selection=self.selected[1],
-            data=fingerprint(images, self.indices, hashes=self.hashes),
+            data=headers.fingerprint(images, self.indices, hashes=self.hashes),
             classes=class_names(self.base, engine.classes, images, self.indices),
             model=described,
             behaviour=self._behaviour,
@@ -348,14 +323,15 @@ class Run:
         """Where it is not about what the model, or a part of it, was made for: allowed, but seldom meant."""
         parts = {"the model was trained with": models.provenance_of(self.base)}
         if isinstance(self.base, models.Denoised):
-            parts = {"the classifier was trained with": {"dataset": self.base.provenance.get("dataset")}}
+            known = {name: value for name, value in self.base.provenance.items() if name == "dataset"}
+            parts = {"the classifier was trained with": known}
             parts["the denoiser is for"] = self.base.denoiser_is_for
-        now = {"sigma": self.header.sigma, "resize": self.header.resize, "crop": self.header.crop}
+        now = {name: getattr(self.header, name) for name in ("sigma", "resize", "crop")}
         now |= {"dataset": str(self._completed[0])} if isinstance(self._completed[0], str | Path) else {}
         for words, known in parts.items():
-            for what in ("dataset", "sigma", "resize", "crop"):
-                if what in now and known.get(what, now[what]) not in (None, now[what]):
-                    yield f"{words} {what} {known[what]}, not {'none' if now[what] is None else now[what]}"
+            for what in (name for name in now if known.get(name, now[name]) != now[name]):
+                was, is_now = ("none" if value is None else value for value in (known[what], now[what]))
+                yield f"{words} {what} {was}, not {is_now}"
 
     def _guesses(self) -> Iterator[str]:
         """A sentence where the model is right without noise about hardly more of the images than guessing is."""
@@ -376,7 +352,7 @@ class Run:
 
     def check_model(self, table: Certificates) -> None:
         """Raise InputError for a model that is another than the one that the certificates in `table` are about."""
-        check_same(self._told(self._load(stream=True)), table, self.identity)
+        headers.check_same(self._told(self._load(stream=True)), table, self.identity)
 
     def rows(self, left: Iterable[int]) -> Iterator[JournalRow]:
         """The evidence of the images at positions `left`, one after the other in whatever order they are decided.
@@ -406,7 +382,8 @@ class Run:
 
     def _jobs(self, left: Iterable[int]) -> Iterator[Job[tuple[int, ImageEvidence]]]:
         """One job an image, made when the scheduler has room for it."""
-        header, rule, taken = self.header, rule_of(self.header), deque[int]()  # whose images are decoded ahead
+        header, rule = self.header, certificates.rule_of(self.header)
+        taken: deque[int] = deque()  # whose images are decoded ahead
 
         def positions() -> Iterator[Tensor]:
             for index in left:
@@ -473,14 +450,14 @@ class Run:
             table = journal.table(self.indices, out.stem)
             journal.rows.clear()  # the memory of as many counts as the table holds
             check_claim()
-            write_parquet(table, out)
+            certificates.write_parquet(table, out)
         return table
 
     def finished(self, out: Path) -> Certificates:
         """The table in the file `out`. InputError where it is of another run."""
-        table = read_parquet(out)
+        table = certificates.read_parquet(out)
         several = self.shard is not None or table.header.machines  # rows say which machine made them
-        check_same_run(table.header, as_begun(table.header, self.header) if several else self.header, out)
+        certificates.check_same_run(table.header, as_begun(table.header, self.header) if several else self.header, out)
         return table
 
 
@@ -513,7 +490,7 @@ def _writing(out: Path, header: Header, *, overwrite: bool) -> Iterator[tuple[Jo
 def _settled(journal: Journal) -> int:
     """How many of the rows since the last call are certified, and right as far as there are labels."""
     table = journal.judge()
-    return int((table.correct if table.labelled else table.predict != ABSTAIN).sum())
+    return int((table.correct if table.labelled else table.predict != certificates.ABSTAIN).sum())
 
 
 def _some(indices: Sequence[int], most: int) -> list[int]:
@@ -555,6 +532,6 @@ def check_flags(out: Path, *, resume: bool, overwrite: bool) -> None:
 def header_of(out: Path) -> Header | None:
     """The header of the run into `out`, finished or not; None where there is none."""
     if out.exists():
-        return read_parquet(out).header
+        return certificates.read_parquet(out).header
     path = journal_path(out)
-    return journal_header(path) if path.exists() else None
+    return certificates.journal_header(path) if path.exists() else None

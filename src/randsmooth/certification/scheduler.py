@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
@@ -22,22 +21,6 @@ from randsmooth.noise import Stream, address_of
 U = TypeVar("U")
 
 AHEAD = 8  # batches in the queue below which another image joins, if that is two for every worker at least
-
-
-@dataclass(eq=False)
-class PendingCounts:
-    """The counts that a job waits for.
-
-    Attributes:
-        slots: one for each range of samples that it asked for, in their order.
-        left: samples not yet counted.
-        counts: (len(slots), K) what has been counted so far.
-    """
-
-    job: Job[Any]
-    slots: range
-    left: int
-    counts: Ints
 
 
 class Scheduler(Generic[T]):
@@ -59,7 +42,7 @@ class Scheduler(Generic[T]):
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.queue: deque[Segment] = deque()
-        self.pending: dict[int, PendingCounts] = {}  # by slot
+        self.pending: dict[int, Job[T]] = {}  # what waits for counts, by slot
         self.slots = 0  # given out so far
 
     def run(self, jobs: Iterable[Job[T]]) -> Iterator[Job[T]]:
@@ -95,14 +78,13 @@ class Scheduler(Generic[T]):
         return sum(segment.samples for segment in self.queue)
 
     def _enqueue(self, job: Job[T], ranges: Sequence[SampleRange]) -> None:
-        slots = range(self.slots, self.slots + len(ranges))
-        left = sum(samples.stop - samples.start for samples in ranges)
-        pending = PendingCounts(job, slots, left, np.zeros((len(ranges), self.engine.classes), np.int64))
-        for slot, samples in zip(slots, ranges, strict=True):
-            stream = Stream(self.engine.seed, samples.name).at(job.address)
-            self.pending[slot] = pending
-            self.queue.extend(segments(slot, job.x, stream, samples))
-        self.slots = slots.stop
+        job.slots = range(self.slots, self.slots + len(ranges))
+        job.left = sum(samples.stop - samples.start for samples in ranges)
+        job.counts = np.zeros((len(ranges), self.engine.classes), np.int64)
+        for slot, samples in zip(job.slots, ranges, strict=True):
+            self.pending[slot] = job
+            self.queue.extend(segments(slot, job.x, Stream(self.engine.seed, samples.name).at(job.address), samples))
+        self.slots = job.slots.stop
 
     def _batches(self, *, flush: bool) -> list[list[Segment]]:
         """Every full batch in the queue, with `flush` the rest too."""
@@ -116,24 +98,24 @@ class Scheduler(Generic[T]):
         """Add counts (len(slots), K + 1) to those that jobs wait for; an error for answers that are not finite."""
         broken, counted = None, max(1, int(counts.sum()))
         for slot, row in zip(slots, counts, strict=True):
-            pending, total, lost = self.pending[slot], int(row.sum()), int(row[-1])
+            job, total, lost = self.pending[slot], int(row.sum()), int(row[-1])
             if lost:
-                broken = not_finite(f"{lost} of {total} noisy copies of image {pending.job.number}")
-            pending.counts[pending.slots.index(slot)] += row[:-1]
-            pending.left -= total - lost  # a job with answers missing never gets its counts
-            pending.job.seconds += seconds * total / counted
+                broken = not_finite(f"{lost} of {total} noisy copies of image {job.number}")
+            job.counts[job.slots.index(slot)] += row[:-1]
+            job.left -= total - lost  # a job with answers missing never gets its counts
+            job.seconds += seconds * total / counted
         return broken
 
     def _finished(self) -> Iterator[Job[T]]:
         """Send complete counts to their jobs, and yield those that ask for no more."""
-        for pending in list(dict.fromkeys(pending for pending in self.pending.values() if not pending.left)):
-            for slot in pending.slots:
+        for job in {id(job): job for job in self.pending.values() if not job.left}.values():
+            for slot in job.slots:
                 del self.pending[slot]
             try:
-                self._enqueue(pending.job, pending.job.steps.send(pending.counts))
+                self._enqueue(job, job.steps.send(job.counts))
             except StopIteration as end:
-                pending.job.result = end.value
-                yield pending.job
+                job.result = end.value
+                yield job
 
 
 def count_classes(engine: Engine, x: Tensor, plan: Sequence[tuple[str, int]], *, number: int = 0) -> Ints:

@@ -5,25 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from randsmooth import bounds, models
-from randsmooth.certificates import (
-    ABSTAIN,
-    BATCH_MATTERS,
-    NO_LABEL,
-    Certificates,
-    CertificationSettings,
-    decide,
-    from_evidence,
-)
-from randsmooth.certificates.digest import hashed_images, in_bytes
+from randsmooth.certificates import ABSTAIN, BATCH_MATTERS, CertificationSettings, decide
 from randsmooth.certification.algorithm import (
     PREDICT,
     Ints,
@@ -35,9 +25,8 @@ from randsmooth.certification.algorithm import (
     count_once,
     uniform_number,
 )
-from randsmooth.certification.checks import check_eval_mode
 from randsmooth.certification.engine import Engine
-from randsmooth.certification.header import behaviour, describe_model, made_with
+from randsmooth.certification.opening import opened
 from randsmooth.certification.scheduler import results
 from randsmooth.errors import InputError, Note
 from randsmooth.frozen_record import settings_from
@@ -58,9 +47,6 @@ class Certified:
         counts: (B, K) classes of the other samples, that bounded its probability.
         paths: for each image, how often the picked class had come out at each look.
         seconds: (B,) time that each image took.
-        u: (B,) the uniform numbers of the randomised bound; None for another.
-        addresses: (B,) a hash of each image's pixels (see `noise.address_of`).
-        shape: (C, H, W) of the images.
         settings, engine: how to certify was asked for, and what drew the noise and asked the model.
 
     Example:
@@ -68,8 +54,6 @@ class Certified:
         >>> certified = SmoothedClassifier(model, sigma=0.5).certify(torch.ones(1, 1, 2, 2), n0=20, n=500)
         >>> certified.counts0.sum(axis=1), certified.counts.sum(axis=1)
         (array([20]), array([500]))
-        >>> certified.table([1], name="mine")
-        Certificates('mine': 1 images, sigma 0.5, n 500, rule fixed)
     """
 
     predict: Ints
@@ -78,9 +62,6 @@ class Certified:
     counts: Ints
     paths: tuple[Ints, ...]
     seconds: NDArray[np.float64]
-    u: NDArray[np.float64] | None = field(repr=False, compare=False)
-    addresses: tuple[int, ...] = field(repr=False, compare=False)
-    shape: tuple[int, ...] = field(repr=False, compare=False)
     settings: CertificationSettings = field(repr=False, compare=False)
     engine: Engine = field(repr=False, compare=False)
 
@@ -88,67 +69,6 @@ class Certified:
     def seed(self) -> int:
         """Of the noise: a `SmoothedClassifier` that is given it repeats these counts."""
         return self.engine.seed
-
-    def table(
-        self,
-        labels: ArrayLike | None = None,
-        *,
-        idx: ArrayLike | None = None,
-        dataset: str | None = None,
-        split: str | None = None,
-        name: str = "",
-        identity: str | None = None,
-    ) -> Certificates:
-        """The certificates as a table, which metrics judge, `write_parquet` saves and `attack` tries to refute.
-
-        Its header says what one of `randsmooth.certify` would say of the model, its arithmetic and its noise.
-
-        Args:
-            labels: (B,) true classes; without them nothing is known of accuracy.
-            idx: (B,) positions of the images in their split; 0..B-1 if not given.
-            dataset, split: which images they are.
-            name: what to call the table in a comparison.
-            identity: as in `randsmooth.certify`, for a model that does not hold all that it is.
-
-        Raises:
-            InputError: labels or positions that do not fit; samples that `until` stopped, where the rule would have
-                gone on (but for "anytime", which holds wherever one stops); or a model that needs an `identity`.
-        """
-        B, rule = len(self.predict), self.settings.stopping_rule()
-        if not all(rule.complete(path.tolist()) for path in self.paths):
-            raise InputError(
-                "samples were stopped by until=, and a table holds those that its rule asks for: certify without it; "
-                f"{rule.name} stops by itself"
-            )
-        label = np.full(B, NO_LABEL) if labels is None else _integers("labels", labels, B)
-        header = made_with(
-            self.engine,
-            self.settings,
-            self.shape,
-            dataset=dataset,
-            split=split,
-            data=hashed_images(label.tobytes(), map(in_bytes, self.addresses)),
-            model=describe_model(self.engine.model, identity),
-            behaviour=behaviour(self.engine, shape=self.shape),
-        )
-        return from_evidence(
-            header,
-            idx=np.arange(B) if idx is None else _integers("idx", idx, B),
-            label=label,
-            counts0=self.counts0,
-            counts=self.counts,
-            seconds=self.seconds,
-            paths=self.paths,
-            u=self.u,
-            name=name,
-        )
-
-
-def _integers(name: str, values: ArrayLike, B: int) -> Ints:
-    found = np.asarray(values)
-    if found.shape != (B,) or found.dtype.kind not in "iu":
-        raise InputError(f"{name} must be one whole number for each of {B} images; got {found.dtype} {found.shape}")
-    return found.astype(np.int64)
 
 
 class SmoothedClassifier:
@@ -193,18 +113,12 @@ class SmoothedClassifier:
         num_classes: int | None = None,
         **fields: Any,
     ) -> None:
-        model = models.adapt(
-            models.open_source(model) if isinstance(model, str | Path) else model, num_classes=num_classes
-        )
-        settings = settings_from(CertificationSettings, settings, fields)
-        self.settings = settings
-        if isinstance(model, nn.Module):
-            check_eval_mode(model)
-        self.model = model
-        shape = getattr(model, "shape", None)
+        self.model = opened(model, {}, num_classes)
+        self.settings = settings_from(CertificationSettings, settings, fields)
+        shape = getattr(self.model, "shape", None)
         self.shape = None if shape is None else tuple(shape)
-        seed = fresh_seed() if settings.seed is None else settings.seed  # nobody is to guess that of `engine` either
-        self.engine = Engine(model, settings.replace(seed=seed), device=_device(model, device))
+        seed = fresh_seed() if self.seed is None else self.seed  # nobody is to guess that of `engine` either
+        self.engine = Engine(self.model, self.settings.replace(seed=seed), device=_device(self.model, device))
 
     @property
     def sigma(self) -> float:
@@ -252,13 +166,12 @@ class SmoothedClassifier:
         jobs = [Job(i, image, certify_steps(rule, settings.n0, until=until)) for i, image in enumerate(self.checked(x))]
         found, engine = self._run(jobs)
         counts0, counts = (np.stack([getattr(each, part) for each in found]) for part in ("counts0", "counts"))
-        paths, addresses = tuple(each.path for each in found), tuple(job.address for job in jobs)
+        paths, seconds = tuple(each.path for each in found), np.array([round(job.seconds, 6) for job in jobs])
         u = None
         if settings.bound == "randomised":
-            u = np.array([uniform_number(engine.seed, address) for address in addresses])
+            u = np.array([uniform_number(engine.seed, job.address) for job in jobs])
         decided = decide(rule, Evidence.of(counts0, counts, paths=paths, u=u))
-        seconds, shape = np.array([round(job.seconds, 6) for job in jobs]), tuple(jobs[0].x.shape)
-        return Certified(*decided, counts0, counts, paths, seconds, u, addresses, shape, settings, engine)
+        return Certified(*decided, counts0, counts, paths, seconds, settings, engine)
 
     def settings_for(self, settings: CertificationSettings | None, fields: Mapping[str, Any]) -> CertificationSettings:
         """Those of one call: what they leave open is the classifier's, and what makes the classifier must be its own.
@@ -334,11 +247,7 @@ def _device(model: models.BaseClassifier, device: torch.device | str | None) -> 
     if device is None:
         parameters = model.parameters() if isinstance(model, nn.Module) else ()
         return next((parameter.device for parameter in parameters), torch.device("cpu"))
-    try:
-        wanted = torch.device(device)
-    except (RuntimeError, TypeError):
-        raise InputError(f"device={device!r} is none; expected cpu or cuda") from None
-    return models.pick_device(str(wanted)) if wanted.type == "cuda" else wanted
+    return models.pick_device(device)
 
 
 def whole(name: str, value: float) -> int:

@@ -10,15 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from randsmooth.certificates import CertificationSettings, decide
-from randsmooth.certification.algorithm import (
-    ImageEvidence,
-    Ints,
-    Job,
-    Steps,
-    certify_steps,
-    count_once,
-    uniform_number,
-)
+from randsmooth.certification.algorithm import Ints, Job, certify_steps, count_once, uniform_number
 from randsmooth.certification.scheduler import results
 from randsmooth.certification.smoothed import SmoothedClassifier
 from randsmooth.errors import InputError
@@ -97,7 +89,7 @@ def watch(
 
 def _looks(smoothed: SmoothedClassifier, image: Tensor, settings: CertificationSettings) -> Iterator[Watched]:
     rule, engine = settings.stopping_rule(), smoothed.drawing(image)
-    steps: Steps[ImageEvidence] = certify_steps(rule, settings.n0)
+    steps = certify_steps(rule, settings.n0)
     u = np.array([uniform_number(engine.seed, address_of(image))]) if settings.bound == "randomised" else None
     asked, counts0, path = next(steps), np.zeros(0, np.int64), list[int]()
     while True:
