@@ -10,13 +10,12 @@ network surer.
 from __future__ import annotations
 
 import argparse
-from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
 
 from randsmooth import data, methods, models
-from randsmooth.attacks import DAMP, ball_attack, ddn, noisy_logits, on_images, pgd
+from randsmooth.attacks import DAMP, ball_attack, ddn, noisy_logits, pgd
 from randsmooth.attacks.geometry import norms, within_ball
 from randsmooth.noise import Stream, draw
 
@@ -49,39 +48,12 @@ class Sharpened(nn.Module):
         return self.factor * self.model(x)  # type: ignore[no-any-return]
 
 
-def ddn_parts(case: Case) -> dict[str, float]:
-    """DDN, ours and as released, whole and with one difference at a time."""
-    given = (case.model, case.x, case.y, case.noise)
-    plain = on_images._prediction
-
-    def walk(released: bool) -> float:
-        return case.at(ddn(*given, steps=10, eps=1.0, released=released).points)
-
-    ours, theirs = walk(False), walk(True)
-    with patch.object(on_images, "_rounded", lambda v: v):
-        exact = walk(True)
-        with patch.object(on_images, "_prediction", lambda logits, vote: plain(logits, vote=False)):
-            schedule = walk(True)
-    return {
-        "DDN, ours": ours,
-        "DDN, as released": theirs,
-        "of that the schedule": schedule - ours,
-        "the vote": exact - schedule,
-        "the rounding": theirs - exact,
-    }
-
-
-def _project_then_clamp(at: Tensor, x: Tensor, eps: float) -> Tensor:
-    return (x + within_ball(at - x, eps)).clamp(0.0, 1.0)
-
-
 def image_attacks(case: Case) -> dict[str, float]:
-    """PGD at the images, clamped and then projected as here, or the other way round; and as SmoothAdv's code does."""
-    given, walk = (case.model, case.x, case.y, case.noise), {"steps": 10, "step": 0.2, "eps": 1.0}
-    ours = case.at(pgd(*given, **walk).points)  # type: ignore[arg-type]
-    with patch.object(on_images, "_project", _project_then_clamp):
-        theirs = case.at(pgd(*given, **walk).points)  # type: ignore[arg-type]
-    found = {"PGD, clamp then project": ours, "PGD, project then clamp": theirs}
+    """DDN and PGD at the images, ours and as released; of PGD with either step for a zero gradient."""
+    given, found = (case.model, case.x, case.y, case.noise), {}
+    for released in (False, True):
+        points = ddn(*given, steps=10, eps=1.0, released=released).points
+        found[f"DDN, {'as released' if released else 'ours'}"] = case.at(points)
     for eps in (1.0, 2.0):
         found[f"PGD, eps {eps:g}, ours"] = case.at(pgd(*given, steps=10, step=eps / 5.0, eps=eps).points)
         for random in (True, False):
@@ -111,7 +83,8 @@ def released_pgd(case: Case, eps: float, steps: int = 10, *, random: bool) -> tu
         zeros += float(none.float().mean()) / steps
         step = gradient / norms(gradient)
         step[none] = torch.randn(step[none].shape, generator=draws) if random else 0.0
-        at = on_images._project(at + 2.0 * eps / steps * step, case.x, eps)
+        moved = (at + 2.0 * eps / steps * step).clamp(0.0, 1.0)
+        at = case.x + within_ball(moved - case.x, eps)
     return at.detach(), zeros
 
 
@@ -182,7 +155,7 @@ def main() -> None:
         Sharpened(model, options.sharpen), x, y, draw((options.m, *x.shape), sigma, stream=Stream(0, "departures"))
     )
     print(f"cross-entropy at the Gaussian noises: {case.at(case.noise):.4f}")
-    for part in (macer_floor, sphere, noise_attacks, image_attacks, ddn_parts):
+    for part in (macer_floor, sphere, noise_attacks, image_attacks):
         for what, value in part(case).items():
             print(f"{what}: {value:.4f}", flush=True)
 

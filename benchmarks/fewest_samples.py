@@ -8,9 +8,6 @@ found by backward induction, bounds from below the samples of every test that ke
 rule (Lagrangian duality); the best prices are searched for. Any test is one that looks at every sample up to 40, and
 from there on every twentieth part of its samples. The rule's own samples and losses are computed exactly on the same
 grid of p_A, for whichever class crosses (n0 = 0).
-
-Whether the n0 samples are worth more than a class is measured, too: for each number of their successes the best of 13
-spendings is chosen, on these very images, so that the saving is the most that such a choice can give.
 """
 
 from __future__ import annotations
@@ -18,13 +15,12 @@ from __future__ import annotations
 import argparse
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from harness import Figure, finish, options_of
 from randsmooth import bounds
@@ -34,12 +30,6 @@ from savings import ALPHA, N0, RADII, N, beside_the_data, figure, read_logs, rec
 SURE = 10.0  # standard deviations from p0, beyond which no test goes on
 ALL = 2000  # samples up to which every number of successes is followed
 EVERY, RATIO = 40, 1.05  # looks of any test: at every sample so far, then growing by this
-SPENDINGS = [bounds.LATE] + [
-    bounds.Spending(share, power, beta, 1.0, 1.0)
-    for share, power in ((0.2, 1.0), (0.4, 0.7), (0.6, 0.4), (0.9, 0.2))
-    for beta in (0.05, 0.2, 0.5)
-]
-GROUPS = (0, 30, 50, 60, 70, 76, 80, 84, 88, 92, 95, 98, 100, 101)  # of the successes among n0
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -203,43 +193,23 @@ def fewest(p0: float, images: Mixture, claimed: float) -> float:
     return found
 
 
-def chosen_by_n0(p0: float, images: Mixture) -> tuple[float, float]:
-    """Mean samples under one spending, and where the best is chosen by the successes among n0, at no greater loss."""
-    looks = bounds.looks(N)
-    tables = [bounds.boundary(1.0 - p0, looks, ALPHA, spending=each) for each in SPENDINGS]
-    rows = []
-    for low, high in pairwise(GROUPS):
-        share = stats.binom.cdf(high - 1, N0, images.p) - stats.binom.cdf(low - 1, N0, images.p)
-        rows.append(costs(Tables(tables), looks, p0, images.given(share)).reshape(2, -1))
-    samples, claimed = np.stack(rows, axis=1)  # (groups, spendings)
-    best = float(samples[:, 0].sum())
-    for price in np.geomspace(1e4, 1e9, 200):
-        choice = np.arange(len(rows)), (samples - price * claimed).argmin(axis=1)
-        if claimed[choice].sum() >= claimed[:, 0].sum() - 1e-7:
-            best = min(best, float(samples[choice].sum()))
-    return float(samples[:, 0].sum()), best
-
-
 def figures(options: argparse.Namespace) -> list[Figure]:
     logs = read_logs(options)
     p = np.concatenate([recovered(log, options.sigma, np.random.default_rng(seed)) for seed, log in enumerate(logs)])
     correct = np.concatenate([(log.predict == log.label).to_numpy() for log in logs])
-    looks, taken, least, alone, chosen = bounds.looks(N), [], [], [], []
+    looks, taken, least = bounds.looks(N), [], []
     for r in RADII:
         q0 = float(Gaussian(options.sigma).tail(r))
         images = Mixture.of(p, correct, 1.0 - q0)
         samples, claimed = costs(Tables([bounds.any_class_boundary(q0, looks, ALPHA)]), looks, 1.0 - q0, images)
         taken.append(samples)
         least.append(fewest(1.0 - q0, images, claimed))
-        for found, value in zip((alone, chosen), chosen_by_n0(1.0 - q0, images), strict=True):
-            found.append(N0 + value)
         print(f"  radius {r}: {taken[-1]:,.0f} samples, no test {least[-1]:,.0f}", flush=True)
-    certify, saved = N0 + N, 100.0 * (1.0 - np.mean(chosen) / np.mean(alone))
+    certify = N0 + N
     return [
         figure("one radius, any class, computed: samples saved", certify / np.mean(taken), 75.0),
         figure("one radius: no test of these losses saves more than", certify / np.mean(least), 90.0, most=True),
         figure("one radius: share of these that all tests take", np.mean(least) / np.mean(taken), 0.9, unit=""),
-        figure("spending chosen by the n0 samples: saved besides, %", saved, 2.0, most=True),
     ]
 
 

@@ -5,8 +5,7 @@
 
 A step is 64 images under 4 noises. Ours is the trainer's own, with its batches, its noise and its log, read every 50
 steps; the plain one makes its own batches and logs every step. Both crop and flip CIFAR. All eight methods are timed on
-LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch. Amplify's attack is also
-timed alone, with steps so long that half of the noises end misclassified.
+LeNet, from weights after 300 Gaussian steps on and with the values of the method's last epoch.
 
 --processes: two processes with one thread each over one, training the same run on the CPU. The rate is that of whole
 epochs after the first, as the run's own history times them: starting the processes is not counted, the checkpoint of
@@ -19,7 +18,7 @@ import copy
 import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, partial
@@ -32,12 +31,9 @@ from torch import Tensor
 import plain
 from harness import Figure, finish, options_of, rate, ratio
 from randsmooth import data
-from randsmooth.attacks import sphere_attack
 from randsmooth.data import TensorImages
 from randsmooth.errors import InputError
-from randsmooth.methods import create
 from randsmooth.models import Classifier
-from randsmooth.noise import Stream, draw
 from randsmooth.progress import Silent
 from randsmooth.training import Recipe, TrainingSettings, resolve, train
 from randsmooth.training.devices import make_fabric
@@ -47,7 +43,6 @@ from randsmooth.training.networks import new_classifier
 
 SIGMA, IMAGES, M = 0.5, 64, 4
 SAMPLES = IMAGES * M
-T = create("amplify").T
 
 
 @cache
@@ -155,82 +150,6 @@ class Step:
             return ratio(self.name, *sides, target=self.target)
 
 
-@dataclass(frozen=True)
-class Attack:
-    """Amplify's attack phase on LeNet in one precision."""
-
-    precision: str
-    target: float
-    dataset: str = "mnist"
-    device: str = "cpu"
-
-    @property
-    def name(self) -> str:
-        return f"attacked noises a second, Amplify, T = {T}, lenet, {self.precision}, {self.device}"
-
-    def measure(self) -> Figure:
-        """Both sides walk the same noises."""
-        walks = trained_walks()
-        theirs = partial(plain.sphere, plain_of(walks.model))
-        return ratio(
-            self.name,
-            ours=lambda: walks.rate(self._ours),
-            theirs=lambda: walks.rate(lambda *walk: theirs(*walk, steps=T, eps=walks.eps)),
-            target=self.target,
-            note=lambda rate: f"{walks.share:.1%} of the noises end misclassified, eps {walks.eps:.2f}",
-        )
-
-    def _ours(self, x: Tensor, y: Tensor, noise: Tensor) -> None:
-        walks = trained_walks()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.precision != "32"):
-            sphere_attack(walks.model, x, y, noise, steps=T, eps=walks.eps)
-
-
-class Walks:
-    """Noisy images, and the eps at which half of their noises end misclassified in float32."""
-
-    BATCHES, PASSES = 4, 4
-
-    def __init__(self, model: Classifier, images: TensorImages) -> None:
-        self.model = model
-        self.batches = [self._batch(images, k) for k in range(self.BATCHES)]
-        low, high = 0.0, 20.0
-        for _ in range(18):
-            self.eps = (low + high) / 2
-            self.share = self._misclassified()
-            if 0.49 <= self.share <= 0.51:
-                return
-            low, high = (self.eps, high) if self.share < 0.5 else (low, self.eps)
-        raise RuntimeError(f"{self.share:.0%} of the noises end misclassified at eps {self.eps}, and no half")
-
-    def _batch(self, images: TensorImages, k: int) -> tuple[Tensor, Tensor, Tensor]:
-        """x, y and noise, one of each a noise, as Amplify's loss hands them to the attack."""
-        x, y = images.batch(torch.arange(k * IMAGES, (k + 1) * IMAGES))
-        noise = draw((M, *x.shape), SIGMA, stream=Stream(0, "bench/walk").at(k))
-        return x.repeat(M, 1, 1, 1), y.repeat(M), noise.flatten(0, 1)
-
-    def _misclassified(self) -> float:
-        wrong = []
-        for x, y, noise in self.batches:
-            ends = sphere_attack(self.model, x, y, noise, steps=T, eps=self.eps).points
-            wrong.append(self.model(x + ends).argmax(dim=1) != y)
-        return float(torch.cat(wrong).float().mean())
-
-    def rate(self, attack: Callable[[Tensor, Tensor, Tensor], object]) -> float:
-        """Noises a second, of some passes over the batches."""
-
-        def run() -> None:
-            for _, batch in itertools.product(range(self.PASSES), self.batches):
-                attack(*batch)
-
-        return rate(self.PASSES * self.BATCHES * SAMPLES, run)
-
-
-@cache
-def trained_walks() -> Walks:
-    return Walks(trained_lenet(), load("mnist", "cpu"))
-
-
 @cache
 def trained_lenet() -> Classifier:
     """After 300 Gaussian steps."""
@@ -278,8 +197,6 @@ CASES = (
     ),
     Step("gaussian", "cifar10-jpeg", "resnet20", "bf16-mixed", 4, 2.2),
     Step("gaussian", "cifar10-jpeg", "resnet20", "32", 4, 1.4),
-    Attack("bf16-mixed", 2.5),
-    Attack("32", 1.4),
     Step("gaussian", "cifar10-jpeg", "resnet110", "bf16-mixed", 50, 4.0, device="cuda", compile=True),
 )
 BY_TWO = (
@@ -289,7 +206,7 @@ BY_TWO = (
 )
 
 
-def attempt(case: Step | Attack | Processes) -> list[Figure]:
+def attempt(case: Step | Processes) -> list[Figure]:
     """The case's figure; a line in its place where the GPU or the data are missing."""
     try:
         if case.device == "cuda" and not torch.cuda.is_available():
@@ -307,7 +224,7 @@ def main() -> None:
     parser.add_argument("--processes", action="store_true", help="two processes over one, in place of the others")
     options = parser.parse_args()
     torch.manual_seed(0)
-    cases: tuple[Step | Attack | Processes, ...] = CASES
+    cases: tuple[Step | Processes, ...] = CASES
     if options.processes:
         os.environ["OMP_NUM_THREADS"] = "1"  # for the second process
         torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Every `>>>` example of the package runs, and every public function and class has one."""
+"""Every `>>>` example of the package runs, and every program in examples/, offline and in a folder of its own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import ast
 import doctest
 import importlib
 import inspect
+import os
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import get_origin
@@ -18,7 +20,27 @@ import torch
 import randsmooth
 
 ROOT = Path(randsmooth.__file__).parent
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SCRIPTS = sorted((ROOT.parents[1] / "examples").glob("*.py"))
+
+# Runs the script in the first argument where no connection but to this machine can be made.
+OFFLINE = """
+import ipaddress
+import runpy
+import socket
+import sys
+
+def refusing(connect):
+    def checked(self, address):
+        local = self.family == getattr(socket, "AF_UNIX", None) or address[0] == "localhost"
+        if not local and not ipaddress.ip_address(address[0]).is_loopback:
+            raise OSError(f"an example must run offline; it asks for {address}")
+        return connect(self, address)
+    return checked
+
+socket.socket.connect = refusing(socket.socket.connect)
+sys.argv = sys.argv[1:]  # as a script sees them
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def dotted(path: Path) -> str:
@@ -27,34 +49,25 @@ def dotted(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-WITH_EXAMPLES = [dotted(path) for path in sorted(ROOT.rglob("*.py")) if ">>> " in path.read_text()]
-
-
-@pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", sorted(path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "_"))
+def test_examples_run(room: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # what an example writes is not left in the checkout
-    torch.manual_seed(0)
-    module = importlib.import_module(name)
-    failed, tried = doctest.testmod(module, optionflags=FLAGS)
-    assert tried, f"none of the examples in {name} is in a docstring"
-    assert not failed
+    for path in sorted((ROOT / room).rglob("*.py")):
+        if ">>> " in path.read_text():
+            torch.manual_seed(0)
+            module = importlib.import_module(dotted(path))
+            failed, tried = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+            assert tried and not failed, dotted(path)
+
+
+def test_examples_of_what_lies_above_the_rooms_run() -> None:
+    for path in ROOT.glob("*.py"):
+        assert not doctest.testmod(importlib.import_module(dotted(path)), optionflags=doctest.ELLIPSIS).failed, path
 
 
 def test_no_example_picks_the_class_by_the_samples_that_bound_it() -> None:
     twice = re.compile(r"counts0=(counts\w*),[\s.]*counts=\1\b|Evidence\.of\((\w+), \2\b")
     assert not [path for path in ROOT.rglob("*.py") if twice.search(path.read_text())]
-
-
-def public(stub: Path) -> Iterator[tuple[str, object]]:
-    """The functions and classes that the stub of a package lists, with their names; no aliases such as a Literal."""
-    package = importlib.import_module(dotted(stub))
-    for node in ast.parse(stub.read_text()).body:
-        if isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                name = alias.asname or alias.name
-                value = getattr(package, name)
-                if get_origin(value) is None and callable(value) and not isinstance(value, ModuleType):
-                    yield name, value
 
 
 def has_example(value: object) -> bool:
@@ -64,10 +77,35 @@ def has_example(value: object) -> bool:
     return any(">>> " in text for text in texts)
 
 
-STUBS = [pytest.param(stub, id=dotted(stub)) for stub in sorted(ROOT.rglob("__init__.pyi"))]
-
-
-@pytest.mark.parametrize("stub", STUBS)
-def test_every_public_function_and_class_has_an_example(stub: Path) -> None:
-    lacking = {name for name, value in public(stub) if not has_example(value)}
+def test_every_public_function_and_class_has_an_example() -> None:
+    lacking = []
+    for stub in sorted(ROOT.rglob("__init__.pyi")):
+        package = importlib.import_module(dotted(stub))
+        imports = (node for node in ast.parse(stub.read_text()).body if isinstance(node, ast.ImportFrom))
+        for name in (alias.asname or alias.name for node in imports for alias in node.names):
+            value = getattr(package, name)
+            documented = callable(value) and get_origin(value) is None and not isinstance(value, ModuleType)
+            if documented and not has_example(value):
+                lacking.append(f"{dotted(stub)}.{name}")
     assert not lacking
+
+
+def run(script: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "offline"}
+    how = {"env": {name: value for name, value in os.environ.items() if name != "RANDSMOOTH_DATA"} | offline}
+    command = [sys.executable, "-c", OFFLINE, str(script)]
+    return subprocess.run(command, cwd=folder, **how, capture_output=True, text=True, check=False, timeout=600)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: str(script.stem))
+def test_a_program_runs(script: Path, tmp_path: Path) -> None:
+    done = run(script, tmp_path)
+    assert done.returncode == 0 and done.stdout.strip(), done.stderr
+
+
+def test_a_program_that_asks_another_machine_or_fails_would_be_seen(tmp_path: Path) -> None:
+    (tmp_path / "asks.py").write_text("import socket\nsocket.create_connection(('192.0.2.1', 80), timeout=1)\n")
+    assert "an example must run offline" in run(tmp_path / "asks.py", tmp_path).stderr
+    (tmp_path / "fails.py").write_text("raise SystemExit(3)\n")
+    assert run(tmp_path / "fails.py", tmp_path).returncode == 3

@@ -17,7 +17,7 @@ import randsmooth as rs
 
 FOLDER = Path(__file__).parent.parent / "docs" / "tutorials"
 INDEX = FOLDER / "index.md"
-TUTORIALS = [pytest.param(path, id=path.stem) for path in sorted(FOLDER.glob("*.md")) if path != INDEX]
+TUTORIALS = {path.stem: path for path in sorted(FOLDER.glob("*.md")) if path != INDEX}
 CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 OPTIONS = re.compile(r"(?::tags: (?P<tags>[^\n]*)\n\n|---\n(?P<yaml>.*?)---\n)?(?P<code>.*)", re.DOTALL)
 
@@ -30,70 +30,49 @@ class Cell(NamedTuple):
 
 def cells(tutorial: Path) -> list[Cell]:
     """The cells of a tutorial, without the lines that only a notebook understands."""
-    return [_cell(text) for text in CELL.findall(tutorial.read_text())]
+    found = []
+    for text in CELL.findall(tutorial.read_text()):
+        parts = OPTIONS.fullmatch(text)
+        assert parts is not None
+        options = yaml.safe_load(parts["yaml"] or f"tags: {parts['tags'] or '[]'}")
+        alt = options.get("mystnb", {}).get("image", {}).get("alt", "")
+        found.append(Cell(options["tags"], alt, re.sub(r"^%.*$", "", parts["code"], flags=re.MULTILINE)))
+    return found
 
 
-def _cell(text: str) -> Cell:
-    found = OPTIONS.fullmatch(text)
-    assert found is not None
-    options = yaml.safe_load(found["yaml"] or f"tags: {found['tags'] or '[]'}")
-    alt = options.get("mystnb", {}).get("image", {}).get("alt", "")
-    return Cell(options["tags"], alt, re.sub(r"^%.*$", "", found["code"], flags=re.MULTILINE))
+def test_a_tutorial_is_a_notebook_that_checks_what_it_claims_out_of_sight() -> None:
+    index = INDEX.read_text()
+    for name, tutorial in TUTORIALS.items():
+        text, own = tutorial.read_text(), cells(tutorial)
+        header = yaml.safe_load(text.split("---\n")[1])
+        assert header["jupytext"]["text_representation"]["format_name"] == "myst", name
+        assert len(own) == text.count("```{") > 5 and f"<{name}.ipynb>" in text, name
+        hidden = [cell.code for cell in own if "remove-cell" in cell.tags]
+        assert len(hidden) >= 2 and all("assert " in code for code in hidden), name
+        assert "assert " not in "".join(cell.code for cell in own if "remove-cell" not in cell.tags), name
+        shown = [cell for cell in own if "plt.show()" in cell.code]
+        assert len(shown) >= 2 and all(len(cell.alt) > 40 for cell in shown), f"{name}: say what figures show"
+        picture = f"../images/tutorials/{name}.png"
+        assert f"({tutorial.name})" in index and f"({picture})" in index and (FOLDER / picture).is_file(), name
 
 
-def all_code(tutorial: Path) -> str:
-    return "\n".join(cell.code for cell in cells(tutorial))
-
-
-@pytest.mark.parametrize("tutorial", TUTORIALS)
-def test_a_tutorial_opens_as_a_notebook(tutorial: Path) -> None:
-    text = tutorial.read_text()
-    header = yaml.safe_load(text.split("---\n")[1])
-    assert header["jupytext"]["text_representation"]["format_name"] == "myst"
-    assert header["kernelspec"]["name"] == "python3"
-    assert len(cells(tutorial)) == text.count("```{") > 5
-    assert f"<{tutorial.stem}.ipynb>" in text, "the page links to itself as a notebook"
-
-
-@pytest.mark.parametrize("tutorial", TUTORIALS)
-def test_a_tutorial_checks_what_it_claims_out_of_sight(tutorial: Path) -> None:
-    hidden = [cell.code for cell in cells(tutorial) if "remove-cell" in cell.tags]
-    assert len(hidden) >= 2 and all("assert " in code for code in hidden)
-    assert "assert " not in "".join(cell.code for cell in cells(tutorial) if "remove-cell" not in cell.tags)
-
-
-@pytest.mark.parametrize("tutorial", TUTORIALS)
-def test_every_figure_says_in_words_what_it_shows(tutorial: Path) -> None:
-    shown = [cell for cell in cells(tutorial) if "plt.show()" in cell.code]
-    assert len(shown) >= 2 and all(len(cell.alt) > 40 for cell in shown)
-
-
-@pytest.mark.parametrize("tutorial", TUTORIALS)
-def test_a_tutorial_names_only_what_is_public(tutorial: Path) -> None:
-    tree = ast.parse(all_code(tutorial))
-    imported = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert [line for line in imported if "randsmooth" in line] == ["import randsmooth as rs"]
-    chains = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    assert not [chain for chain in chains if re.search(r"\._", chain)]
-    assert {chain.split(".")[1] for chain in chains if re.fullmatch(r"rs(\.\w+)+", chain)} <= {*dir(rs)}
-    for room, name in {tuple(chain.split(".")[1:3]) for chain in chains if re.fullmatch(r"rs\.[a-z]\w*\.\w+", chain)}:
-        assert name in dir(getattr(rs, room)), f"rs.{room}.{name}"
-
-
-def test_the_index_shows_a_picture_of_every_tutorial() -> None:
-    text = INDEX.read_text()
-    for tutorial in FOLDER.glob("*.md"):
-        if tutorial != INDEX:
-            picture = f"../images/tutorials/{tutorial.stem}.png"
-            assert f"({tutorial.name})" in text and f"({picture})" in text
-            assert (FOLDER / picture).stat().st_size < 150_000
+def test_a_tutorial_names_only_what_is_public() -> None:
+    for name, tutorial in TUTORIALS.items():
+        tree = ast.parse("\n".join(cell.code for cell in cells(tutorial)))
+        imported = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert [line for line in imported if "randsmooth" in line] == ["import randsmooth as rs"], name
+        chains = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        assert not [chain for chain in chains if "._" in chain], name
+        for chain in (chain for chain in chains if re.fullmatch(r"rs(\.\w+)+", chain)):
+            first, *more = chain.split(".")[1:3]
+            assert first in dir(rs) and (not more or not first.islower() or more[0] in dir(getattr(rs, first))), chain
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tutorial", TUTORIALS)
-def test_a_tutorial_runs(tutorial: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_a_tutorial_runs(name: str, tmp_path: Path) -> None:
     env = {**os.environ, "MPLBACKEND": "agg", "PYTHONWARNINGS": "ignore:FigureCanvasAgg:UserWarning"}
     env.pop("RANDSMOOTH_DATA", None)  # the images come with scikit-learn, or are made on the page
-    run = [sys.executable, "-c", all_code(tutorial)]
+    run = [sys.executable, "-c", "\n".join(cell.code for cell in cells(TUTORIALS[name]))]
     done = subprocess.run(run, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -25,18 +25,8 @@ HERE = Path(__file__).parent
 CSV, JSON = HERE / "field.csv", HERE / "curves.json"
 SHOWN = tuple(r for r in RADII if r in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0))  # columns of certified accuracy
 KEPT = (
-    "repository",
-    "path",
-    "dataset",
-    "split",
-    "sigma",
-    "method",
-    "settings",
-    "more_data",
-    "images",
-    "n",
-    "alpha",
-    "copy_of",
+    *("repository", "path", "dataset", "split", "sigma", "method"),
+    *("settings", "more_data", "images", "n", "alpha", "copy_of"),
 )
 SAID = ("gaussian", "outcome", "verdict", "paper_table", "paper_acr", "paper_cells", "paper_cells_differ", "paper_says")
 

@@ -22,19 +22,8 @@ from randsmooth.report.against_baseline import verdict_words
 JUDGED, NOT_HERE, REFUSED = "judged", "not here", "refused"
 BY = ("repository", "path")
 FACTS = (
-    "dataset",
-    "split",
-    "sigma",
-    "trained_sigma",
-    "method",
-    "settings",
-    "more_data",
-    "arch",
-    "run",
-    "images",
-    "image_set",
-    "n",
-    "alpha",
+    *("dataset", "split", "sigma", "trained_sigma", "method", "settings", "more_data"),
+    *("arch", "run", "images", "image_set", "n", "alpha"),
 )
 MORE_DATA = ("more", "pretrained")  # settings of models that saw other images than the training set's
 P_A = tuple(f"p_a_{x:g}" for x in P_A_LEVELS)

@@ -10,10 +10,7 @@ import pytest
 
 from openness.plugin import POINTS, PROJECT, REGISTRIES, SOURCE, announce, forget_packages
 from randsmooth import testing
-from randsmooth.cli.verbs.data import List
-from randsmooth.cli.verbs.data import list_ as list_data
-from randsmooth.cli.verbs.methods import Methods
-from randsmooth.cli.verbs.methods import methods as list_methods
+from randsmooth.cli.main import app
 from randsmooth.errors import InputError
 from randsmooth.rules import make_rule
 
@@ -26,6 +23,7 @@ CHECKS: dict[str, Any] = {
     "randsmooth.panels": testing.check_panel,
 }
 EACH = [(group, name) for group, points in POINTS.items() for name in points]
+FROM_THERE = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras"
 
 
 @pytest.fixture
@@ -40,44 +38,30 @@ def announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     make_rule.cache_clear()
 
 
-def test_there_is_one_of_each_kind() -> None:
+@pytest.mark.usefixtures("announced")
+def test_one_of_each_kind_is_found_and_keeps_its_contract() -> None:
     assert {*POINTS} == {*REGISTRIES} == {*CHECKS} and len(EACH) == len(POINTS)
+    for group, name in EACH:
+        registry = REGISTRIES[group]
+        assert name in registry and registry.source(name) == PROJECT["name"] and [*registry][-1] == name
+        CHECKS[group](name)
+        with pytest.raises(InputError, match=f"unknown {registry.kind} '{name}s': did you mean '{name}'"):
+            registry[f"{name}s"]
 
 
-@pytest.mark.usefixtures("announced")
-@pytest.mark.parametrize(("group", "name"), EACH)
-def test_it_is_found_and_keeps_its_contract(group: str, name: str) -> None:
-    registry = REGISTRIES[group]
-    assert name in registry and registry.source(name) == PROJECT["name"] and [*registry][-1] == name
-    CHECKS[group](name)
-
-
-@pytest.mark.usefixtures("announced")
-@pytest.mark.parametrize(("group", "name"), EACH)
-def test_a_misspelt_name_suggests_it(group: str, name: str) -> None:
-    with pytest.raises(InputError, match=f"unknown {REGISTRIES[group].kind} '{name}s': did you mean '{name}'"):
-        REGISTRIES[group][f"{name}s"]
-
-
-@pytest.mark.parametrize(("group", "name"), EACH)
-def test_without_the_package_the_name_is_unknown(group: str, name: str) -> None:
+def test_without_the_package_the_names_are_unknown() -> None:
     forget_packages()
-    with pytest.raises(InputError, match=f"unknown {REGISTRIES[group].kind} '{name}'"):
-        REGISTRIES[group][name]
-
-
-FROM_THERE = "an example, after Cohen, Rosenfeld & Kolter, ICML 2019; from smoothing-extras"
-STRIPES = "stripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-extras)"
+    for group, name in EACH:
+        with pytest.raises(InputError, match=f"unknown {REGISTRIES[group].kind} '{name}'"):
+            REGISTRIES[group][name]
 
 
 @pytest.mark.usefixtures("announced")
 def test_listings_say_where_it_comes_from(capsys: pytest.CaptureFixture[str]) -> None:
-    list_methods(Methods(name=None, presets=False))
-    printed = capsys.readouterr().out
-    assert "\nclean-and-noisy `share` times the cross-entropy" in printed and f" {FROM_THERE}\n" in printed
-    assert " Cohen, Rosenfeld & Kolter, ICML 2019\n" in printed
-    list_methods(Methods(name="clean-and-noisy", presets=False))
-    assert f"clean-and-noisy  ({FROM_THERE})" in capsys.readouterr().out
-    list_data(List())
-    printed = capsys.readouterr().out
-    assert f"\n{STRIPES}\n" in printed and "\nmnist           Handwritten digits, 28x28 grey\n" in printed
+    for words, said in (
+        (["methods"], f" {FROM_THERE}\n"),
+        (["methods", "clean-and-noisy"], f"clean-and-noisy  ({FROM_THERE})"),
+        (["data", "list"], "\nstripes         Stripes across or down, 8x8 grey, made on the spot (from smoothing-"),
+    ):
+        app(words, standalone_mode=False)
+        assert said in capsys.readouterr().out, words
